@@ -3,13 +3,13 @@ package import HubProtocol
 /// A condition that is reported to operators once when it begins and once when it ends.
 package struct Alarm: Sendable, Hashable, Codable {
     package enum Kind: String, Sendable, Codable, CaseIterable {
-        /// No message came for a category for longer than ever, or than was set.
+        /// A category has had no message for longer than ever before, or than the configured time.
         case silentCategory
-        /// A feed has brought nothing readable for a day.
+        /// A feed could not be read for a day.
         case failingFeed
-        /// A publisher does not report.
+        /// A publisher has stopped reporting.
         case silentPublisher
-        /// An agent or a service that should be there is not connected.
+        /// An expected agent or service is not connected.
         case absentAgent
         /// A credential for a push service is about to expire.
         case expiringCredential
@@ -20,19 +20,19 @@ package struct Alarm: Sendable, Hashable, Codable {
     }
 
     package let kind: Kind
-    /// The name of what it is about; empty for the hub as a whole.
+    /// The name of the category, feed or other object; empty for the hub as a whole.
     package let subject: String
 
     package init(_ kind: Kind, _ subject: String = "") { (self.kind, self.subject) = (kind, subject) }
 }
 
-/// When a condition began, and what else is known of it.
+/// When a condition began, and its other known facts.
 package struct AlarmFinding: Sendable, Hashable, Codable {
-    /// For what expires, when it was noticed.
+    /// When the condition began; for an expiry, when it was noticed.
     package let since: Timestamp
-    /// When something expires.
+    /// The expiry time.
     package var deadline: Timestamp?
-    /// The publisher that has reported it.
+    /// The publisher that reported the condition.
     package var publisher: String?
 
     package init(since: Timestamp, deadline: Timestamp? = nil, publisher: String? = nil) {
@@ -59,29 +59,32 @@ package enum AlarmChange: Sendable, Equatable {
     }
 }
 
-/// How long something may last before it is an alarm.
+/// The durations after which conditions become alarms.
 package struct AlarmRules: Sendable, Equatable {
-    /// By category; the others are judged by what they are used to.
+    /// Silences by category; other categories are judged by their own history.
     package var silences: [String: Duration] = [:]
-    /// Below this no silence is an alarm unless it is set.
+    /// The shortest silence that becomes an alarm, unless one is configured.
     package var shortestSilence: Duration = .seconds(6 * 3_600)
-    /// How long a category is watched before its silences count: a week has its nights and its Sunday.
+    /// The time for which a category is watched before its silences count: a week includes nights and a Sunday.
     package var learning: Duration = .seconds(7 * 86_400)
     package var feedFailure: Duration = .seconds(86_400)
-    /// Three reports of a publisher that has nothing to tell.
+    /// The silence of a publisher that becomes an alarm: three reports of an idle publisher.
     package var publisherSilence: Duration = .seconds(1_800)
-    /// How long a publisher that something else starts has to have reported before its silence counts: one that was tried
-    /// by hand is not missed.
+    /// The time over which a publisher with an external schedule must have reported before its silence counts.
+    ///
+    /// A publisher that was only tried by hand does not raise an alarm.
     package var publisherLearning: Duration = .seconds(86_400)
-    /// A publisher that something else starts is missed after twice its longest pause, and at the latest after a day and
-    /// an hour of grace for a daily timer.
+    /// The longest silence of a publisher with an external schedule: a day, and an hour of grace for a daily timer.
+    ///
+    /// Its silence is an alarm after twice its longest pause so far, and after this time at the latest.
     package var longestPublisherSilence: Duration = .seconds(25 * 3_600)
     package var agentAbsence: Duration = .seconds(3_600)
-    /// Before a credential or a certificate expires.
+    /// The time before the expiry of a credential or certificate.
     package var expiryNotice: Duration = .seconds(14 * 86_400)
-    /// How long after the last dropped message the alarm ends.
+    /// The time after the last dropped message at which the alarm ends.
     package var dropPause: Duration = .seconds(3_600)
-    /// After a start, a restore or a jump of the clock nothing is raised for so long: much is not back yet.
+    /// The time after a start, a restore or a clock jump in which no alarm is raised, since many clients are not back
+    /// yet.
     package var settling: Duration = .seconds(900)
 
     package init() {}

@@ -2,9 +2,9 @@ import HubProtocol
 
 /// An alarm in words, for people.
 package struct AlarmDescription: Sendable, Equatable {
-    /// Characters of a subject in a title, and of one among others.
+    /// The largest number of characters of a subject in a title or a list.
     static let maximumName = 120
-    /// Characters of a subject in a text: with the title it must fit into a push notification.
+    /// The largest number of characters of a subject in a text, which must fit into a push notification with its title.
     private static let maximumSubject = 400
     static let overview = "'newswire hub alarms' lists all alarms."
 
@@ -13,8 +13,8 @@ package struct AlarmDescription: Sendable, Equatable {
 
     /// - Parameters:
     ///   - alarm: The alarm.
-    ///   - finding: What is known of it; `nil` for one that has ended.
-    ///   - id: What it is silenced by.
+    ///   - finding: The known facts; `nil` for an alarm that has ended.
+    ///   - id: The id for silencing it.
     package init(_ alarm: Alarm, _ finding: AlarmFinding?, id: String) {
         title = Self.title(alarm, Self.clip(alarm.subject, Self.maximumName), finding)
         let condition = Self.condition(alarm, Self.clip(alarm.subject, Self.maximumSubject), finding)
@@ -54,7 +54,7 @@ package struct AlarmDescription: Sendable, Equatable {
         finding?.deadline.map { " on \($0.wholeSecond.prefix(10))" } ?? ""
     }
 
-    /// As in "2030-03-17 17:46 UTC".
+    /// A time, as in "2030-03-17 17:46 UTC".
     private static func time(_ time: Timestamp) -> String {
         let text = time.wholeSecond
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5)) UTC"
@@ -67,7 +67,7 @@ package struct AlarmDescription: Sendable, Equatable {
 }
 
 extension Alarm.Kind {
-    /// As in "12 silent categories".
+    /// The number of alarms, as in "12 silent categories".
     package var plural: String {
         switch self {
         case .silentCategory: "silent categories"
@@ -80,7 +80,7 @@ extension Alarm.Kind {
         }
     }
 
-    /// What an operator does about it.
+    /// The advice for the operator.
     var advice: String {
         switch self {
         case .silentCategory: "Check its feeds and its publisher: newswire publishers."
@@ -94,7 +94,7 @@ extension Alarm.Kind {
         }
     }
 
-    /// How it came to an end.
+    /// A sentence about the end of the alarm.
     var ending: String {
         switch self {
         case .silentCategory: "A message has come, or the category is no longer announced."

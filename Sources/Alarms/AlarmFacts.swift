@@ -1,11 +1,11 @@
 package import HubProtocol
 
-/// The observations that alarms are computed from, at one moment.
+/// The observations at one time that alarms are computed from.
 package struct AlarmFacts: Sendable, Equatable {
     package struct Feed: Sendable, Equatable {
         package let publisher: String
         package let url: String
-        /// `nil` for a feed that is well.
+        /// The start of the failure; `nil` for a feed without one.
         package let failingSince: Timestamp?
 
         package init(publisher: String, url: String, failingSince: Timestamp?) {
@@ -13,19 +13,19 @@ package struct AlarmFacts: Sendable, Equatable {
         }
     }
 
-    /// The place of the newest message of each category in the log; absent without one.
+    /// The position in the log of the newest message of each category; absent without one.
     package var categories: [String: LogSequence?] = [:]
     /// When each publisher last reported.
     package var publishers: [String: Timestamp] = [:]
-    /// Publishers that do not stay: a timer or a person starts them, at intervals that the hub does not know.
+    /// Publishers that a timer or a person starts, at intervals that the hub does not know.
     package var startedPublishers: Set<String> = []
-    /// As their publishers last reported.
+    /// The feeds in their publishers' last reports.
     package var feeds: [Feed] = []
-    /// Agents and services that should be there, and whether they are.
+    /// Expected agents and services; true for those that are connected.
     package var agents: [String: Bool] = [:]
     package var credentials: [String: Timestamp] = [:]
     package var certificates: [String: Timestamp] = [:]
-    /// Messages dropped for size since the hub was made.
+    /// Number of messages dropped for size since the hub was created.
     package var dropped: Int64 = 0
 
     package init() {}

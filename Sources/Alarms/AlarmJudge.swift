@@ -2,31 +2,31 @@ package import HubProtocol
 
 /// Decides which alarms begin and end.
 ///
-/// Only time in which the judge has watched counts: not that of a stop, nor of a clock that is wrong. So nothing is raised
-/// that a start, a restore or a clock has brought about.
+/// Only time in which the judge was running with a correct clock counts. So a start, a restore or a clock change does
+/// not raise alarms.
 package struct AlarmJudge: Sendable, Equatable, Codable {
-    /// Between two judgements no more than this counts: in what lies between, nobody has watched.
+    /// The longest time between two judgements that counts: nothing was observed in a longer pause.
     private static let longestStep: Duration = .seconds(300)
 
     private struct Standing: Sendable, Equatable, Codable {
-        /// It was told, and its end will be.
+        /// True if the alarm was reported; its end is then reported as well.
         var isTold: Bool
         var finding: AlarmFinding
     }
 
-    /// Until when an alarm is not told of.
+    /// The time until which an alarm is not reported.
     private struct Silence: Sendable, Equatable, Codable {
-        /// `nil`: until it ends.
+        /// The end of the silence; `nil` for the end of the alarm.
         let end: Timestamp?
     }
 
-    /// An alarm as people look at it.
+    /// An alarm in lists.
     package struct Entry: Sendable, Equatable {
         package let alarm: Alarm
-        /// `nil` for one that has ended and is silenced for longer.
+        /// The known facts; `nil` for an alarm that has ended and is still silenced.
         package let finding: AlarmFinding?
         package let isSilenced: Bool
-        /// `nil` for a silence that ends with the alarm.
+        /// The end of the silence; `nil` for a silence that ends with the alarm.
         package let silencedUntil: Timestamp?
     }
 
@@ -37,15 +37,15 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     private var standing: [Alarm: Standing] = [:]
     private var silences: [Alarm: Silence] = [:]
     private var lastLook: Timestamp?
-    /// Since the start, or the last doubt about the clock.
+    /// The time observed since the start, or since the clock was last in doubt.
     private var observed = Duration.zero
 
     package init() {}
 
-    /// The alarms that last, silenced ones included.
+    /// The active alarms, including silenced ones.
     package var alarms: Set<Alarm> { Set(standing.keys) }
 
-    /// The alarms that last and those that are silenced, in a stable order.
+    /// The active alarms and the silenced ones, in a stable order.
     package func entries(at now: Timestamp) -> [Entry] {
         alarms.union(silences.keys.filter { isSilenced($0, at: now) }).sorted(by: Self.order).map { alarm in
             let isSilenced = isSilenced(alarm, at: now)
@@ -58,41 +58,41 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         }
     }
 
-    /// What is known of an alarm that lasts.
+    /// The known facts of an active alarm.
     package func finding(of alarm: Alarm) -> AlarmFinding? { standing[alarm]?.finding }
 
-    /// The last place of each category that had a message while it was watched.
+    /// The position of the last message of each category that had one while it was watched.
     package var categoryPlaces: [String: LogSequence] {
         categories.compactMapValues { $0.mark.map { LogSequence(rawValue: $0) } }
     }
 
-    /// True for an agent that was there before.
+    /// True for an agent that was connected before.
     package func knows(agent: String) -> Bool { agents[agent] != nil }
 
     package func isSilenced(_ alarm: Alarm, at now: Timestamp) -> Bool {
         silences[alarm].map { $0.end.map { now < $0 } ?? true } ?? false
     }
 
-    /// Does not tell of an alarm, nor of its end, until a time, or until it has ended; if it lasts after that time, it is
-    /// told of again.
+    /// Stops reports of an alarm and its end, until a time or until the alarm ends; an alarm that lasts longer is
+    /// reported again.
     package mutating func silence(_ alarm: Alarm, until end: Timestamp?) {
         silences[alarm] = Silence(end: end)
         standing[alarm]?.isTold = false
     }
 
-    /// Tells of an alarm again that lasts.
+    /// Resumes reports of an alarm.
     package mutating func endSilence(of alarm: Alarm) { silences[alarm] = nil }
 
-    /// Begins to watch after a start or a restore of the hub: what happened before is not looked at.
+    /// Begins to watch after a start or a restore of the hub; earlier time is not judged.
     ///
-    /// In an older copy of the database (`isRestored`) categories are quiet because later messages are lost.
+    /// In an older copy of the database (`isRestored`) categories are silent because later messages are lost.
     package mutating func begin(isRestored: Bool = false) {
         lastLook = nil
         observed = .zero
         drops = AlarmWatch()
         for name in publishers.keys { publishers[name]?.isFresh = false }
         guard isRestored else { return }
-        // What was an alarm in the copy ends when something is heard of it.
+        // An alarm in the copy ends when there is news of its subject.
         for name in categories.keys where standing[Alarm(.silentCategory, name)] == nil {
             categories[name]?.quiet = .zero
         }
@@ -102,14 +102,14 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         for name in agents.keys where standing[Alarm(.absentAgent, name)] == nil { agents[name]?.quiet = .zero }
     }
 
-    /// Looks at what is, and tells what has changed.
+    /// Judges the facts, and returns the changes.
     ///
     /// - Parameters:
-    ///   - facts: What is now; what is no longer in them is forgotten, and its alarm ends.
-    ///   - rules: How long something may last.
+    ///   - facts: The current facts; subjects that are no longer in them are forgotten, and their alarms end.
+    ///   - rules: The durations after which conditions become alarms.
     ///   - now: The wall clock.
-    ///   - isClockSteady: The clock can be trusted; if not, nothing is judged.
-    ///   - mayTell: False if nothing can be told now; it is told by a later judgement.
+    ///   - isClockSteady: True if the clock can be trusted; otherwise nothing is judged.
+    ///   - mayTell: False if changes cannot be reported now; a later judgement reports them.
     /// - Returns: Alarms that begin and end, in a stable order.
     package mutating func judge(
         _ facts: AlarmFacts,
@@ -130,7 +130,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         return settle(found(facts, rules, now), rules, now, mayTell: mayTell)
     }
 
-    // MARK: What is
+    // MARK: Observations
 
     private mutating func watch(_ facts: AlarmFacts, _ step: Duration) {
         Self.watch(&categories, facts.categories.mapValues { $0?.rawValue }, step)
@@ -155,7 +155,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         watches = next
     }
 
-    // MARK: What is wrong
+    // MARK: Conditions
 
     private func found(_ facts: AlarmFacts, _ rules: AlarmRules, _ now: Timestamp) -> [Alarm: AlarmFinding] {
         var found: [Alarm: AlarmFinding] = [:]
@@ -175,7 +175,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         for feed in facts.feeds {
             guard let since = feed.failingSince, now - since > rules.feedFailure else { continue }
             let alarm = Alarm(.failingFeed, feed.url)
-            // An old report says what was; one that came since the start says what is.
+            // An old report may be outdated; a report since the start is current.
             guard publishers[feed.publisher]?.isFresh == true || standing[alarm] != nil else { continue }
             if let known = found[alarm], known.since <= since { continue }
             found[alarm] = AlarmFinding(since: since, publisher: feed.publisher)
@@ -192,12 +192,12 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         return found
     }
 
-    /// While the hub was stopped nobody could come.
+    /// True if a subject is absent for too long; while the hub was stopped, nothing could connect.
     private func isAbsent(_ alarm: Alarm, _ watch: AlarmWatch, _ limit: Duration) -> Bool {
         watch.quiet > limit && (observed > limit || standing[alarm] != nil)
     }
 
-    /// How long a publisher may be silent; `nil` while that is not known.
+    /// The longest allowed silence of a publisher; `nil` while it is not known.
     private func limit(
         of publisher: String,
         _ watch: AlarmWatch,
@@ -209,7 +209,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         return max(rules.publisherSilence, min(watch.longest * 2, rules.longestPublisherSilence))
     }
 
-    /// A category that has had no message yet is not missed.
+    /// True if a category is silent for too long; one without any message yet is not.
     private func isSilent(_ watch: AlarmWatch, _ limit: Duration?, _ rules: AlarmRules) -> Bool {
         guard watch.mark != nil else { return false }
         if let limit { return watch.quiet > limit }
@@ -217,7 +217,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         return watch.quiet > max(watch.longest, rules.shortestSilence)
     }
 
-    // MARK: What is told
+    // MARK: Reports
 
     private mutating func settle(
         _ found: [Alarm: AlarmFinding],
@@ -226,7 +226,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         mayTell: Bool
     ) -> [AlarmChange] {
         for (alarm, silence) in silences where silence.end.map({ $0 <= now }) ?? false { silences[alarm] = nil }
-        // Credentials, reports and agents are not all back yet: nothing begins, and nothing ends.
+        // Credentials, reports and agents are not all back yet: no alarm begins, and none ends.
         guard observed >= rules.settling else { return [] }
         var changes: [AlarmChange] = []
         for alarm in standing.keys.filter({ found[$0] == nil }).sorted(by: Self.order) {

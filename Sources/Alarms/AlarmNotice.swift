@@ -1,26 +1,26 @@
-/// What operators are sent of alarms that begin or end: one alarm, or a sum of many.
+/// A notice to operators about alarms that begin or end: one alarm, or a summary of many.
 package struct AlarmNotice: Sendable, Equatable {
-    /// Changes that are told one by one; more of them are summed up by kind.
+    /// The largest number of changes that are reported one by one; more are summarized by kind.
     package static let maximumSingle = 4
-    /// Alarms that a sum names; the rest it counts.
+    /// The number of alarms that a summary names; it counts the rest.
     private static let named = 8
-    /// Characters of each of them.
+    /// The largest number of characters of each named alarm.
     private static let maximumName = 60
 
     package let title: String
     package let text: String
-    /// The alarm of a notice about one.
+    /// The alarm of a notice about a single alarm.
     package let alarm: Alarm?
-    /// True if something begins.
+    /// True if an alarm begins.
     package let isRaised: Bool
 
-    /// Makes the notices of some changes, at most `limit`, which is at least 1.
+    /// Creates the notices of some changes, at most `limit`, which is at least 1.
     ///
     /// - Parameters:
-    ///   - changes: What a judgement has found.
-    ///   - limit: The most notices to make.
-    ///   - describe: What is known of an alarm, the id to silence it by among it.
-    /// - Returns: Notices, those of one alarm in the order of the changes.
+    ///   - changes: The changes of a judgement.
+    ///   - limit: The largest number of notices.
+    ///   - describe: Returns the description of an alarm, including the id for silencing it.
+    /// - Returns: Notices; those about single alarms are in the order of the changes.
     package static func compose(
         _ changes: [AlarmChange],
         limit: Int,
@@ -47,7 +47,7 @@ package struct AlarmNotice: Sendable, Equatable {
         )
     }
 
-    /// Many changes of one kind.
+    /// Summarizes many changes of one kind.
     private static func sum(_ changes: [AlarmChange], of first: AlarmChange) -> AlarmNotice {
         let kind = first.alarm.kind
         let names = changes.prefix(named).map { AlarmDescription.clip($0.alarm.subject, maximumName) }
@@ -62,7 +62,7 @@ package struct AlarmNotice: Sendable, Equatable {
         )
     }
 
-    /// Changes of too many kinds.
+    /// Summarizes changes of too many kinds.
     private static func sum(_ changes: [AlarmChange]) -> AlarmNotice {
         let raised = changes.count(where: \.isRaised)
         let ended = changes.count - raised

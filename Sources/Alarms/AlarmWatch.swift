@@ -1,14 +1,14 @@
 import HubProtocol
 
-/// How long something has been as it is.
+/// The time for which a subject has been in its current state.
 struct AlarmWatch: Sendable, Equatable {
-    /// What changes when it does something: a place in the log, or a time.
+    /// A value that changes with the subject's activity: a position in the log, or a time.
     var mark: Int64?
     var quiet = Duration.zero
     /// The longest time between two marks.
     var longest = Duration.zero
     var watched = Duration.zero
-    /// A mark was seen to change since the last start.
+    /// True if a change of the mark was seen since the last start.
     var isFresh = false
 
     init(mark: Int64? = nil) { self.mark = mark }
@@ -17,7 +17,7 @@ struct AlarmWatch: Sendable, Equatable {
         watched += step
         quiet += step
         guard mark != self.mark else { return }
-        // The first mark ends no silence.
+        // The first mark does not end a silence.
         if self.mark != nil {
             longest = max(longest, quiet)
             isFresh = true
@@ -28,7 +28,8 @@ struct AlarmWatch: Sendable, Equatable {
 }
 
 extension AlarmWatch: Codable {
-    /// An array, since a hub may have ten thousand of them in one text; times in milliseconds.
+    /// Decodes an array, to save space, since a hub may store ten thousand watches in one text; times are in
+    /// milliseconds.
     init(from decoder: any Decoder) throws {
         var values = try decoder.unkeyedContainer()
         mark = try values.decodeNil() ? nil : values.decode(Int64.self)

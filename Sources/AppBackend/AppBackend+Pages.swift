@@ -1,7 +1,8 @@
 package import HubClient
 package import HubProtocol
 
-/// What pages of the same process do for their users, with a token instead of an `Authorization` header.
+/// The operations that pages of the same process carry out for their users, with a token instead of an `Authorization`
+/// header.
 extension AppBackend {
     /// Exchanges a password for a token; `device` is its name in lists of tokens.
     ///
@@ -17,16 +18,17 @@ extension AppBackend {
         return (token, try await caller(token: token, context))
     }
 
-    /// The user whose token it is.
+    /// The user that a token authenticates.
     ///
-    /// - Throws: ``SignInRefusal/wrongToken`` if it is not valid any more; otherwise as ``logIn(name:password:device:_:)``.
+    /// - Throws: ``SignInRefusal/wrongToken`` if it is no longer valid; otherwise as
+    ///   ``logIn(name:password:device:_:)``.
     package func caller(token: String, _ context: BackendRequestContext) async throws -> Caller {
         let caller = try await signIn.caller(authorization: "Bearer \(token)", network: context.network)
         configuration.onSignedIn(context.channel)
         return caller
     }
 
-    /// Revokes a token; one that is not valid any more is not an error.
+    /// Revokes a token; a token that is no longer valid is not an error.
     package func logOut(token: String, _ context: BackendRequestContext) async throws {
         guard let token = AccessToken(token) else { return }
         do {
@@ -34,7 +36,7 @@ extension AppBackend {
         } catch SignInRefusal.wrongToken {}
     }
 
-    /// Registers an installation as a user's.
+    /// Registers an installation for a user.
     ///
     /// - Throws: ``BackendRefusal`` for a tag that the server assigns, and for failures of the hub.
     package func register(
@@ -46,7 +48,7 @@ extension AppBackend {
         try await devices.put(installation, for: user, from: context.network)
     }
 
-    /// Deletes an installation of a user; one that is not the user's stays.
+    /// Deletes an installation of a user; an installation of another user is kept.
     ///
     /// - Throws: ``BackendRefusal`` for failures of the hub.
     package func unregister(_ id: InstallationID, of user: UserName) async throws {
@@ -56,20 +58,20 @@ extension AppBackend {
 
 // MARK: - Devices
 
-/// A device of a user, with what the hub says of it.
+/// A device of a user, with the facts that the hub reports.
 package struct KnownDevice: Sendable {
     package let record: DeviceRecord
-    /// `nil` if the hub does not have the device any more.
+    /// The platform; `nil` if the hub no longer has the device.
     package let platform: Platform?
     /// The tags that the device has chosen.
     package let tags: [Tag]
 }
 
 extension AppBackend {
-    /// Devices of a user that are listed at most; each is a call to the hub.
+    /// The largest number of listed devices of a user; each is a call to the hub.
     private static let maximumListed = 100
 
-    /// The devices of a user, those that changed last first.
+    /// The devices of a user, most recently changed first.
     ///
     /// - Throws: ``BackendRefusal`` for failures of the hub.
     package func devices(of user: UserName) async throws -> [KnownDevice] {
@@ -101,7 +103,7 @@ extension AppBackend {
         return KnownDevice(record: DeviceRecord(device), platform: platform, tags: chosen)
     }
 
-    /// Deletes a device of a user; one that is not the user's stays.
+    /// Deletes a device of a user; a device of another user is kept.
     ///
     /// - Throws: ``BackendRefusal`` for failures of the hub.
     package func removeDevice(_ kind: DeviceRecord.Kind, _ id: String, of user: UserName) async throws {
@@ -116,10 +118,10 @@ extension AppBackend {
     /// The names of all platforms on which users are notified.
     package static let platformNames = NotifiedPlatform.allCases.map(\.rawValue)
 
-    /// Notifies a user by name on some platforms; it counts as one notification.
+    /// Notifies a user by name on some platforms; this counts as one notification.
     ///
-    /// - Throws: ``BackendRefusal`` for a name or a platform that is not valid, for a caller who may not notify the user or
-    ///   does so too often, and for a hub that does not say what it delivers to.
+    /// - Throws: ``BackendRefusal`` for an invalid name or platform, for a caller who may not notify the user or does
+    ///   so too often, and for a hub that does not report its platforms.
     package func notify(
         _ name: String,
         _ text: String,
@@ -131,14 +133,14 @@ extension AppBackend {
         try notifier.checkRight(of: caller, to: addressee)
         try notifier.admit(caller, to: addressee)
         let notification = TextNotification(sender: caller.name, text: text)
-        // One call: if the hub failed between two, what was sent before would be sent again.
+        // One call: if the hub failed between two calls, a retry would send the first part again.
         let sent = try await notifier.send(to: addressee, on: .these(chosen)) { notification.message(for: $0) }
         return sent.results.map { $0.outcome(log: hubFailures) }
     }
 
-    /// Stores a text for a user by name, and sends its id on all platforms.
+    /// Stores a text for a user by name, and sends the text's id on all platforms.
     ///
-    /// - Throws: ``BackendRefusal`` as ``notify(_:_:on:by:)``, and for a text that the store does not take.
+    /// - Throws: ``BackendRefusal`` as ``notify(_:_:on:by:)``, and for a text that the store does not accept.
     package func notifySecurely(
         _ name: String,
         _ text: String,
@@ -152,8 +154,8 @@ extension AppBackend {
 
     /// Fetches the text of a secure notification.
     ///
-    /// - Returns: `nil` if there is none of this id for the user.
-    /// - Throws: ``BackendRefusal`` for a user who has asked for too many that do not exist.
+    /// - Returns: `nil` if the user has no text with this id.
+    /// - Throws: ``BackendRefusal`` for a user who has asked for too many ids that do not exist.
     package func securePayload(_ id: Int64, of user: UserName, _ context: BackendRequestContext) async throws -> String?
     {
         try await fetchPayload(id, by: user, context.network)?.text
@@ -161,7 +163,7 @@ extension AppBackend {
 }
 
 extension PlatformResult {
-    /// The result as clients of the app backend read it; a failure is noted in `log`.
+    /// The result in the form of the app backend's clients; a failure is recorded in `log`.
     fileprivate func outcome(log: HubFailureLog) -> BackendClient.PlatformOutcome {
         if let failure { log.note(failure) }
         return BackendClient.PlatformOutcome(
@@ -178,7 +180,7 @@ extension AppBackend {
     /// The tag by which a user is notified.
     package static func tag(of user: UserName) -> Tag { DeviceTags.tag(of: user) }
 
-    /// When the account was made: messages to its name before then were for somebody else.
+    /// When the account was created: earlier messages to its name were for another user.
     ///
     /// - Returns: `nil` if there is no such account.
     package func createdAt(of user: UserName) async throws -> Timestamp? {

@@ -4,9 +4,10 @@ package import Hummingbird
 package import Logging
 package import ServiceLifecycle
 
-/// What signed-in users may do: register their devices and be notified by name.
+/// The operations of signed-in users: registering devices, and notifying users by name.
 ///
-/// It is served alone, or by a hub beside its own routes. ``services`` run as long as it is served.
+/// An app backend is served alone, or by a hub together with the hub's own routes. ``services`` run as long as it is
+/// served.
 package final class AppBackend: Sendable {
     package let devices: UserDevices
     let notifier: UserNotifier
@@ -62,12 +63,12 @@ package final class AppBackend: Sendable {
         self.logger = logger
     }
 
-    /// Proves that the store can be read.
+    /// Checks that the store can be read.
     ///
-    /// - Throws: What SQLite says.
+    /// - Throws: The error of SQLite.
     package func probe() async throws { try await store.probe() }
 
-    /// Makes a responder for all routes, and for no others.
+    /// Creates a responder for all routes of the app backend.
     package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
         router.add(middleware: CountRequests(counts: counts))

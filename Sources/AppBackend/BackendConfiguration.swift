@@ -2,25 +2,27 @@ package import HubProtocol
 package import NIOCore
 package import NetworkAddresses
 
-/// How an app backend runs; every value is decided before the start.
+/// The configuration of an app backend; every value is fixed before the start.
 package struct BackendConfiguration: Sendable {
-    /// Beginnings of tags that users must not choose; those that the hub in front reserves.
+    /// Tag prefixes that users cannot choose: those that the hub reserves.
     package var reservedTags = ReservedTagPrefixes.standard
-    /// Tags that the hub lets a device have, the user's own included.
+    /// The largest number of tags of a device at the hub, including the user's own.
     package var maximumTags = Installation.maximumTags
-    /// What a secure push without a body delivers, as in the tutorial.
+    /// The text of a secure push without a body, as in the tutorial.
     package var secureText = "This is a secure notification!"
-    /// What Apple devices show for a secure push; `nil` for a silent push, which iOS drops after the app was ended by force.
+    /// The alert that Apple devices show for a secure push.
+    ///
+    /// `nil` means a silent push, which iOS drops if the user has force-quit the app.
     package var secureAlert: String?
-    /// What browsers show for a secure push.
+    /// The notification that browsers show for a secure push.
     package var secureNotice = "You have a new secure notification."
-    /// Called with the connection of each request whose user has signed in.
+    /// A function that is called with the connection of each request whose user has signed in.
     package var onSignedIn: @Sendable (any Channel) -> Void = { _ in }
-    /// Proxies whose `X-Forwarded-…` are believed.
+    /// Proxies whose `X-Forwarded-…` headers are trusted.
     package var trustedProxies = TrustedProxies([])
-    /// Lines that `/metrics` has beside the app backend's own, such as those of the process.
+    /// Additional lines of `/metrics`, such as those of the process.
     package var serverMetrics: @Sendable () -> String = { "" }
-    /// The age up to which figures of the database are shown.
+    /// The largest age of database figures in `/metrics`.
     var figureInterval = Duration.seconds(1)
     /// Roles whose users may notify others.
     package var mayNotifyRoles: Set<Role> = []

@@ -4,23 +4,23 @@ package import NetworkAddresses
 
 /// A request's connection, client and signed-in user.
 ///
-/// Routes of the app backend are added to a `Router` of this context, behind these middlewares in this order:
+/// Routes of the app backend are added to a `Router` of this context, after these middlewares in this order:
 ///
-/// - ``IdentifyClient``, first of all, sets ``client`` to the address that trusted proxies report.
-/// - ``RequireCaller``, on the group of routes that need a signed-in user, sets ``caller``, or answers 401, 403 (another
-///   site's `Origin`), 429 or 503. A route behind it calls ``signedIn()`` and names ``network`` in audit events.
-///   ``LoginRoutes`` are not behind it.
+/// - ``IdentifyClient``, the first, sets ``client`` to the address that trusted proxies report.
+/// - ``RequireCaller``, on the group of routes that need a signed-in user, sets ``caller``, or answers 401, 403
+///   (another site's `Origin`), 429 or 503. A route in this group calls ``signedIn()`` and names ``network`` in audit
+///   events. ``LoginRoutes`` are not in this group.
 ///
-/// A route throws ``BackendRefusal`` to refuse a request; a responder of Hummingbird turns it into the response. Other
+/// A route throws ``BackendRefusal`` to refuse a request; Hummingbird's responder turns it into the response. Other
 /// errors are failures of the server.
 package struct BackendRequestContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     package let channel: any Channel
-    /// The address of the client; `nil` behind a Unix socket.
+    /// The client's address; `nil` for a Unix socket.
     package var client: NetworkAddress?
-    /// Host and port that the client called, as the request says; trusted proxies report another one.
+    /// The host and port that the client called, from the request or from a trusted proxy.
     var authority: String?
-    /// `nil` where no middleware asks for a signed-in user.
+    /// The signed-in user; `nil` if no middleware requires one.
     package var caller: Caller?
 
     package init(source: ApplicationRequestContextSource) {
@@ -40,7 +40,7 @@ package struct BackendRequestContext: RequestContext {
 
     /// The user who makes the request.
     ///
-    /// - Throws: 401 for a route that is not behind ``RequireCaller``.
+    /// - Throws: 401 for a route without ``RequireCaller``.
     package func signedIn() throws(BackendRefusal) -> Caller {
         guard let caller else { throw .unauthorized("The request has no credentials.") }
         return caller

@@ -1,19 +1,19 @@
 package import HTTPTypes
 import Hummingbird
 
-/// One operation of the app backend: its address, who may call it, and what it does.
+/// An operation of the app backend: its address, its allowed callers and its action.
 package struct BackendRoute: Sendable {
     package enum Access: Sendable {
-        /// Requests that bring their own proof, such as a log-in.
+        /// Requests that carry their own credentials, such as a login.
         case anybody
-        /// Monitors, whose requests have no credentials and get nothing of any user.
+        /// Monitors, whose requests have no credentials and get no user's data.
         case monitor
-        /// A user whom ``RequireCaller`` has found.
+        /// A user authenticated by ``RequireCaller``.
         case signedIn
     }
 
     package let method: HTTPRequest.Method
-    /// With parameters, as in `/api/register/:id`.
+    /// The address with parameters, such as `/api/register/:id`.
     package let address: String
     package let access: Access
     let handle: @Sendable (BackendRequest) async throws -> Response
@@ -31,7 +31,7 @@ package struct BackendRoute: Sendable {
     }
 }
 
-/// Every operation; another address is answered with 404.
+/// All operations; other addresses are answered with 404.
 package enum BackendRoutes {
     package static let all: [BackendRoute] =
         LoginRoutes.routes + RegisterRoutes.routes + NotificationRoutes.routes + SecureRoutes.routes

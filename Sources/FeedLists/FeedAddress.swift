@@ -1,40 +1,43 @@
 internal import Crypto
 internal import OutboundHTTP
 
-/// The address of a feed as its list gives it: absolute, `http`, `https` or, for feeds of one's own, `file`.
+/// The address of a feed in its list: absolute, with `http`, `https` or, for the user's own feeds, `file`.
 package struct FeedAddress: Hashable, Sendable {
-    /// Longest address taken, in bytes; servers refuse longer ones.
+    /// The longest accepted address, in bytes; servers refuse longer ones.
     static let maximumBytes = 2_048
 
     package let text: String
-    /// Lower case and ASCII, without credentials and port; empty for `file`.
+    /// The host in lower case and ASCII, without credentials and port; empty for `file`.
     package let host: String
-    /// Equal for spellings that reach the same document: scheme and host in lower case, no default port, no fragment.
+    /// A text that is equal for spellings of the same address: lower-case scheme and host, no default port, no
+    /// fragment.
     package let comparable: String
     package let isFile: Bool
 
     package var comparableWithoutScheme: Substring { comparable.drop { $0 != ":" } }
 
-    /// Without the brackets of IPv6 and without the dot that may end a name.
+    /// The host without the brackets of IPv6 and without a trailing dot.
     var bareHost: String {
         let host = self.host.hasPrefix("[") ? self.host.dropFirst().prefix { $0 != "]" } : self.host[...]
         return String(host.hasSuffix(".") ? host.dropLast() : host)
     }
 
-    /// True if it names a whole site and no page of it.
+    /// True if it names a whole site instead of a page.
     package var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
 
-    /// True if both are documents of one server, whatever the scheme.
+    /// True if both are documents of one server, regardless of the scheme.
     package func sharesSite(with other: FeedAddress) -> Bool {
         isFile == other.isFile && siteAuthority == other.siteAuthority
     }
 
     private let siteAuthority: String
 
+    /// Parses an address.
+    ///
     /// - Parameters:
-    ///   - text: Trimmed of white space.
+    ///   - text: The address without surrounding white space.
     ///   - allowsFile: True if the list marked this feed `local: true`.
-    /// - Throws: ``FeedAddressError`` with what is wrong.
+    /// - Throws: ``FeedAddressError`` with the reason.
     package init(parsing text: String, allowsFile: Bool) throws(FeedAddressError) {
         guard text.utf8.count <= Self.maximumBytes else { throw FeedAddressError("is longer than 2048 bytes") }
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
@@ -78,9 +81,9 @@ package struct FeedAddress: Hashable, Sendable {
         self.text = text
     }
 
-    /// For the screen of who asked: credentials are left out.
+    /// The address without credentials, for display to the user who asked.
     ///
-    /// Lines that journals and mails keep take ``publicText``.
+    /// Text that is stored in journals and mails uses ``publicText``.
     package var display: String {
         guard let separator = text.firstRange(of: "://") else { return text }
         let rest = text[separator.upperBound...]
@@ -103,7 +106,7 @@ package struct FeedAddress: Hashable, Sendable {
     }
 }
 
-/// An error in an address, as the end of a sentence that begins with the address.
+/// An error in an address, worded as the end of a sentence that begins with the address.
 package struct FeedAddressError: Error, CustomStringConvertible {
     package let description: String
 
@@ -111,8 +114,8 @@ package struct FeedAddressError: Error, CustomStringConvertible {
 }
 
 extension FeedAddress {
-    /// The host of what may be no address at all; `nil` where something else, such as a part of a password, could be
-    /// taken for it.
+    /// The host in text that may not be an address; `nil` if another part, such as part of a password, could be
+    /// mistaken for the host.
     package static func apparentHost(of text: String) -> String? {
         guard let separator = text.firstRange(of: "://") else { return nil }
         let rest = text[separator.upperBound...]
@@ -124,9 +127,9 @@ extension FeedAddress {
         return host.isEmpty || !isName ? nil : host.lowercased()
     }
 
-    /// The address for logs and messages: without credentials and query, which may contain keys.
+    /// The address for logs and messages, without credentials and query, which may contain keys.
     ///
-    /// A hash tells apart what differs there only.
+    /// A hash distinguishes addresses that differ only in those parts.
     package var publicText: String {
         let end = display.firstIndex(of: "?") ?? display.endIndex
         guard end < display.endIndex else { return display }

@@ -1,13 +1,13 @@
 package import HubProtocol
 
-/// One category and the feeds that feed it: one file of `feeds/`.
+/// One category and its feeds: one file of `feeds/`.
 package struct FeedList: Sendable {
-    /// The tutorial's own sentence; `$(title)` and its like are filled in for each entry.
+    /// The tutorial's text; `$(title)` and the other placeholders are filled in for each entry.
     package static let standardTemplate = "Breaking $(category) News : $(title)"
 
-    /// Path of the file it came from, for messages to people.
+    /// The path of its file, for messages to people.
     package let file: String
-    /// The category under which agents ask for it.
+    /// The category that agents subscribe to.
     package let category: Tag
     /// The template of `messageParam`.
     package let template: InlineTemplate
@@ -15,7 +15,7 @@ package struct FeedList: Sendable {
     package var localization = Localization()
     package var feeds: [FeedSource]
 
-    /// The template of the text in a language; `nil` is the main one.
+    /// The template of the text in a language; `nil` is the main language.
     package func template(in language: LanguageName?) -> InlineTemplate {
         language.flatMap { localization.templates[$0] } ?? template
     }
@@ -24,19 +24,20 @@ package struct FeedList: Sendable {
 /// One feed of a list.
 package struct FeedSource: Sendable, Hashable {
     package let address: FeedAddress
-    /// `nil` when the list names none: then ``PollInterval/standard``.
+    /// The interval; `nil` when the list sets none, which means ``PollInterval/standard``.
     ///
-    /// An interval that the feed itself asks for counts where it is longer (``PollSchedule``).
+    /// A longer interval that the feed itself asks for is used instead (``PollSchedule``).
     package let interval: PollInterval?
-    /// True if this very address may be private or a file; never extends to where the feed redirects.
+    /// True if this exact address may be private or a file; redirects of the feed may not.
     package let isLocal: Bool
-    /// Shown instead of the feed's own title.
+    /// The title that replaces the feed's own.
     package let title: String?
-    /// Line in the list's file.
+    /// The line in the list's file.
     package let line: Int?
-    /// True if the publisher agreed to be asked as often as the list says, whatever its feed and server ask for.
+    /// True if the publisher has agreed to the list's interval, which then overrides the feed's and the server's
+    /// requests.
     package var isByAgreement = false
     package var rules = FeedRules()
-    /// The language of its entries; `nil` for its list's main one.
+    /// The language of its entries; `nil` for the list's main language.
     package var language: LanguageName?
 }

@@ -2,10 +2,10 @@ internal import HostSystem
 internal import HubProtocol
 
 extension FeedLists {
-    /// The category of feeds that are tried before they are put into a list.
+    /// The category of feeds that are tried before they are added to a list.
     package static let trialCategory = "Trial"
 
-    /// Only the lists of one category, all without one.
+    /// The lists of one category, or all lists without a category.
     ///
     /// - Throws: ``FeedChoiceError`` when there is no such list; the error names the nearest.
     package func chosen(category: String?) throws(FeedChoiceError) -> FeedLists {
@@ -18,14 +18,14 @@ extension FeedLists {
         throw FeedChoiceError("no feed list has the category '\(category)'\(nearest)")
     }
 
-    /// Only the feeds with these addresses; one that is in no list is taken as if it stood in one of ``trialCategory``.
+    /// The feeds with these addresses; an address in no list is treated as part of a list of ``trialCategory``.
     ///
     /// - Parameters:
-    ///   - urls: All feeds when empty.
+    ///   - urls: The addresses; all feeds when empty.
     ///   - isLocal: True if addresses that are in no list may be private or files.
-    ///   - hasCategory: True if these lists were chosen by category: then a new address joins the first.
-    /// - Returns: The lists that are left with a feed.
-    /// - Throws: ``FeedChoiceError`` for an address that is not valid.
+    ///   - hasCategory: True if these lists were chosen by category; a new address is then added to the first list.
+    /// - Returns: The lists that have a chosen feed.
+    /// - Throws: ``FeedChoiceError`` for an invalid address.
     package func chosen(urls: [String], isLocal: Bool, hasCategory: Bool) throws(FeedChoiceError) -> FeedLists {
         guard !urls.isEmpty else { return self }
         var wanted: [FeedAddress] = []
@@ -74,10 +74,10 @@ extension FeedList {
     }
 }
 
-/// A choice of feeds that cannot be met; exit code 64.
+/// An invalid choice of feeds; exit code 64.
 package struct FeedChoiceError: Error, Sendable, CustomStringConvertible {
     package let description: String
-    /// True if the choice can be met where files are allowed.
+    /// True if the choice is valid where files are allowed.
     package let isFile: Bool
 
     init(_ description: String, isFile: Bool = false) {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 
 extension FeedLists {
-    /// A text that changes when a list of a directory is written, added or removed.
+    /// Values that change when a list of a directory is written, added or removed.
     package static func fingerprint(directory: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         return names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted().map {

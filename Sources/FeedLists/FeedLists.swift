@@ -3,9 +3,9 @@ package import HubProtocol
 
 /// All feed lists of a directory, valid as a whole.
 package struct FeedLists: Sendable {
-    /// Bytes of one file; a thousand feeds take some 60 KB.
+    /// The largest file in bytes; a thousand feeds take about 60 KB.
     static let maximumFileBytes = 1_048_576
-    /// Files of a directory: far above any number of categories that people can choose from.
+    /// The largest number of files in a directory, far more categories than people can choose from.
     static let maximumFiles = 256
 
     package let lists: [FeedList]
@@ -21,7 +21,7 @@ package struct FeedLists: Sendable {
 
     /// Reads every `*.yaml` and `*.yml` directly in a directory, in the order of their names.
     ///
-    /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run shows all of them.
+    /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run reports them all.
     package static func load(directory: String) throws(FeedListsError) -> FeedLists {
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {
@@ -30,7 +30,7 @@ package struct FeedLists: Sendable {
         return try parse(texts)
     }
 
-    /// The paths of the lists in a directory, in their order, and what is in them.
+    /// The paths of the lists in a directory, in order, and their contents.
     static func texts(
         in directory: String
     ) throws(FeedListsError) -> [(file: String, text: Result<String, FeedListProblem>)] {
@@ -48,7 +48,7 @@ package struct FeedLists: Sendable {
         return files.map { (folder + $0, contents(folder + $0)) }
     }
 
-    /// Reads lists whose texts are at hand.
+    /// Parses lists from their texts.
     ///
     /// - Throws: ``FeedListsError`` with all problems of all texts.
     package static func parse(_ texts: [(file: String, text: String)]) throws(FeedListsError) -> FeedLists {
@@ -74,7 +74,7 @@ package struct FeedLists: Sendable {
         return FeedLists(lists)
     }
 
-    /// A feed or a category in two places would be announced twice, or under a rule that nobody can tell.
+    /// Duplicate feeds and categories: they would be announced twice, or under an arbitrary one of two rules.
     private static func repeats(in lists: [FeedList]) -> [FeedListProblem] {
         var problems: [FeedListProblem] = []
         var categories: [Tag: FeedList] = [:]
@@ -123,10 +123,10 @@ package struct FeedLists: Sendable {
     }
 }
 
-/// One thing wrong in one feed list.
+/// A problem in a feed list.
 package struct FeedListProblem: Error, Sendable, Hashable, CustomStringConvertible {
     package let file: String
-    /// From 1, where known.
+    /// The line, from 1, if known.
     package internal(set) var line: Int?
     package let text: String
 
@@ -135,7 +135,7 @@ package struct FeedListProblem: Error, Sendable, Hashable, CustomStringConvertib
     }
 }
 
-/// Everything that is wrong in the feed lists; exit code 78.
+/// All problems in the feed lists; exit code 78.
 package struct FeedListsError: Error, Sendable, CustomStringConvertible {
     package let problems: [FeedListProblem]
 
@@ -143,6 +143,6 @@ package struct FeedListsError: Error, Sendable, CustomStringConvertible {
 
     init(_ file: String, _ text: String) { problems = [FeedListProblem(file: file, text: text)] }
 
-    /// One line a problem.
+    /// The problems, one on each line.
     package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

@@ -2,22 +2,22 @@ internal import Markup
 
 /// Finds the feeds that a web page names in its `link` and `a` elements.
 ///
-/// Addresses with the media type of a feed come first, then addresses that may be feeds; both in document order.
+/// Addresses with a feed's media type come first, then addresses that may be feeds, each in document order.
 enum FeedDiscovery {
     private static let types: Set<String> = [
         "application/rss+xml", "application/atom+xml", "application/feed+json", "application/rdf+xml",
     ]
-    /// Types of feeds, and of many other documents.
+    /// Media types of feeds and of many other documents.
     private static let generalTypes: Set<String> = ["application/json", "text/xml", "application/xml"]
-    /// Parts of addresses of WordPress's own interface, which its pages name as `application/json`.
+    /// Parts of addresses of WordPress's API, which its pages name as `application/json`.
     private static let interfaces = ["/wp-json/", "rest_route="]
     private static let limit = 50
 
-    /// Bytes at the beginning of a document in which its first tag is searched for.
+    /// The number of bytes at the beginning of a document that are searched for its first tag.
     private static let searchedBytes = 4_096
     private static let firstTags = ["html", "head", "body", "meta", "title", "script", "link rel"]
 
-    /// True if a document is a web page, by its first tag.
+    /// True if a document is a web page, judged by its first tag.
     static func isPage(_ text: [UInt8]) -> Bool {
         var rest = text.prefix(searchedBytes)
         var saysHTML = false
@@ -41,7 +41,7 @@ enum FeedDiscovery {
         }
     }
 
-    /// True if the bytes begin with `word`, which is in lower case, in any letter case.
+    /// True if the bytes begin with `word`, which is in lower case, ignoring case.
     static func begins(_ bytes: ArraySlice<UInt8>, _ word: String) -> Bool {
         bytes.count >= word.utf8.count
             && zip(bytes, word.utf8).allSatisfy { $0 == $1 || (0x41...0x5A ~= $0 && $0 | 0x20 == $1) }
@@ -54,7 +54,7 @@ enum FeedDiscovery {
         while links.count < limit, let token = tokens.next() {
             guard case .start(let tag) = token else { continue }
             switch tag.name {
-            // The first counts, for what precedes it too (HTML §4.2.3).
+            // Only the first one counts, also for what precedes it (HTML §4.2.3).
             case "base" where base == nil:
                 base = tag.attribute("href").flatMap { URLReference($0) }?.resolved(against: URLReference(url))
             case "link", "a", "area": if let isCertain = namesFeed(tag) { links.append((tag, isCertain)) }
@@ -79,7 +79,7 @@ enum FeedDiscovery {
         let relations = rel.lowercased().split(whereSeparator: \.isWhitespace)
         guard relations.contains("alternate") || relations.contains("feed") else { return nil }
         guard let type = FeedText.trimmed(tag.attribute("type"))?.lowercased().prefix(while: { $0 != ";" }) else {
-            // An `a` seldom has a type; `hreflang` makes it a translation of the page.
+            // An `a` element rarely has a type; with `hreflang` it is a translation of the page.
             return tag.name != "link" && tag.attribute("hreflang") == nil ? false : nil
         }
         let name = FeedText.trimmed(String(type)) ?? ""

@@ -1,11 +1,11 @@
 internal import DomainNames
 
-/// A URL reference in its five parts, resolved as RFC 3986 §5.2 says.
+/// A URL reference in its five parts, resolved according to RFC 3986 §5.2.
 ///
-/// Tolerant where publishers are sloppy: spaces and other characters that no URL holds are percent-encoded instead of
-/// refused, and host names are written in their ASCII form (RFC 5891).
+/// It is tolerant: spaces and other characters that URLs cannot contain are percent-encoded instead of refused, and
+/// host names are converted to their ASCII form (RFC 5891).
 struct URLReference: Sendable, Equatable {
-    /// Longest address taken; browsers and servers refuse longer ones.
+    /// The longest accepted address, in bytes; browsers and servers refuse longer ones.
     static let maximumBytes = 8_192
 
     private(set) var scheme: String?
@@ -53,7 +53,7 @@ struct URLReference: Sendable, Equatable {
         }
     }
 
-    /// True if two absolute addresses name one host, with or without `www.`.
+    /// True if two absolute addresses have the same host, with or without `www.`.
     static func sharesHost(_ one: String, _ other: String) -> Bool {
         func origin(_ text: String) -> Substring.UTF8View {
             let text = text.utf8
@@ -68,7 +68,7 @@ struct URLReference: Sendable, Equatable {
         return host(one) == host(other)
     }
 
-    /// An `http` or `https` URL with a host: the only kind shown to people.
+    /// True for an `http` or `https` URL with a host, the only kind that is shown to people.
     var isWeb: Bool {
         guard scheme == "http" || scheme == "https", let authority, let host, Self.isHost(host.utf8),
             port.map({ $0.utf8.count <= 5 && Int($0) ?? .max <= Int(UInt16.max) }) ?? true
@@ -76,9 +76,9 @@ struct URLReference: Sendable, Equatable {
         return !authority.utf8.contains { $0 <= 0x20 || [0x22, 0x3C, 0x3E, 0x5C, 0x5E, 0x60, 0x7F].contains($0) }
     }
 
-    /// True for a name or an address that a host can have, in ASCII (RFC 1123 §2.1, RFC 3986 §3.2.2).
+    /// True for a valid host name or address in ASCII (RFC 1123 §2.1, RFC 3986 §3.2.2).
     ///
-    /// A name whose last label is a number is an IPv4 address. `http://http://x.example/` names no host called `http`.
+    /// A name whose last label is a number is an IPv4 address. `http://http://x.example/` has no host called `http`.
     private static func isHost(_ host: some BidirectionalCollection<UInt8>) -> Bool {
         guard host.first != 0x5B else { return isIPv6(host) }
         guard host.count <= 254 else { return false }
@@ -121,7 +121,7 @@ struct URLReference: Sendable, Equatable {
         return (scheme == "http" && digits == "80") || (scheme == "https" && digits == "443") ? nil : digits
     }
 
-    /// Resolves this reference against a base that is absolute.
+    /// Resolves this reference against an absolute base.
     func resolved(against base: URLReference?) -> URLReference {
         guard scheme == nil, let base else { return self }
         var result = self
@@ -149,8 +149,10 @@ struct URLReference: Sendable, Equatable {
         return text
     }
 
-    /// Equal for addresses that very likely lead to one page: without scheme, `www.`, default port,
-    /// campaign parameters, trailing slash and fragment (except one that a script routes by, `#!` or `#/`).
+    /// A text that is equal for addresses that very likely lead to the same page.
+    ///
+    /// It omits the scheme, `www.`, the default port, campaign parameters, a trailing slash and the fragment, except a
+    /// fragment that scripts use as a path, `#!` or `#/`.
     var comparable: String {
         var host = self.host ?? ""
         if host.hasPrefix("www.") { host.removeFirst(4) }
@@ -162,7 +164,7 @@ struct URLReference: Sendable, Equatable {
         return text
     }
 
-    /// An authority with its host in ASCII; unchanged where that cannot be.
+    /// An authority with its host in ASCII; unchanged if the host cannot be converted.
     private static func ascii(_ authority: Substring) -> String {
         guard authority.utf8.contains(where: { $0 >= 0x80 }) else { return String(authority) }
         let start = authority.lastIndex(of: "@").map { authority.index(after: $0) } ?? authority.startIndex
@@ -183,7 +185,7 @@ struct URLReference: Sendable, Equatable {
 
     private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte | 0x20 }
 
-    /// RFC 3986 §5.2.4.
+    /// Removes dot segments from a path (RFC 3986 §5.2.4).
     private static func withoutDots(_ path: some StringProtocol) -> String {
         var kept: [Substring] = []
         let segments = String(path).split(separator: "/", omittingEmptySubsequences: false).dropFirst()
@@ -200,14 +202,14 @@ struct URLReference: Sendable, Equatable {
         return "/" + kept.joined(separator: "/")
     }
 
-    /// Trims, and drops line breaks and tabs (WHATWG URL §4.4).
+    /// Trims the text, and removes line breaks and tabs (WHATWG URL §4.4).
     private static func cleaned(_ reference: String) -> String {
         let bytes = reference.utf8.drop { $0 <= 0x20 }
         let end = bytes.lastIndex { $0 > 0x20 }.map { bytes.index(after: $0) } ?? bytes.startIndex
         return String(decoding: bytes[..<end].filter { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }, as: UTF8.self)
     }
 
-    /// Percent-encodes what no path, query or fragment holds (RFC 3987 §3.1).
+    /// Percent-encodes characters that paths, queries and fragments cannot contain (RFC 3987 §3.1).
     private static func escaped(_ text: Substring) -> String {
         var result: [UInt8] = []
         result.reserveCapacity(text.utf8.count)

@@ -1,10 +1,10 @@
 package import HubProtocol
 
-/// The key that a request or a stream was allowed with.
+/// The key that authorized a request or a stream.
 package struct Credential: Sendable, Hashable {
     package let rule: String
     package let key: String
-    /// The rule is the namespace's and not the hub's.
+    /// True if the rule belongs to the namespace, not to the hub.
     package let isOfNamespace: Bool
 
     package init(rule: String, key: String, isOfNamespace: Bool = false) {
@@ -14,11 +14,11 @@ package struct Credential: Sendable, Hashable {
     }
 }
 
-/// What the sender of a request may do.
+/// The permissions of a request's sender.
 package struct Grant: Sendable {
     package let rights: AccessRights
     package let credential: Credential
-    /// When a stream that the token has opened ends, in seconds since 1970.
+    /// The time at which a stream opened with the token ends, in seconds since 1970.
     package var validUntil = Int64.max
 
     package init(rights: AccessRights, credential: Credential) {
@@ -31,13 +31,13 @@ package struct Grant: Sendable {
 
 /// The rules that a token for a hub is checked against: the hub's own, then the namespace's.
 ///
-/// A hub's rule does not hide the namespace's rule of the same name: whoever manages one hub could lock the owner of
-/// the namespace out.
+/// A hub's rule does not hide the namespace's rule of the same name. Otherwise the manager of one hub could lock out
+/// the owner of the namespace.
 package struct AccessRules: Sendable, Equatable {
     package let hub: [AccessRule]
     package let namespace: [AccessRule]
 
-    /// Rules come in any order.
+    /// Creates the rules; their order does not matter.
     package init(hub: [AccessRule] = [], namespace: [AccessRule] = []) {
         self.hub = hub.sorted { $0.name < $1.name }
         self.namespace = namespace.sorted { $0.name < $1.name }
@@ -47,7 +47,7 @@ package struct AccessRules: Sendable, Equatable {
         (credential.isOfNamespace ? namespace : hub).first { $0.name == credential.rule }
     }
 
-    /// True if the key is still one of the rule's.
+    /// True if the key is still a key of its rule.
     package func hold(_ credential: Credential) -> Bool {
         guard let rule = rule(of: credential) else { return false }
         return [rule.primaryKey, rule.secondaryKey].contains(credential.key)

@@ -1,15 +1,15 @@
 import Foundation
 package import HubProtocol
 
-/// Decides whether a cursor can be resumed from.
+/// Decides whether a stream can resume from a cursor.
 ///
-/// A cursor is good only when its epoch is known, its sequence lies before the next epoch's first and not above the
-/// top, and all that follows it is still held. A cursor from before a restore can be good, but is followed by a loss,
-/// which is a gap at its place in the log.
+/// A cursor is valid only if its epoch is known, its sequence lies before the next epoch's first and not above the top,
+/// and all later messages are still held. A cursor from before a restore can be valid, but is followed by a loss, which
+/// is a gap at its place in the log.
 package struct EpochHistory: Sendable {
-    /// Oldest first; the last one is this start's.
+    /// Oldest first; the last one began with the current start.
     package let epochs: [Epoch]
-    /// Where restores lost messages, in the order of the log.
+    /// The losses caused by restores, in log order.
     package let losses: [Loss]
 
     package init(epochs: [Epoch], losses: [Loss] = []) {
@@ -17,14 +17,15 @@ package struct EpochHistory: Sendable {
         self.losses = losses
     }
 
-    /// Where a stream goes on.
+    /// The point at which a stream resumes.
     package enum Resumption: Equatable {
         case resume(after: LogSequence)
-        /// Something between the cursor and `after` may be lost; `loss` is where, if that is known.
+        /// Messages between the cursor and `after` may be missing; `loss` is the place, if known.
         case gap(after: LogSequence, reason: String, loss: Loss? = nil)
-        /// The same for a cursor that does not say where its history left this hub's log.
+        /// Messages may be missing after a cursor that does not tell where its history left this hub's log.
         ///
-        /// The gap stands for the loss `told` too. Earlier ones were announced before, or are announced at their places.
+        /// The gap also announces the loss `told`. Earlier losses were announced before, or are announced at their
+        /// places.
         case strangeCursor(after: LogSequence, reason: String, told: Loss?)
     }
 
@@ -33,14 +34,14 @@ package struct EpochHistory: Sendable {
 
     package var current: String { epochs.last?.name ?? "" }
 
-    /// Finds where a stream goes on.
+    /// Finds the point at which a stream resumes.
     ///
     /// - Parameters:
-    ///   - cursor: The `Last-Event-ID` as it came, `nil` without one.
-    ///   - created: The place of the installation in the log, where a stream without a cursor starts.
+    ///   - cursor: The `Last-Event-ID` as received, `nil` without one.
+    ///   - created: The installation's place in the log, where a stream without a cursor starts.
     ///   - top: The highest sequence.
-    ///   - droppedThrough: All messages up to this sequence are gone.
-    /// - Returns: After which sequence the stream goes on, and whether something may be missing before.
+    ///   - droppedThrough: All messages up to this sequence were dropped.
+    /// - Returns: The sequence after which the stream resumes, and whether messages may be missing before it.
     package func resume(
         _ cursor: String?,
         created: LogSequence,
@@ -66,7 +67,7 @@ package struct EpochHistory: Sendable {
         }
         let next = index + 1 < epochs.count ? epochs[index + 1].firstSequence : .end
         guard position.sequence < next, position.sequence <= top else {
-            // The reader has all that the epoch shares with the copy, which is all below the loss.
+            // The reader has every message that the epoch shares with the copy: all messages below the loss.
             if let loss = losses.first(where: { $0.sequence == next }), next > droppedThrough {
                 return .gap(after: next, reason: loss.reason, loss: loss)
             }
@@ -79,7 +80,7 @@ package struct EpochHistory: Sendable {
     }
 }
 
-/// One start of a hub: cursors name it, so that a restored older copy of the file cannot pass for the newer one.
+/// One start of a hub, named by cursors so that a restored older copy of the file cannot pass for the newer one.
 package struct Epoch: Sendable, Equatable {
     package let name: String
     package let firstSequence: LogSequence
@@ -90,17 +91,17 @@ package struct Epoch: Sendable, Equatable {
     }
 }
 
-/// A place in the log where messages may be missing: the database was replaced by an older copy of itself.
+/// A place in the log where messages may be missing, because the database was replaced by an older copy of itself.
 ///
-/// The copy cannot tell which messages were accepted after it was made, so the loss has a sequence of its own: everything
-/// below it was in the copy, everything above it was accepted after the restore.
+/// The copy does not know which messages were accepted after it was made, so the loss has a sequence of its own:
+/// messages below it were in the copy, and messages above it were accepted after the restore.
 package struct Loss: Sendable, Equatable {
     package let sequence: LogSequence
-    /// The start of the hub that found it.
+    /// The epoch that began when the hub found the loss.
     package let epoch: String
-    /// The newest instant that the copy knew; `nil` when it knew none.
+    /// The newest instant in the copy; `nil` if it had none.
     package let since: Timestamp?
-    /// When the hub found it.
+    /// The time at which the hub found the loss.
     package let foundAt: Timestamp
 
     package init(sequence: LogSequence, epoch: String, since: Timestamp?, foundAt: Timestamp) {
@@ -110,10 +111,10 @@ package struct Loss: Sendable, Equatable {
         self.foundAt = foundAt
     }
 
-    /// The same each time the loss is announced.
+    /// A name that is the same each time the loss is announced.
     package var name: String { StreamPosition(epoch: epoch, sequence: sequence).text }
 
-    /// For people; names the time from which messages may be missing.
+    /// A sentence for people with the time after which messages may be missing.
     package var reason: String {
         guard let since, since < foundAt else { return EpochHistory.restored }
         let times = [since, foundAt].map(\.wholeSecond)

@@ -1,29 +1,29 @@
 package import HubProtocol
 
-/// What a committed change did to a hub, beyond the store.
+/// The effect of a committed change on a hub's state in memory.
 ///
-/// Effects are handed to ``HubMachine`` in the order of the log.
+/// ``HubMachine`` receives effects in log order.
 package enum HubEffect: Sendable {
-    /// A message has its place in the log.
+    /// A message was appended to the log.
     case message(RoutedMessage, matched: Matched)
-    /// So has a scheduled message that cannot be read any more; streams get a gap in its place.
+    /// A scheduled message that can no longer be read was appended to the log; streams get a gap instead.
     case unreadable(LogSequence)
-    /// Targets of push services were stored with a message.
+    /// Targets on push services were stored with a message.
     case delivery
     case installation(InstallationEffect)
-    /// Targets were put or removed without an installation.
+    /// Registrations that belong to no installation were put or removed.
     case targets([TargetChange])
-    /// The hub's own rules, how long registrations live, or whether it is disabled.
+    /// The hub's own rules, the lifetime of its registrations, or its disabled state have changed.
     case policy(HubPolicy)
-    /// A message waits for its time.
+    /// A message was scheduled.
     case scheduled(bytes: Int, dueAt: Timestamp)
-    /// Messages wait no longer; `nextDue` is that of the next one that does.
+    /// Messages are no longer waiting; `nextDue` is the due time of the first one still waiting.
     case unscheduled(messages: Int, bytes: Int, nextDue: Timestamp?)
-    /// The counts of messages in the store were corrected.
+    /// The stored recipient counts of messages were corrected.
     case recounted([LogSequence])
 }
 
-/// What a committed change did to the namespace, or to one of its hubs.
+/// The effect of a committed change on the namespace, or on one of its hubs.
 package enum NamespaceEffect: Sendable {
     case hub(HubKey, HubEffect)
     case created(HubRecord, HubPolicy, LogExtent)
@@ -35,14 +35,14 @@ package enum NamespaceEffect: Sendable {
 /// An installation was put or removed.
 package struct InstallationEffect: Sendable {
     package let ordinal: Ordinal
-    /// `nil` if it is gone, or not of platform `stream`.
+    /// `nil` if the installation is gone, or not on platform `stream`.
     package let entry: Registry.Entry?
-    /// The change's; `nil` if what the installation is sent stays as it was.
+    /// The sequence of the change; `nil` if the installation gets the same messages as before.
     package let sequence: LogSequence?
-    /// What became of its registrations, and of those that it replaces; both lists are empty if nothing changed.
+    /// Changes of its registrations, and of those that it replaces; empty if nothing changed.
     package let targets: [TargetChange]
     package var replaced: [TargetChange]
-    /// Its stream was opened with a secret that is no longer valid, or it is gone.
+    /// True if its stream was opened with a secret that is no longer valid, or the installation is gone.
     package let endsStream: Bool
 
     package init(
@@ -64,13 +64,13 @@ package struct InstallationEffect: Sendable {
 
 /// The part of a hub's description that decides about requests.
 package struct HubPolicy: Sendable, Equatable {
-    /// The hub's own.
+    /// The hub's own rules.
     package var rules: [AccessRule]
-    /// How long a registration lives after its last write; `nil` for ever.
+    /// The lifetime of a registration after its last write; `nil` means forever.
     package var registrationLifetime: Duration?
-    /// The hub refuses registrations and messages.
+    /// True if the hub refuses registrations and messages.
     package var isDisabled: Bool
-    /// How the hub proves itself to push services.
+    /// The hub's credentials for push services.
     package var credentials: [PlatformCredential]
 
     package init(
@@ -86,9 +86,9 @@ package struct HubPolicy: Sendable, Equatable {
     }
 }
 
-/// How far the log reaches.
+/// The extent of the log.
 package struct LogExtent: Sendable, Equatable {
-    /// The highest sequence ever given, 0 in a new log.
+    /// The highest sequence assigned, 0 in a new log.
     package let top: LogSequence
     /// All rows up to this sequence were dropped.
     package let droppedThrough: LogSequence
@@ -99,12 +99,12 @@ package struct LogExtent: Sendable, Equatable {
     }
 }
 
-/// How many recipients a message has, at a state of the registry.
+/// The number of a message's recipients in one state of the registry.
 package struct Matched: Sendable {
     package static let nobody = Matched(counts: RecipientCounts(total: 0, platforms: [:]), changes: nil)
 
     package let counts: RecipientCounts
-    /// ``Registry/changes`` at that state; `nil` for counts that do not depend on it, of named targets.
+    /// ``Registry/changes`` in that state; `nil` for counts of named targets, which do not depend on it.
     package let changes: Int?
 
     package init(counts: RecipientCounts, changes: Int?) {
@@ -113,13 +113,13 @@ package struct Matched: Sendable {
     }
 }
 
-/// Messages of a hub that wait for their time.
+/// The waiting messages of a hub.
 package struct ScheduledLoad: Sendable, Equatable {
     package static let none = ScheduledLoad(messages: 0, bytes: 0)
 
     package var messages: Int
     package var bytes: Int
-    /// Of the first one; `nil` without any.
+    /// The due time of the first message; `nil` if none is waiting.
     package var nextDue: Timestamp?
 
     package init(messages: Int, bytes: Int, nextDue: Timestamp? = nil) {

@@ -1,46 +1,46 @@
 package import HubProtocol
 
-/// All that one hub knows in memory, and what follows from each change: committed changes and events of this server go in,
-/// commands for streams and small values for the requests come out.
+/// The in-memory state of one hub: turns committed changes and stream events into commands and status values.
 ///
-/// The machine is pure: the same effects and inputs give the same commands. The server's writer drives it in the order of
-/// the log.
+/// The machine is pure: the same effects and inputs produce the same commands. The server's writer drives it in log
+/// order.
 package struct HubMachine: Sendable {
     private struct LiveStream {
         let id: StreamID
         let credential: Credential
     }
 
-    /// Targets of a message with an identity tag that are looked up by name; of more, each open stream is asked.
+    /// Maximum number of targets that a message with an identity tag looks up by name; above it, each open stream is
+    /// checked.
     private static let maximumNamed = 1_024
 
     private let epochs: EpochHistory
     private let reserved: ReservedTagPrefixes
     private(set) var registry: Registry
     private var streams: [Ordinal: LiveStream] = [:]
-    /// Streams on each event loop.
+    /// Number of streams on each event loop.
     private var streamCounts: [Int]
     private var commands: [[StreamCommand]]
     private var rules: AccessRules
     private var rulesRevision = 0
     private(set) var policy: HubPolicy
-    /// Everything up to this sequence has come.
+    /// Everything up to this sequence has been processed.
     private var head: LogSequence
     private var headChanged = false
-    /// No message has a higher sequence.
+    /// The sequence of the last message.
     private var lastMessage: LogSequence
     private var droppedThrough: LogSequence
-    /// The server stops: no more streams.
+    /// True once the server is stopping, when no more streams are accepted.
     private var isStopping = false
     private(set) var scheduled: ScheduledLoad
-    /// Push services have something new to be sent.
+    /// True if push services have new deliveries.
     private var hasDeliveries = false
-    /// How far streams are, to be written to the store.
+    /// Progress of streams that the store does not have yet.
     private(set) var progress: [Ordinal: StreamProgress] = [:]
-    /// Messages whose counts in the store are to be corrected.
+    /// Messages whose stored counts must be corrected.
     private(set) var recounted: [LogSequence: RecipientCounts] = [:]
 
-    /// Begins with what the store holds; `loops` is the number of event loops.
+    /// Starts with the stored state; `loops` is the number of event loops.
     package init(
         policy: HubPolicy,
         namespaceRules: [AccessRule],
@@ -86,13 +86,13 @@ package struct HubMachine: Sendable {
     /// True if an installation has an open stream.
     func hasStream(_ ordinal: Ordinal) -> Bool { streams[ordinal] != nil }
 
-    /// Whether push services have something new to be sent since the last call.
+    /// Returns true if push services have new deliveries since the last call.
     mutating func takeDeliveries() -> Bool {
         defer { hasDeliveries = false }
         return hasDeliveries
     }
 
-    /// Commands for each event loop since the last call, ending with how far the hub is.
+    /// Returns the commands for each event loop since the last call, ending with the hub's head.
     package mutating func takeCommands() -> [[StreamCommand]] {
         if headChanged { for loop in commands.indices { commands[loop].append(.head(head)) } }
         headChanged = false
@@ -128,10 +128,10 @@ extension HubMachine {
         }
     }
 
-    /// All rows of the log up to a sequence were dropped.
+    /// Records that all rows of the log up to a sequence were dropped.
     mutating func drop(through sequence: LogSequence) { droppedThrough = sequence }
 
-    /// The hub was deleted.
+    /// Closes the machine of a deleted hub.
     mutating func close() {
         isStopping = true
         endAll(.revoked) { _ in true }
@@ -149,7 +149,7 @@ extension HubMachine {
         advance(to: sequence)
     }
 
-    /// Streams that were opened with a key that is gone end.
+    /// Takes over new rules, and ends streams that were opened with a removed key.
     private mutating func take(_ rules: AccessRules) {
         rulesRevision += 1
         guard self.rules != rules else { return }
@@ -167,15 +167,17 @@ extension HubMachine {
         advance(to: sequence)
     }
 
-    /// Corrects what a message was stored with if registrations have changed before it in its own commit.
+    /// Corrects the stored count of a message if registrations changed before it in its own commit.
     private mutating func recount(_ message: RoutedMessage, _ stored: Matched) {
         guard let changes = stored.changes, registry.changes != changes else { return }
         let counts = registry.counts(of: message.expression, message.format)
         if counts != stored.counts { recounted[message.sequence] = counts }
     }
 
-    /// Streams whose ordinary tags, templates and named push variables are equal get the same; a message that names an
-    /// identity is matched for each stream.
+    /// Routes a message to cohorts, or to single streams if it names an identity.
+    ///
+    /// Streams with equal ordinary tags, templates and named push variables form a cohort, because they get the same
+    /// events.
     private mutating func route(_ message: RoutedMessage) {
         guard !streams.isEmpty, message.isForStreams else { return }
         guard message.namesIdentity(reserved) else { return tellLoops(.publish(message)) }
@@ -283,7 +285,7 @@ extension HubMachine {
         return stream
     }
 
-    /// Ends the streams that were opened with certain keys.
+    /// Ends the streams that were opened with the matching keys.
     private mutating func endAll(_ reason: StreamEnd, where isMeant: (Credential) -> Bool) {
         for ordinal in streams.keys.sorted() where streams[ordinal].map({ isMeant($0.credential) }) == true {
             end(ordinal, reason)
@@ -295,23 +297,23 @@ extension ProtocolError {
     package static let noInstallation = ProtocolError.notFound("Installation not found")
 }
 
-/// Small values of a hub that requests read without its writer, as they are after a batch of changes.
+/// Values of a hub that requests read without its writer, updated after each batch of changes.
 package struct HubStatus: Sendable {
     package let rules: AccessRules
-    /// Counts the changes of ``rules``.
+    /// Number of changes of ``rules``.
     package let rulesRevision: Int
-    /// How long a registration lives after its last write; `nil` for ever.
+    /// The lifetime of a registration after its last write; `nil` means forever.
     package let registrationLifetime: Duration?
     package let isDisabled: Bool
     package let credentials: [PlatformCredential]
-    /// Streams have been handed everything up to this sequence.
+    /// Streams have been sent everything up to this sequence.
     package let head: LogSequence
     package let droppedThrough: LogSequence
     package let scheduled: ScheduledLoad
     package let listenUsage: ListenUsage
     /// By platform, in lower case.
     package let installationCounts: [String: Int]
-    /// Native and template ones, by platform in lower case.
+    /// Native and template registrations, by platform in lower case.
     package let registrationCounts: [String: Int]
     package let streamCount: Int
 }

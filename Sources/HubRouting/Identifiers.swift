@@ -1,13 +1,13 @@
 package import HubProtocol
 
-/// The hub's own number for a hub: the key of its row, never given to another one.
+/// The internal number of a hub: the key of its row, never reused.
 package struct HubKey: StoredNumber {
     package let rawValue: Int64
 
     package init(rawValue: Int64) { self.rawValue = rawValue }
 }
 
-/// The hub's own number for an installation or a registration, never given to another one.
+/// The internal number of an installation or a registration, never reused.
 package struct Ordinal: StoredNumber {
     package let rawValue: Int64
 
@@ -25,7 +25,7 @@ package struct HubRecord: Sendable, Hashable {
     }
 }
 
-/// A stream of one event loop; never given to another one while the server runs.
+/// A stream of one event loop; its id is not reused while the server runs.
 package struct StreamID: Sendable, Hashable {
     /// The number of the event loop.
     package let loop: Int

@@ -1,14 +1,14 @@
 package import HubProtocol
 
-/// The machines of all hubs, and what they share: the namespace's rules, and which hubs there are.
+/// The machines of all hubs, and their shared state: the namespace's rules, and the list of hubs.
 package struct NamespaceMachine: Sendable {
-    /// What a batch of changes asks the server to do, hub by hub in no order.
+    /// The actions that a batch of changes requires of the server, by hub in no particular order.
     package struct Output: Sendable {
         package var opened: [HubRecord] = []
-        /// The commands of these hubs are the last ones.
+        /// Hubs that were deleted; their commands are the last ones.
         package var closed: Set<HubKey> = []
         package var hubs: [HubKey: (status: HubStatus, commands: [[StreamCommand]])] = [:]
-        /// Hubs whose push services have something new to be sent.
+        /// Hubs whose push services have new deliveries.
         package var deliveries: Set<HubKey> = []
         /// `nil` if they have not changed.
         package var rules: [AccessRule]?
@@ -31,7 +31,7 @@ package struct NamespaceMachine: Sendable {
         self.loops = loops
     }
 
-    /// Adds a hub that the store has.
+    /// Adds a hub that the store contains.
     package mutating func load(
         _ hub: HubKey,
         _ policy: HubPolicy,
@@ -53,7 +53,7 @@ package struct NamespaceMachine: Sendable {
 
     package func status(of hub: HubKey) -> HubStatus? { hubs[hub]?.status }
 
-    /// A look at a hub; `nil` if there is none of this number.
+    /// A view of a hub; `nil` if no hub has this number.
     package func view(of hub: HubKey) -> HubView? { hubs[hub].map { HubView($0) } }
 
     package mutating func apply(_ effect: NamespaceEffect) {
@@ -83,14 +83,14 @@ package struct NamespaceMachine: Sendable {
         touched.insert(hub)
     }
 
-    /// Takes over rules of the namespace that another process has written.
+    /// Takes over namespace rules that another process has written.
     package mutating func observe(_ rules: [AccessRule]) {
         guard rules != self.rules else { return }
         self.rules = rules
         rulesChanged = true
     }
 
-    /// What the changes since the last call ask for.
+    /// Returns the actions required by the changes since the last call.
     package mutating func takeOutput() -> Output {
         var output = Output(opened: opened, closed: closed, rules: rulesChanged ? rules : nil)
         for hub in touched {
@@ -104,7 +104,7 @@ package struct NamespaceMachine: Sendable {
     }
 }
 
-/// A look at a hub's state, in the writer's order; it is valid during one call only.
+/// A view of a hub's state, in the writer's order; valid during one call only.
 ///
 /// A stage sees the hub as it was before its commit.
 package struct HubView: ~Copyable {
@@ -112,12 +112,12 @@ package struct HubView: ~Copyable {
 
     init(_ machine: HubMachine) { self.machine = machine }
 
-    /// How many recipients a message has.
+    /// The number of a message's recipients.
     package func matched(by expression: TagExpression?, _ format: MessageFormat = .template) -> Matched {
         Matched(counts: machine.registry.counts(of: expression, format), changes: machine.registry.changes)
     }
 
-    /// The first recipients of a message: `stream` installations, and the ordinals of other registrations.
+    /// A sample of a message's recipients: `stream` installations, and the ordinals of other registrations.
     package func sample(
         of expression: TagExpression?,
         _ format: MessageFormat,
@@ -131,20 +131,21 @@ package struct HubView: ~Copyable {
         machine.registry.pushTargets(of: expression, format)
     }
 
-    /// The registrations that carry a tag, ascending, with higher ordinals than one; without those of platform `stream`.
+    /// The registrations that carry a tag and have higher ordinals than `ordinal`, ascending; without those of platform
+    /// `stream`.
     package func registrations(taggedBy tag: Tag, after ordinal: Ordinal = 0, limit: Int) -> [Ordinal] {
         machine.registry.registrations(taggedBy: tag, after: ordinal, limit: limit)
     }
 
-    /// The `stream` installation of an id.
+    /// The `stream` installation with an id.
     package func entry(of id: InstallationID) -> Registry.Entry? { machine.registry[id] }
 
     /// True if an installation has an open stream.
     package func hasStream(_ ordinal: Ordinal) -> Bool { machine.hasStream(ordinal) }
 
-    /// The `stream` installations that a message is for, by their ordinals, among the `limit` targets above one.
+    /// The `stream` installations that a message is for, by ordinal, among the `limit` targets after `ordinal`.
     ///
-    /// - Returns: The installations, and the last target that was looked at; `nil` if there are no more.
+    /// - Returns: The installations, and the last target examined; `nil` if there are no more.
     package func streams(
         for message: RoutedMessage,
         afterTarget target: Ordinal,
@@ -156,8 +157,8 @@ package struct HubView: ~Copyable {
     package var policy: HubPolicy { machine.policy }
     package var listenUsage: ListenUsage { machine.registry.listenUsage }
     package var scheduled: ScheduledLoad { machine.scheduled }
-    /// How far streams are, as the store does not know it yet.
+    /// Progress of streams that the store does not have yet.
     package var progress: [Ordinal: StreamProgress] { machine.progress }
-    /// Messages whose counts in the store are to be corrected.
+    /// Messages whose stored counts must be corrected.
     package var recounted: [LogSequence: RecipientCounts] { machine.recounted }
 }

@@ -1,6 +1,6 @@
-/// Up to 65,536 numbers of 16 bits: a sorted array, or a bit set where that is smaller.
+/// A set of up to 65,536 numbers of 16 bits: a sorted array, or a bit set if that is smaller.
 struct OrdinalBlock: Sendable {
-    /// From here on a bit set of 8 KiB is smaller than an array of two bytes a number.
+    /// The number of elements above which a bit set of 8 KiB is smaller than an array with two bytes per element.
     static let maximumArray = 4_096
     private static let words = 1_024
 
@@ -17,7 +17,7 @@ struct OrdinalBlock: Sendable {
         count = 1
     }
 
-    /// Ascending numbers, no two equal.
+    /// Takes ascending numbers without duplicates.
     private init(array: [UInt16]) {
         storage = .array(array)
         count = array.count
@@ -92,7 +92,7 @@ struct OrdinalBlock: Sendable {
         }
     }
 
-    /// The place of the first number that is not below `number`.
+    /// The index of the first number that is not below `number`.
     private static func place(of number: UInt16, in array: [UInt16]) -> Int {
         var (low, high) = (0, array.count)
         while low < high {
@@ -106,7 +106,7 @@ struct OrdinalBlock: Sendable {
 // MARK: - In a file
 
 extension OrdinalBlock {
-    /// A byte that tells the form, then numbers of two bytes or a bit set of 8 KiB, little-endian.
+    /// A byte that identifies the form, then numbers of two bytes or a bit set of 8 KiB, little-endian.
     var stored: [UInt8] {
         switch storage {
         case .array(let array): [0] + array.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
@@ -114,7 +114,7 @@ extension OrdinalBlock {
         }
     }
 
-    /// Reads what ``stored`` gave; `nil` for anything else.
+    /// Reads the result of ``stored``; `nil` for anything else.
     init?(stored bytes: [UInt8]) {
         let rest = bytes.dropFirst()
         switch bytes.first {

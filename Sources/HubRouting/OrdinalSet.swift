@@ -1,13 +1,14 @@
-/// A set of ordinals, of registrations for example.
+/// A set of ordinals, for example of registrations.
 ///
-/// Numbers stand in blocks of 65,536; a block is a sorted array while it holds few and a bit set when it holds many. So
-/// a rare tag costs bytes a number, a common one bits, and sets of a million meet in microseconds.
+/// Numbers are stored in blocks of 65,536. A block with few numbers is a sorted array, and a block with many is a bit
+/// set. A rare tag therefore costs bytes per number and a common one bits, and sets of a million are intersected in
+/// microseconds.
 ///
 /// Source: Chambi, Lemire, Kaser and Godin, "Better bitmap performance with Roaring bitmaps", 2016, for the rule.
 package struct OrdinalSet: Sendable, Equatable {
     /// The numbers' upper bits, ascending.
     private var keys: [Int64] = []
-    /// What stands at the same places; none is empty.
+    /// The blocks of ``keys``, at the same indexes; none is empty.
     private var blocks: [OrdinalBlock] = []
 
     package init() {}
@@ -25,7 +26,7 @@ package struct OrdinalSet: Sendable, Equatable {
 
     package mutating func insert(_ ordinal: Ordinal) {
         let (key, low) = (ordinal.block, ordinal.low)
-        // Ordinals are given out ascending.
+        // Ordinals are assigned in ascending order.
         if let last = keys.last, last == key { return blocks[blocks.count - 1].insert(low) }
         let (found, place) = place(of: key)
         if let found { return blocks[found].insert(low) }
@@ -41,7 +42,7 @@ package struct OrdinalSet: Sendable, Equatable {
         blocks.remove(at: found)
     }
 
-    /// Where a block stands, or where it belongs.
+    /// The index of a block, or the index at which to insert it.
     private func place(of key: Int64) -> (found: Int?, place: Int) {
         var (low, high) = (0, keys.count)
         while low < high {
@@ -67,7 +68,7 @@ extension OrdinalSet {
         merged(other, keepsOwn: true, keepsOther: false) { $0.subtracting($1) }
     }
 
-    /// How many numbers both hold.
+    /// Number of elements that both sets contain.
     package func intersectionCount(_ other: OrdinalSet) -> Int {
         var (count, mine, theirs) = (0, 0, 0)
         while mine < keys.count, theirs < other.keys.count {
@@ -118,14 +119,14 @@ extension OrdinalSet {
 // MARK: - In a file
 
 extension OrdinalSet {
-    /// Its blocks of 65,536 numbers, ascending, each in at most 8 KiB and a byte.
+    /// The blocks of 65,536 numbers, ascending, each in at most 8 KiB and one byte.
     package var stored: [(block: Int64, bytes: [UInt8])] {
         zip(keys, blocks).map { (block: $0, bytes: $1.stored) }
     }
 
-    /// One block as ``stored`` gave it, or an empty set.
+    /// Reads one block from the result of ``stored``, or creates an empty set.
     ///
-    /// - Returns: `nil` for bytes that ``stored`` does not give.
+    /// - Returns: `nil` for bytes that ``stored`` does not produce.
     package init?(block: Int64, stored bytes: [UInt8]) {
         self.init()
         if bytes.isEmpty { return }
@@ -135,16 +136,16 @@ extension OrdinalSet {
 }
 
 extension Ordinal {
-    /// The number of its block of 65,536.
+    /// The number of the ordinal's block of 65,536.
     package var block: Int64 { rawValue >> 16 }
-    /// Its place in the block.
+    /// The ordinal's position in the block.
     fileprivate var low: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
     fileprivate init(block: Int64, low: UInt16) { self.init(rawValue: block << 16 | Int64(low)) }
 }
 
 extension OrdinalSet: Sequence {
-    /// Ascending.
+    /// Iterates in ascending order.
     package func makeIterator() -> Iterator { Iterator(set: self) }
 
     package struct Iterator: IteratorProtocol {
@@ -167,7 +168,7 @@ extension OrdinalSet: Sequence {
         }
     }
 
-    /// The first numbers above one, ascending.
+    /// The first elements above `ordinal`, ascending.
     package func ordinals(above ordinal: Ordinal, limit: Int) -> [Ordinal] {
         let start = Ordinal(rawValue: ordinal.rawValue + 1)
         var result: [Ordinal] = []

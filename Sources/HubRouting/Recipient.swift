@@ -1,22 +1,23 @@
 package import HubProtocol
 
-/// What routing and rendering need of an installation, compiled once for each change of it.
+/// The properties of an installation that routing and rendering need, compiled once for each change of it.
 ///
-/// Live delivery and replay both match and render through it; a cohort's recipient represents all that get the same.
+/// Live delivery and replay both match and render through it. A cohort's recipient represents all streams that get the
+/// same events.
 package struct Recipient: Sendable, Hashable {
     /// One template of an installation.
     package struct Target: Sendable, Hashable {
         package let name: String
         package let template: Template
-        /// The template's own tags; those of the installation count beside them.
+        /// The template's own tags; the installation's tags apply as well.
         package let tags: Set<Tag>
     }
 
     /// The installation's tags, with `$InstallationId` and `$UserId`.
     package let tags: Set<Tag>
-    /// In the order of their names.
+    /// Ordered by template name.
     package let targets: [Target]
-    /// Values for what a message lacks.
+    /// Values for properties that a message lacks.
     package let variables: PushVariables
 
     private init(tags: Set<Tag>, targets: [Target], variables: PushVariables) {
@@ -33,7 +34,7 @@ package struct Recipient: Sendable, Hashable {
         }
     }
 
-    /// True if a message is for a template of this recipient, whatever it would show.
+    /// True if a message is for a template of this recipient, regardless of the rendered content.
     package func matches(_ message: RoutedMessage, _ target: Target) -> Bool {
         isAddressed(by: message) && (message.expression?.matches { counts($0, target) } ?? true)
     }
@@ -43,7 +44,7 @@ package struct Recipient: Sendable, Hashable {
         isAddressed(by: message) && (message.expression?.matches { tags.contains($0) } ?? true)
     }
 
-    /// True if a message becomes anything for this recipient.
+    /// True if a message produces an event for this recipient.
     package func receives(_ message: RoutedMessage) -> Bool {
         switch message.content {
         case .template: targets.contains { matches(message, $0) }
@@ -51,27 +52,28 @@ package struct Recipient: Sendable, Hashable {
         }
     }
 
-    /// True if a direct or a test send names this recipient, or the message is neither.
+    /// True if a direct or a test send names this recipient, or if the message is neither.
     private func isAddressed(by message: RoutedMessage) -> Bool {
         guard let installations = message.installations else { return true }
         return !installations.isDisjoint(with: tags)
     }
 
-    /// True if a tag counts for a template.
+    /// True if a tag applies to a template.
     package func counts(_ tag: Tag, _ target: Target) -> Bool {
         tags.contains(tag) || target.tags.contains(tag)
     }
 
-    /// Rendering for this recipient may cost far more than for an agent with its standard template, which is below
-    /// 4 KiB; such recipients come last, a few at a time.
+    /// True if rendering may cost far more than for an agent with its standard template, which is below 4 KiB.
+    ///
+    /// Heavy recipients come last, a few at a time.
     package var isHeavy: Bool {
         targets.reduce(variables.bytes) { $0 + $1.template.weight } > Self.maximumLightWeight
     }
 
-    /// ``Template/weight`` of all templates, and bytes of the push variables.
+    /// The limit for the sum of ``Template/weight`` of all templates and the bytes of the push variables.
     private static let maximumLightWeight = 32 << 10
 
-    /// The templates that a message is rendered through; for a native message the one `nil`.
+    /// The templates that a message is rendered through; a single `nil` for a native message.
     package func addressees(of message: RoutedMessage) -> [Target?] {
         switch message.content {
         case .template: targets.filter { matches(message, $0) }
@@ -79,9 +81,9 @@ package struct Recipient: Sendable, Hashable {
         }
     }
 
-    /// The event that a message becomes, through a template unless it is native.
+    /// The event that a message produces, through a template unless it is native.
     ///
-    /// - Returns: `nil` when the budget does not allow it.
+    /// - Returns: `nil` if the budget does not allow it.
     package func event(
         for message: RoutedMessage,
         _ target: Target?,
@@ -98,9 +100,10 @@ package struct Recipient: Sendable, Hashable {
         }
     }
 
-    /// The recipient with the identity that another one has.
+    /// The recipient with the identity of another one.
     ///
-    /// A device that was away is owed what it had chosen then, but nothing that is addressed to a user who has left it.
+    /// For messages that came while a device was away, the device's choice at that time applies, but messages addressed
+    /// to a user who has since left the device are withheld.
     package func identified(as other: Recipient, _ reserved: ReservedTagPrefixes) -> Recipient {
         func merged(_ own: Set<Tag>, _ others: Set<Tag>) -> Set<Tag> {
             own.filter { !$0.isIdentity(reserved) }.union(others.filter { $0.isIdentity(reserved) })
@@ -116,8 +119,8 @@ package struct Recipient: Sendable, Hashable {
         )
     }
 
-    /// The recipient without what tells it apart from others that get the same: identity tags, and push variables
-    /// that none of its templates names.
+    /// The recipient without the properties that do not affect its cohort: identity tags, and push variables that none
+    /// of its templates names.
     package func cohort(reserved: ReservedTagPrefixes) -> Recipient {
         let named = targets.reduce(into: Set<String>()) { $0.formUnion($1.template.propertyNames) }
         return Recipient(
@@ -129,14 +132,14 @@ package struct Recipient: Sendable, Hashable {
 }
 
 extension Tag {
-    /// True if the tag names somebody rather than a subject.
+    /// True if the tag names a person or device instead of a subject.
     package func isIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
         isServerAssigned || reserved.contains(self)
     }
 }
 
 extension TagExpression {
-    /// True if the answer can differ within a cohort.
+    /// True if the result can differ within a cohort.
     func namesIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
         tags.contains { $0.isIdentity(reserved) }
     }

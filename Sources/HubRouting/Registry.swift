@@ -2,9 +2,9 @@ package import HubProtocol
 
 /// The targets that a hub's messages can reach.
 ///
-/// Of a push platform's registrations only their tags are here; `stream` installations are here whole.
+/// Registrations of push platforms are represented by their tags only, `stream` installations completely.
 package struct Registry: Sendable {
-    /// A `stream` installation with what its streams need of it.
+    /// A `stream` installation with the properties that its streams need.
     package struct Entry: Sendable {
         package let ordinal: Ordinal
         package let id: InstallationID
@@ -27,7 +27,7 @@ package struct Registry: Sendable {
         }
     }
 
-    /// What a message of one format is for.
+    /// The kind of target that a message of one format is for.
     private struct Kind: Hashable {
         /// In lower case.
         let platform: String
@@ -45,22 +45,22 @@ package struct Registry: Sendable {
     private var ordinals: [InstallationID: Ordinal] = [:]
     private var index = TagIndex()
     private var kinds: [Kind: OrdinalSet] = [:]
-    /// All templates, of whatever platform.
+    /// All templates, of every platform.
     private var templates = OrdinalSet()
-    /// The installation of each target of platform `stream`.
+    /// The installation of each target on platform `stream`.
     private var owners: [Ordinal: Ordinal] = [:]
-    /// All but one template of each `stream` installation that has several with the same tags: those match together, and
-    /// count once.
+    /// All templates but one of each `stream` installation that has several with the same tags: these match together
+    /// and count once.
     private var further = OrdinalSet()
-    /// All templates of `stream` installations that have several with different tags: which of them match is to be seen.
+    /// All templates of `stream` installations that have several with different tags: each must be matched separately.
     private var mixed = OrdinalSet()
-    /// The hashes of the tags of `stream` templates, until all targets are in.
+    /// The hashes of the tags of `stream` templates, until all targets are loaded.
     private var loadedTags: [Ordinal: Int]? = [:]
-    /// Changes so far, to tell whether there was one between two looks.
+    /// Number of changes so far, which tells whether the registry changed between two reads.
     private(set) var changes = 0
-    /// What was last written with Listen.
+    /// Usage by records that were last written with Listen.
     private(set) var listenUsage = ListenUsage()
-    /// Installations of each platform, by its name in lower case.
+    /// Number of installations of each platform, by platform name in lower case.
     private(set) var installationCounts: [String: Int] = [:]
 
     package init() {}
@@ -68,28 +68,28 @@ package struct Registry: Sendable {
     subscript(id: InstallationID) -> Entry? { ordinals[id].flatMap { entries[$0] } }
     subscript(ordinal: Ordinal) -> Entry? { entries[ordinal] }
 
-    /// Registrations of each platform, native and template ones, by its name in lower case.
+    /// Number of registrations of each platform, native and template ones, by platform name in lower case.
     var registrationCounts: [String: Int] {
         kinds.reduce(into: [:]) { $0[$1.key.platform, default: 0] += $1.value.count }
     }
 
     // MARK: - Changes
 
-    /// Puts a `stream` installation, new or changed.
+    /// Puts a new or changed `stream` installation.
     package mutating func put(_ entry: Entry) {
         entries[entry.ordinal] = entry
         ordinals[entry.id] = entry.ordinal
         changes += 1
     }
 
-    /// Removes a `stream` installation, if it is one.
+    /// Removes a `stream` installation; does nothing for other platforms.
     mutating func remove(stream ordinal: Ordinal) {
         guard let entry = entries.removeValue(forKey: ordinal) else { return }
         if ordinals[entry.id] == ordinal { ordinals[entry.id] = nil }
         changes += 1
     }
 
-    /// Takes over what a write has done to targets, all those of an installation at once.
+    /// Applies the changes of a write to targets, all those of an installation at once.
     mutating func apply(_ changes: [TargetChange]) {
         for change in changes {
             if let old = change.old { remove(old) }
@@ -126,7 +126,7 @@ package struct Registry: Sendable {
         mixed.remove(target.ordinal)
     }
 
-    /// Finds the `stream` installations with several templates, once all targets are in.
+    /// Finds the `stream` installations with several templates, once all targets are loaded.
     mutating func finishLoading() {
         var first: [Ordinal: Ordinal] = [:]
         var mixedOwners: Set<Ordinal> = []
@@ -148,7 +148,7 @@ package struct Registry: Sendable {
 
     // MARK: - Matching
 
-    /// The registrations that a message reaches, `nil` being a broadcast.
+    /// The registrations that a message reaches; an expression of `nil` is a broadcast.
     func targets(of expression: TagExpression?, _ format: MessageFormat) -> OrdinalSet {
         index.ordinals(matching: expression, of: candidates(format))
     }
@@ -158,14 +158,14 @@ package struct Registry: Sendable {
         return kinds[Kind(platform: platform, isTemplate: false)] ?? OrdinalSet()
     }
 
-    /// Those among them of `stream` installations.
+    /// The targets of `stream` installations that a message reaches.
     func streamTargets(of expression: TagExpression?, _ format: MessageFormat) -> OrdinalSet {
         guard format == .template || format == .stream else { return OrdinalSet() }
         let candidates = kinds[Kind(platform: .stream, isTemplate: format == .template)] ?? OrdinalSet()
         return index.ordinals(matching: expression, of: candidates)
     }
 
-    /// The `stream` installations that a message is for; `nil` if it has more than `limit` targets among them.
+    /// The `stream` installations that a message is for; `nil` if they have more than `limit` matching targets.
     func streams(for message: RoutedMessage, limit: Int) -> Set<Ordinal>? {
         guard message.installations == nil else { return named(by: message) }
         let targets = streamTargets(of: message.expression, message.format)
@@ -173,7 +173,7 @@ package struct Registry: Sendable {
         return Set(targets.lazy.compactMap { owners[$0] })
     }
 
-    /// The same with their recipients, some targets at a time.
+    /// The `stream` installations that a message is for with their recipients, a limited number of targets at a time.
     func recipients(
         of message: RoutedMessage,
         afterTarget target: Ordinal,
@@ -201,7 +201,7 @@ package struct Registry: Sendable {
         return named.filter { entries[$0]?.recipient.receives(message) == true }
     }
 
-    /// The first of those that a message reaches: `stream` installations, and the ordinals of other registrations.
+    /// A sample of a message's recipients: `stream` installations, and the ordinals of other registrations.
     func sample(
         of expression: TagExpression?,
         _ format: MessageFormat,
@@ -219,8 +219,8 @@ package struct Registry: Sendable {
         return (streams, others)
     }
 
-    /// How many a message reaches: of platform `stream` installations, of the others registrations, each of which is one
-    /// notification.
+    /// The number of recipients of a message: installations on platform `stream`; on other platforms registrations,
+    /// each of which is one notification.
     func counts(of expression: TagExpression?, _ format: MessageFormat) -> RecipientCounts {
         let targets = targets(of: expression, format)
         var platforms: [String: Int] = [:]
@@ -234,7 +234,7 @@ package struct Registry: Sendable {
     /// The registrations of push platforms that a message reaches, by platform in lower case.
     func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [String: OrdinalSet] {
         let kinds = kinds.filter { $0.key.isTemplate == (format == .template) && $0.key.platform != "stream" }
-        // A hub of agents alone has none.
+        // A hub that serves only agents has no such registrations.
         guard !kinds.isEmpty else { return [:] }
         let targets = targets(of: expression, format)
         var platforms: [String: OrdinalSet] = [:]
@@ -245,13 +245,14 @@ package struct Registry: Sendable {
         return platforms
     }
 
-    /// How many of some targets are further templates of a `stream` installation that is among them already.
+    /// The number of targets that are further templates of a `stream` installation already in the set.
     private func repeated(_ targets: OrdinalSet) -> Int {
         let several = targets.intersection(mixed)
         return targets.intersectionCount(further) + several.count - Set(several.lazy.compactMap { owners[$0] }).count
     }
 
-    /// The registrations that carry a tag, ascending from behind one on; without those of platform `stream`.
+    /// The registrations that carry a tag and have higher ordinals than `ordinal`, ascending; without those of platform
+    /// `stream`.
     func registrations(taggedBy tag: Tag, after ordinal: Ordinal, limit: Int) -> [Ordinal] {
         var tagged = index[tag]
         for isTemplate in [false, true] {

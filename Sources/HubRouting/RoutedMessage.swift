@@ -1,10 +1,10 @@
 package import HubProtocol
 
-/// A message on its way: parsed once, matched and rendered for many.
+/// A message in delivery: parsed once, matched and rendered for many recipients.
 package struct RoutedMessage: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         case template(MessageProperties)
-        /// As the platform takes it; text, except for raw notifications of Windows.
+        /// The body that the platform takes: text, except for raw notifications of Windows.
         case native(MessageFormat, body: String)
     }
 
@@ -12,14 +12,13 @@ package struct RoutedMessage: Sendable, Equatable {
     package let id: MessageID
     /// `nil` is a broadcast.
     package let expression: TagExpression?
-    /// The `stream` installations that it is for, by their own tags, whatever else matches: those of a direct or a test
-    /// send.
+    /// The tags of the `stream` installations that a direct or a test send is for, whatever else matches.
     package let installations: Set<Tag>?
     package let content: Content
-    /// Bytes of its body, which it holds in memory.
+    /// Size in bytes of the body, which is held in memory.
     package let size: Int
 
-    /// `installations` are those that a direct or a test send names; `nil` for all that match.
+    /// Creates a message; `installations` are those that a direct or a test send names, `nil` for all that match.
     package init(sequence: LogSequence, id: MessageID, _ message: Message, installations: [InstallationID]?) {
         self.sequence = sequence
         self.id = id
@@ -41,10 +40,10 @@ package struct RoutedMessage: Sendable, Equatable {
         }
     }
 
-    /// True if streams can get something of it.
+    /// True if streams can get an event for this message.
     package var isForStreams: Bool { format == .template || format == .stream }
 
-    /// True if the members of a cohort may differ in whether they get it.
+    /// True if members of a cohort may differ in whether they get the message.
     package func namesIdentity(_ reserved: ReservedTagPrefixes) -> Bool {
         installations != nil || expression?.namesIdentity(reserved) == true
     }

@@ -1,30 +1,30 @@
 package import HubProtocol
 
-/// What the streams of one event loop are to do; a hub's commands come in the order of its log.
+/// A command for the streams of one event loop; a hub's commands come in log order.
 package enum StreamCommand: Sendable, Equatable {
     case attach(StreamID, StreamAttachment)
     case refuse(StreamID, ProtocolError)
-    /// The installation's choice has changed at the sequence.
+    /// The installation's choice changed at the sequence.
     case move(StreamID, Recipient, at: LogSequence)
     case end(StreamID, StreamEnd)
     /// A message for each cohort that it matches.
     case publish(RoutedMessage)
-    /// A message that names an identity, for streams that it may match; `nil` asks each stream.
+    /// A message that names an identity, for the streams that it may match; `nil` means that each stream is checked.
     case deliver(RoutedMessage, to: [StreamID]?)
-    /// Everything up to this sequence has come.
+    /// All commands up to this sequence have been sent.
     case head(LogSequence)
 }
 
-/// How a stream begins.
+/// The initial state of a stream.
 package struct StreamAttachment: Sendable, Equatable {
     package let ordinal: Ordinal
     package let recipient: Recipient
     package let beginning: StreamBeginning
-    /// What the stream is to get lies in the store up to this sequence; what comes later is sent as a command.
+    /// Messages up to this sequence are read from the store; later ones are sent as commands.
     package let through: LogSequence
-    /// The store may hold something between the beginning and `through`.
+    /// True if the store may hold messages between the beginning and `through`.
     package let needsReplay: Bool
-    /// When the token expires, in seconds since 1970.
+    /// The expiry of the token, in seconds since 1970.
     package let validUntil: Int64
 
     package init(
@@ -44,17 +44,17 @@ package struct StreamAttachment: Sendable, Equatable {
     }
 }
 
-/// Where a stream begins, and what is said of messages that may be missing before.
+/// The point at which a stream begins, with a report of messages that may be missing before it.
 package struct StreamBeginning: Sendable, Equatable {
-    /// What the stream is to get has a higher sequence.
+    /// The stream gets messages with a higher sequence.
     package let after: LogSequence
-    /// Why something may be missing; `nil` for no gap.
+    /// The reason why messages may be missing; `nil` if there is no gap.
     package var gap: String?
-    /// The loss that the gap is about.
+    /// The loss that the gap announces.
     package var loss: Loss?
-    /// As it came, for the gap.
+    /// The cursor as received, to be named in the gap.
     package var cursor: String?
-    /// The sequence of a loss that the gap stands for too.
+    /// The sequence of another loss that the gap announces.
     package var toldLoss: LogSequence?
 
     package init(_ resumption: EpochHistory.Resumption, cursor: String?) {

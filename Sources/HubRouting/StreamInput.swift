@@ -1,17 +1,17 @@
 package import HubProtocol
 
-/// What happens at this server beside the log: its streams, and what it sees of others' writes.
+/// An event outside the log: of a stream, or a write of another process that this server has observed.
 package enum StreamInput: Sendable {
     case attach(StreamRequest)
-    /// A stream has ended; `ending` is why, `nil` if the client or its connection ended it.
+    /// A stream has ended; `ending` is the reason, `nil` if the client or its connection ended it.
     case detached(StreamID, of: Ordinal, written: LogSequence, ending: StreamEnd?, at: Timestamp)
     /// Streams were written everything up to these sequences.
     case progress([StreamProgress])
-    /// The store has taken this over.
+    /// The store has saved this progress.
     case progressFlushed([Ordinal: StreamProgress])
     /// Another process has written rules; ``HubStatus/rulesRevision`` was `revision` before they were read.
     case rulesObserved(AccessRules, revision: Int)
-    /// The server stops: all streams end and none is let in.
+    /// The server is stopping: all streams end, and no new ones are accepted.
     case stopping
 }
 
@@ -21,7 +21,7 @@ package struct StreamRequest: Sendable {
     package let installation: InstallationID
     package let grant: Grant
     package let channel: PushChannelSecret?
-    /// `Last-Event-ID`: a position, else the beginning of what was sent; `nil` for none.
+    /// `Last-Event-ID`: a position, or an excerpt of any other text; `nil` without one.
     package let cursor: String?
     package let at: Timestamp
 
@@ -38,20 +38,20 @@ package struct StreamRequest: Sendable {
         self.grant = grant
         self.channel = channel
         self.at = at
-        // It is kept, and named in a gap: what is not a position may be long.
+        // The text is stored, and named in a gap, so a cursor that is not a position must be shortened.
         cursor = lastEventID.flatMap { $0.isEmpty ? nil : StreamPosition(parsing: $0)?.text ?? $0.excerpt }
     }
 }
 
-/// Why a hub ends a stream.
+/// The reason why a hub ends a stream.
 package enum StreamEnd: Sendable {
     /// Another stream of the same installation has replaced it.
     case replaced
-    /// The installation is gone, or the key that opened the stream.
+    /// The installation, or the key that opened the stream, was removed.
     case revoked
-    /// The hub stops; the agent comes back.
+    /// The hub is stopping; the agent reconnects later.
     case stopping
-    /// The token that opened it has expired; the agent comes back with a new one.
+    /// The token that opened the stream has expired; the agent reconnects with a new one.
     case expired
 
     package var eventName: String? {
@@ -63,18 +63,18 @@ package enum StreamEnd: Sendable {
     }
 }
 
-/// How far an installation's stream is, for answering "did it get this?".
+/// The progress of an installation's stream, for answering "did it get this?".
 package struct StreamProgress: Sendable, Equatable {
     package var ordinal: Ordinal
     /// The stream was written everything up to this sequence.
     package var written: LogSequence
-    /// The last `Last-Event-ID` it came with.
+    /// The `Last-Event-ID` of the last connection.
     package var resumedFrom: String?
     package var connectedAt: Timestamp?
     package var disconnectedAt: Timestamp?
-    /// When a newer stream of the installation last replaced an open one.
+    /// The last time that a newer stream of the installation replaced an open one.
     package var replacedAt: Timestamp?
-    /// When the hub last ended a stream because its key or its secret was no longer valid.
+    /// The last time that the hub ended a stream because its key or secret was no longer valid.
     package var revokedAt: Timestamp?
 
     package init(
@@ -97,7 +97,7 @@ package struct StreamProgress: Sendable, Equatable {
 }
 
 extension StreamProgress {
-    /// Combines two records; what the newer one leaves out stays, but a stream that is open has not ended.
+    /// Combines two records: values that the newer one lacks stay, except that an open stream has no ending.
     package static func merged(_ known: StreamProgress?, _ newer: StreamProgress?) -> StreamProgress? {
         guard var merged = newer, let known else { return newer ?? known }
         merged.resumedFrom = merged.resumedFrom ?? known.resumedFrom

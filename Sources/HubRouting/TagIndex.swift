@@ -1,10 +1,12 @@
 import HubProtocol
 
-/// Which registrations carry a tag, by their ordinals.
+/// An index of registrations by tag.
 ///
-/// Expressions are evaluated by set operations, so a query costs what its tags hold, not one look at every registration.
+/// Expressions are evaluated by set operations, so the cost of a query depends on the number of registrations with its
+/// tags, not on the number of all registrations.
 struct TagIndex: Sendable {
-    /// Most tags of a large hub name one user or installation, and belong to one registration or two.
+    /// The registrations of a tag: most tags of a large hub name one user or installation, with one or two
+    /// registrations.
     private enum Posting: Sendable {
         case one(Ordinal)
         case many(OrdinalSet)
@@ -28,7 +30,7 @@ struct TagIndex: Sendable {
             }
         }
 
-        /// - Returns: Whether any are left.
+        /// - Returns: True if any are left.
         mutating func remove(_ ordinal: Ordinal) -> Bool {
             switch self {
             case .one(let first): return first != ordinal
@@ -43,21 +45,21 @@ struct TagIndex: Sendable {
 
     private var postings: [TagKey: Posting] = [:]
 
-    /// Takes a registration in; `tags` are joined by commas.
+    /// Adds a registration; `tags` are joined by commas.
     mutating func insert(_ ordinal: Ordinal, tags: String) {
         Tag.forEachKey(in: tags) { tag in
             postings[tag, default: .one(ordinal)].insert(ordinal)
         }
     }
 
-    /// Forgets a registration; the tags must be the very ones that it was taken in with.
+    /// Removes a registration; the tags must be exactly those that it was added with.
     mutating func remove(_ ordinal: Ordinal, tags: String) {
         Tag.forEachKey(in: tags) { tag in
             if postings[tag]?.remove(ordinal) == false { postings[tag] = nil }
         }
     }
 
-    /// Those of `all` that an expression matches; `nil` matches all.
+    /// The elements of `all` that an expression matches; `nil` matches all.
     func ordinals(matching expression: TagExpression?, of all: OrdinalSet) -> OrdinalSet {
         guard let expression else { return all }
         return ordinals(matching: expression.root, of: all)

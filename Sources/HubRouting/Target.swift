@@ -1,19 +1,19 @@
 package import HubProtocol
 
-/// What routing needs of a registration.
+/// The properties of a registration that routing needs.
 package struct Target: Sendable, Equatable {
     package let ordinal: Ordinal
     package let platform: Platform
-    /// Or native.
+    /// False for a native registration.
     package let isTemplate: Bool
-    /// As registrations travel: joined by commas.
+    /// The tags joined by commas, as registrations carry them.
     package let tags: String
     /// The ordinal of the installation that it is part of; `nil` for one that was registered on its own.
     package let installation: Ordinal?
-    /// The native registration of an installation's own channel: each installation has one.
+    /// True for the native registration of an installation's own channel, of which each installation has one.
     package let isMain: Bool
-    /// Bytes charged to what Listen has written; 0 for what Manage has written, and for parts of an installation but
-    /// its native one.
+    /// Bytes charged to a record last written with Listen; 0 for records written with Manage, and for all parts of an
+    /// installation except its native one.
     package let charge: Int
 
     package init(
@@ -35,11 +35,11 @@ package struct Target: Sendable, Equatable {
     }
 }
 
-/// What a write has done to a target.
+/// The change of a target by a write.
 package struct TargetChange: Sendable, Equatable {
-    /// The target before; `nil` for a new one.
+    /// The target before the change; `nil` for a new one.
     package let old: Target?
-    /// `nil` for one that is gone.
+    /// The target after the change; `nil` if it is gone.
     package let new: Target?
 
     package init(old: Target?, new: Target?) {
@@ -48,11 +48,11 @@ package struct TargetChange: Sendable, Equatable {
     }
 }
 
-/// What a hub holds of installations and registrations that were last written with Listen.
+/// The usage by installations and registrations that were last written with Listen.
 package struct ListenUsage: Sendable, Equatable {
-    /// Installations, and registrations that were registered on their own.
+    /// Number of installations, and of registrations that were registered on their own.
     package private(set) var count = 0
-    /// As ``Target/charge``.
+    /// The sum of ``Target/charge``.
     package private(set) var bytes = 0
 
     package init() {}

@@ -2,17 +2,18 @@ import Foundation
 import HubProtocol
 import HubRouting
 
-/// What an installation or registration costs a hub: an estimate of the bytes that it holds in memory and on disk.
+/// Estimates the cost of an installation or registration to a hub: the bytes that it takes in memory and on disk.
 ///
-/// What was last written with Listen is charged, so that a quota bounds it; what Manage has written costs nothing.
+/// Only records last written with Listen are charged, so that a quota bounds them. Records written with Manage cost
+/// nothing.
 enum Charge {
-    /// A row, its places in indexes, and its tags.
+    /// Bytes of a row, its index entries and its tags.
     private static let registration = 256
-    /// The same, and the entry that streams are served from.
+    /// Bytes of a row, its index entries and tags, and the entry that streams are served from.
     private static let stream = 1_024
     /// A record in memory is several times the size of its JSON.
     private static let streamFactor = 4
-    /// A term of a template, compiled; its text may have no more than five characters.
+    /// Bytes of a compiled template term; its text may have no more than five characters.
     private static let term = 64
 
     static func of(_ installation: Installation, record: Data, isCharged: Bool) -> Int {
@@ -20,7 +21,7 @@ enum Charge {
         guard installation.platform == .stream else {
             return registration * installation.parts.count + 2 * record.count
         }
-        // Each term but a text in quotes has a parenthesis.
+        // Each term except a quoted text has a parenthesis.
         let terms = installation.templates.values.reduce(0) { sum, template in
             sum + template.body.utf8.count { $0 == UInt8(ascii: "(") }
         }

@@ -2,9 +2,9 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// The columns of one `SELECT`, in its order.
+/// The columns of one `SELECT`, in order.
 ///
-/// Rows of hot loops are read by place: a name would be looked for in each row.
+/// Hot loops read columns by position: reading by name searches each row.
 protocol ColumnPlaces: RawRepresentable where RawValue == Int {}
 
 extension Row {

@@ -17,22 +17,22 @@ package struct DeliveryKey: Sendable, Hashable {
 /// A message on its way to a push service.
 package struct Delivery: Sendable, Equatable {
     package let key: DeliveryKey
-    /// Its targets are places in the message's list of handles, not registrations.
+    /// True if the targets are positions in the message's list of handles instead of registrations.
     package let isDirect: Bool
-    /// Whose handles the hub's credential reached when the message came; `nil` where that could not be told.
+    /// The audience of handles that the hub's credential reached when the message was accepted; `nil` if unknown.
     package let audience: String?
     package let total: Int
-    /// Targets without a final outcome.
+    /// Number of targets without a final outcome.
     package let remaining: Int
-    /// When the first target was sent it.
+    /// The time of the first attempt.
     package let beganAt: Timestamp?
-    /// When the last target had its final outcome.
+    /// The time of the last final outcome.
     package let endedAt: Timestamp?
-    /// The outcome of those that were left at the end, if it came before they had one.
+    /// The outcome of the targets that were left when the delivery ended.
     package let endedAs: OutcomeName?
-    /// Why, where ``endedAs`` leaves that open.
+    /// The reason for ``endedAs``, if the outcome alone does not explain it.
     let ownEndReason: String?
-    /// When the hub took the message; `nil` if it was not asked for.
+    /// The time at which the hub accepted the message; `nil` if the query did not ask for it.
     package var acceptedAt: Timestamp?
 }
 
@@ -40,7 +40,7 @@ package struct Delivery: Sendable, Equatable {
 package struct DeliveryBlock: Sendable, Equatable {
     package let number: Int64
     package let targets: OrdinalSet
-    /// Those with a final outcome.
+    /// Targets with a final outcome.
     package let done: OrdinalSet
 }
 
@@ -48,10 +48,10 @@ package struct DeliveryBlock: Sendable, Equatable {
 package struct DeliveryRetry: Sendable, Equatable {
     package let key: DeliveryKey
     package let ordinal: Ordinal
-    /// Attempts so far.
+    /// Number of attempts so far.
     package let attempts: Int
     package let dueAt: Timestamp
-    /// Why the last attempt did not do.
+    /// The reason why the last attempt failed.
     package let reason: String
     package let collapseKey: String?
 
@@ -73,7 +73,7 @@ package struct DeliveryRetry: Sendable, Equatable {
 }
 
 extension Delivery {
-    /// Why the targets that were left at the end were not sent the message.
+    /// The reason why the targets that were left when the delivery ended were not sent the message.
     var endReason: String {
         if let ownEndReason { return ownEndReason }
         return switch endedAs {
@@ -85,13 +85,13 @@ extension Delivery {
     }
 }
 
-/// A target that was not sent a message, and why.
+/// A target that was not sent a message, and the reason.
 package struct DeliveryFailure: Sendable, Equatable {
     package let ordinal: Ordinal
     package let outcome: OutcomeName
     /// One line, for people.
     package let reason: String
-    /// What the push service has reported dead; `nil` if that is not why.
+    /// The handle that the push service reported dead; `nil` if the failure has another reason.
     package var deadHandle: String?
 
     package init(ordinal: Ordinal, outcome: OutcomeName, reason: String, deadHandle: String? = nil) {
@@ -102,35 +102,35 @@ package struct DeliveryFailure: Sendable, Equatable {
     }
 }
 
-/// A target that was not sent a message, with what is known of it now.
+/// A target that was not sent a message, with its current registration.
 package struct FailedTarget: Sendable, Equatable {
     package let failure: DeliveryFailure
     package let at: Timestamp
-    /// `nil` for a handle of a direct send, and for what has gone without a trace.
+    /// `nil` for a handle of a direct send, and for a registration that was removed without a trace.
     package var registration: RegistrationID?
     package var installation: InstallationID?
-    /// The one that is dead, else that of the registration as it is, or as it was before it went.
+    /// The dead handle; otherwise the registration's current handle, or its last one before it was removed.
     package var handle: String?
 }
 
-/// What has become of a message at one target of a push service.
+/// The state of a message at one target of a push service.
 package enum TargetStanding: Sendable, Equatable {
     case failed(DeliveryFailure)
-    /// It waits for its first attempt, or for the next one.
+    /// The target waits for its first attempt, or for the next one.
     case waits(DeliveryRetry?)
-    /// Nothing more happens, and no failure is known.
+    /// The delivery to this target has ended, and no failure is known.
     case ended
 }
 
-/// What has become of some targets of one delivery since it was last written down.
+/// Changes of one delivery's targets since progress was last stored.
 package struct DeliveryProgress: Sendable, Equatable {
     /// Final outcomes.
     package var done: [Ordinal: OutcomeName] = [:]
-    /// Of those, the ones that failed; there need not be one for each.
+    /// Failures among ``done``; a failed outcome may have none.
     package var failures: [DeliveryFailure] = []
-    /// Each in the place of an earlier one of its target.
+    /// Retries; each replaces an earlier one of its target.
     package var retries: [DeliveryRetry] = []
-    /// Targets that were sent a message with a key that makes their earlier ones superfluous.
+    /// Targets that were sent a message whose collapse key makes their earlier messages obsolete.
     package var collapsed: [Ordinal: String] = [:]
 
     package init() {}
@@ -138,10 +138,10 @@ package struct DeliveryProgress: Sendable, Equatable {
     package var isEmpty: Bool { done.isEmpty && retries.isEmpty }
 }
 
-/// How far a message is on one platform.
+/// The progress of a message on one platform.
 package struct DeliveryState: Sendable, Equatable {
     package let delivery: Delivery
     package let outcomes: [OutcomeName: Int]
-    /// Targets that are to be sent it again.
+    /// Number of targets that wait for another attempt.
     package let retries: Int
 }

@@ -1,12 +1,12 @@
 import GRDB
 package import SQLiteFiles
 
-/// Copies of a hub's file.
+/// Backs up and restores a hub's file.
 ///
-/// Copies and restored databases carry a mark. A hub that starts with a marked database knows that messages may have been
-/// accepted after the copy was made, and announces their loss.
+/// Copies and restored databases carry a mark. A hub that starts with a marked database knows that messages may have
+/// been accepted after the copy was made, and announces their loss.
 package enum HubBackup {
-    /// The `user_version` of a copy; that of a hub's own file is 0.
+    /// The `user_version` of a copy; a hub's own file has 0.
     static let copyMark = 1
 
     private static let copier = DatabaseCopier(of: "a hub's") { db, path in
@@ -15,9 +15,10 @@ package enum HubBackup {
         return true
     }
 
-    /// Copies a hub's file into one file without a write-ahead log; a hub may be using the file.
+    /// Copies a hub's file, which a hub may be using, into one file without a write-ahead log.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError` such as of a full disk.
+    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError`, for example if the disk is
+    ///   full.
     package static func copy(
         _ source: String,
         to destination: String,
@@ -28,10 +29,10 @@ package enum HubBackup {
 
     /// Replaces a hub's file, which must not be in use, with a copy.
     ///
-    /// Agents are sent a gap when they pass the end of the copy.
+    /// Agents that have read past the end of the copy get a gap.
     ///
     /// - Returns: The path that the replaced file was moved to; `nil` if there was none.
-    /// - Throws: The errors of ``copy(_:to:entering:)`` if the copy cannot be used; the hub's file is unchanged then.
+    /// - Throws: The errors of ``copy(_:to:entering:)`` if the copy cannot be used; the hub's file is then unchanged.
     package static func restore(
         _ copy: String,
         to database: String,
@@ -40,7 +41,7 @@ package enum HubBackup {
         try copier.restore(copy, to: database, entering: entering, finish: mark, finishKept: mark)
     }
 
-    /// Marks a hub's file, which must not be in use, as a copy that was restored by other means.
+    /// Marks a hub's file, which must not be in use, as a copy restored by other means.
     ///
     /// - Throws: ``SQLiteFiles/DatabaseCopyError`` or ``HubStoreError`` if this program cannot use the file.
     package static func declareRestored(_ database: String) throws { try copier.change(database, mark) }

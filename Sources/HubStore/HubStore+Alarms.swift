@@ -3,13 +3,13 @@ package import HubProtocol
 package import HubRouting
 
 extension Transaction {
-    /// Replaces what is known of a hub's alarms.
+    /// Replaces the stored state of a hub's alarms.
     package func setAlarmState(_ state: String, hub: HubKey) throws {
         try execute(AlarmQuery.put, [hub, state])
     }
 }
 
-/// The tags of a message, by which the categories that it is for are found.
+/// The tag expression of a message, from which its categories are derived.
 package struct TaggedMessage: Sendable, Equatable {
     package let sequence: LogSequence
     /// `nil` for a broadcast and for a direct send.
@@ -17,7 +17,7 @@ package struct TaggedMessage: Sendable, Equatable {
 }
 
 extension HubStore {
-    /// What is known of each hub's alarms.
+    /// The stored state of each hub's alarms.
     package func alarmStates() async throws -> [HubKey: String] {
         try await pool.read { db in
             let rows = try Row.fetchAll(db, sql: AlarmQuery.all)
@@ -25,7 +25,7 @@ extension HubStore {
         }
     }
 
-    /// The first messages of a hub after a place in the log, in their order.
+    /// The first messages of a hub after a sequence, in log order.
     package func tags(hub: HubKey, after: LogSequence, limit: Int) async throws -> [TaggedMessage] {
         try await pool.read { db in
             let rows = try Row.fetchCursor(
@@ -39,7 +39,7 @@ extension HubStore {
     }
 }
 
-/// The statements of alarms, apart so that a test can ask for their plans.
+/// Statements about alarms, in one place so that a test can check their query plans.
 enum AlarmQuery {
     static let put = "INSERT OR REPLACE INTO alarmState VALUES (?, ?)"
     static let all = "SELECT hubID, state FROM alarmState"

@@ -3,7 +3,7 @@ package import HubProtocol
 package import HubRouting
 
 extension HubStore {
-    /// Deliveries of a hub's platform with targets left, from behind a message on.
+    /// Deliveries on a hub's platform that have targets left, starting after a message.
     package func openDeliveries(
         hub: HubKey,
         platform: String,
@@ -20,7 +20,7 @@ extension HubStore {
         }
     }
 
-    /// A delivery with targets left; `nil` if it has none.
+    /// The delivery, if it has targets left; otherwise `nil`.
     package func openDelivery(_ key: DeliveryKey) async throws -> Delivery? {
         try await pool.read { db in
             let delivery = try Transaction(db).delivery(key)
@@ -28,14 +28,14 @@ extension HubStore {
         }
     }
 
-    /// Platforms of a hub with deliveries that have targets left.
+    /// Platforms of a hub that have deliveries with targets left.
     package func openPlatforms(hub: HubKey) async throws -> [String] {
         try await pool.read { db in
             try String.fetchAll(try db.cachedStatement(sql: DeliveryQuery.openPlatforms), arguments: [hub])
         }
     }
 
-    /// Messages of a hub with targets left, and these targets, by platform.
+    /// Number of a hub's messages with targets left, and of these targets, by platform.
     package func pushBacklog(hub: HubKey) async throws -> [String: (messages: Int, targets: Int)] {
         try await pool.read { db in
             let rows = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.backlog), arguments: [hub])
@@ -47,7 +47,7 @@ extension HubStore {
         }
     }
 
-    /// The next block of a delivery that has targets which were never tried, behind a block, with those targets.
+    /// The next block of a delivery with targets that were never tried, after a given block, and those targets.
     package func untried(
         of key: DeliveryKey,
         afterBlock block: Int64
@@ -70,9 +70,9 @@ extension HubStore {
         }
     }
 
-    /// Targets of a hub's platform whose time to be tried again has come, the oldest first.
+    /// Targets on a hub's platform that are due for another attempt, the oldest first.
     ///
-    /// Those that are due after `latest` follow: no wait is so long, so a clock that was ahead has set their times.
+    /// Targets due after `latest` come last: no wait is that long, so their times were set while the clock was ahead.
     package func dueRetries(
         hub: HubKey,
         platform: String,
@@ -93,7 +93,7 @@ extension HubStore {
         }
     }
 
-    /// When the next target of a hub's platform is to be tried again after a time; `nil` for none.
+    /// The time of the next attempt on a hub's platform after a given time; `nil` if there is none.
     package func nextRetry(hub: HubKey, platform: String, after time: Timestamp) async throws -> Timestamp? {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: DeliveryQuery.nextDue)
@@ -101,7 +101,7 @@ extension HubStore {
         }
     }
 
-    /// How far a message is, on each platform that it is delivered to.
+    /// The progress of a message on each platform that it is delivered to.
     package func deliveryStates(of sequence: LogSequence) async throws -> [DeliveryState] {
         try await pool.read { db in
             let deliveries = try Row.fetchAll(
@@ -124,7 +124,7 @@ extension HubStore {
         }
     }
 
-    /// What has become of a message at one target; `nil` for a message that is not delivered on the platform.
+    /// The state of a message at one target; `nil` if the message is not delivered on the platform.
     package func standing(of ordinal: Ordinal, in key: DeliveryKey) async throws -> TargetStanding? {
         try await pool.read { db in
             let transaction = Transaction(db)
@@ -143,9 +143,10 @@ extension HubStore {
         }
     }
 
-    /// Registrations as a delivery finds them, each with those of lower ordinals that have the same handle.
+    /// The registrations that a delivery needs, each with the registrations of lower ordinals that have the same
+    /// handle.
     ///
-    /// `limit` is the most of those that are looked at for each.
+    /// `limit` bounds the number of those that are read for each registration.
     package func pushTargets(_ ordinals: [Ordinal], earlier limit: Int) async throws
         -> [(stored: StoredRegistration, earlier: [StoredRegistration])]
     {
@@ -162,7 +163,7 @@ extension HubStore {
         }
     }
 
-    /// A message with the time when the hub took it; `nil` for one that is not in the log.
+    /// A message with the time at which the hub accepted it; `nil` if it is not in the log.
     package func acceptedMessage(sequence: LogSequence) async throws -> AcceptedMessage? {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: Inquiry.messageOfSequence)

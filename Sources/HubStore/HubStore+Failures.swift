@@ -4,7 +4,7 @@ package import HubProtocol
 package import HubRouting
 
 extension HubStore {
-    /// The deliveries of a message, one for each platform, in the order of their names.
+    /// The deliveries of a message, one for each platform, ordered by platform name.
     package func deliveries(of sequence: LogSequence) async throws -> [Delivery] {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: DeliveryQuery.ofMessage)
@@ -12,7 +12,7 @@ extension HubStore {
         }
     }
 
-    /// Failed targets of a delivery in the order of their ordinals, from behind one on.
+    /// Failed targets of a delivery, ordered by ordinal, after a given one.
     package func failedTargets(
         of key: DeliveryKey,
         after ordinal: Ordinal = 0,
@@ -31,7 +31,7 @@ extension HubStore {
         }
     }
 
-    /// The same without what is known of the targets now.
+    /// Failures of a delivery, ordered by ordinal, without the current state of their targets.
     package func deliveryFailures(
         of key: DeliveryKey,
         after ordinal: Ordinal = 0,
@@ -43,14 +43,14 @@ extension HubStore {
 
 // MARK: - Dead handles
 
-/// A day in UTC on which push services reported handles dead.
+/// A day in UTC on which push services reported dead handles.
 package struct DeadHandleDay: Sendable, Equatable {
-    /// Since 1970.
+    /// Days since 1970.
     package let day: Int64
     package let count: Int
 }
 
-/// A handle that its push service reported dead when it was sent a message.
+/// A handle that its push service reported dead when a message was sent to it.
 package struct DeadHandleReport: Sendable, Equatable {
     package let message: MessageID
     /// In lower case.
@@ -59,7 +59,7 @@ package struct DeadHandleReport: Sendable, Equatable {
 }
 
 extension HubStore {
-    /// The last days with reports of a hub, the newest first; reports go with their messages.
+    /// The most recent days with reports of a hub, newest first; reports are dropped with their messages.
     package func deadHandleDays(hub: HubKey, limit: Int) async throws -> [DeadHandleDay] {
         try await pool.read { db in
             try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.deadDays), arguments: [hub, limit])
@@ -67,7 +67,7 @@ extension HubStore {
         }
     }
 
-    /// Reports of a hub between two instants, without the second one, in the order in which they came.
+    /// Reports of a hub from one instant up to, but not including, another, in order of arrival.
     package func deadHandles(
         hub: HubKey,
         from start: Timestamp,
@@ -91,7 +91,7 @@ extension HubStore {
     }
 }
 
-/// The statements of failures, apart so that a test can ask for their plans.
+/// Statements about failures, in one place so that a test can check their query plans.
 enum FailureQuery {
     static let deadDays = """
         SELECT at / 86400000 AS day, count(*) AS count FROM deliveryFailure
@@ -108,7 +108,7 @@ enum FailureQuery {
 }
 
 extension Transaction {
-    /// Targets that had no outcome of their own when the delivery was ended.
+    /// Targets that had no outcome of their own when the delivery ended.
     fileprivate func left(of delivery: Delivery, after ordinal: Ordinal, limit: Int) throws -> [FailedTarget] {
         guard let outcome = delivery.endedAs, let at = delivery.endedAt else { return [] }
         let statement = try db.cachedStatement(sql: DeliveryQuery.nextBlock)
@@ -131,7 +131,7 @@ extension Transaction {
         }
     }
 
-    /// A target that is, or was, a registration, with what is known of it.
+    /// Completes a target that is, or was, a registration.
     func identified(_ target: FailedTarget) throws -> FailedTarget {
         var target = target
         let ordinal = target.failure.ordinal
@@ -147,7 +147,7 @@ extension Transaction {
         return target
     }
 
-    /// What a registration was before it went; `nil` if the log does not need that any more.
+    /// The last state of a registration before it was removed; `nil` if no message of the log needs it any more.
     private func lastState(of ordinal: Ordinal) throws -> Registration? {
         let statement = try db.cachedStatement(sql: RegistrationQuery.lastFormer)
         guard let row = try Row.fetchOne(statement, arguments: [ordinal]) else { return nil }

@@ -20,7 +20,7 @@ package struct StoredHub: Sendable, Equatable {
     }
 }
 
-/// The rules of all hubs, by their numbers, and of the namespace, seen at one moment.
+/// The rules of all hubs, by hub number, and of the namespace, read in one snapshot.
 package struct AllAccessRules: Sendable, Equatable {
     package var hubs: [HubKey: [AccessRule]] = [:]
     package var namespace: [AccessRule] = []
@@ -93,7 +93,8 @@ extension Transaction {
 
     /// Replaces a hub's description and its rules.
     ///
-    /// Credentials that cannot be read because their key is missing stay until others are set: the key file may come back.
+    /// Credentials that cannot be read because their key is missing stay until new ones are set: the key file may come
+    /// back.
     package func update(_ hub: StoredHub) throws {
         let description = hub.description
         let setsCredentials = description.credentials.contains { $0.kind != .ownBrowserKeys }
@@ -124,7 +125,7 @@ extension Transaction {
         }
     }
 
-    /// Encrypts the credentials that an older version has written.
+    /// Encrypts the credentials that an older version has stored in clear.
     package func sealSecrets() throws {
         for row in try Row.fetchAll(db, sql: HubQuery.unsealed) {
             let (hub, about): (HubKey, String) = (row["hubID"], row["about"])

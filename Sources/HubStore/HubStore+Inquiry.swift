@@ -3,9 +3,9 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// What the store knows of messages that were sent: for answering "who got this, and why not".
+/// Answers inquiries about sent messages: "who got this, and why not".
 extension HubStore {
-    /// Finds a message by its id; `nil` when the log does not hold it, or not yet below `through`.
+    /// Finds a message by its id; `nil` if the log does not hold it, or holds it only above `through`.
     package func message(hub: HubKey, id: MessageID, through: LogSequence) async throws -> AcceptedMessage? {
         try await pool.read { db in
             try Row.fetchOne(db, sql: Inquiry.message, arguments: [hub, id.text, through])
@@ -13,7 +13,7 @@ extension HubStore {
         }
     }
 
-    /// The newest messages of a hub up to a place in the log, newest first.
+    /// The newest messages of a hub up to a sequence, newest first.
     package func newestMessages(hub: HubKey, through: LogSequence, limit: Int) async throws -> [AcceptedMessage] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: Inquiry.newestMessages, arguments: [hub, through, limit])
@@ -21,7 +21,7 @@ extension HubStore {
         }
     }
 
-    /// The installations of a hub that have changed after a place in the log.
+    /// The installations of a hub that have changed after a sequence.
     package func changedInstallations(hub: HubKey, after sequence: LogSequence) async throws -> [ChangedInstallation] {
         try await pool.read { db in
             try Row.fetchAll(try db.cachedStatement(sql: Inquiry.changes), arguments: [hub, sequence])
@@ -29,16 +29,17 @@ extension HubStore {
         }
     }
 
-    /// Makes something of what each of some installations has wanted over a run of the log.
+    /// Transforms the choices that each of some installations had over a range of the log.
     ///
-    /// What one has wanted may be large: it is let go before the next one is read.
+    /// The choices of one installation may be large, so they are released before the next installation is read.
     ///
     /// - Parameters:
-    ///   - ordinals: The installations; they are read at one moment, so there should be few.
-    ///   - messages: The sequences of the messages that it is asked for.
-    ///   - transform: Takes the rows that are in force for any of them, oldest first; none of one that is gone.
-    /// - Returns: What was made, in the order of the installations.
-    /// - Throws: What SQLite says.
+    ///   - ordinals: The installations; they are read in one snapshot, so there should be few.
+    ///   - messages: The sequences of the messages that the inquiry is about.
+    ///   - transform: Receives the rows that are in force for any of the messages, oldest first; none if the
+    ///     installation is gone.
+    /// - Returns: The results, in the order of the installations.
+    /// - Throws: A `DatabaseError`.
     package func mapOwed<Output: Sendable>(
         of ordinals: some Sequence<Ordinal> & Sendable,
         over messages: ClosedRange<LogSequence>,
@@ -54,7 +55,7 @@ extension HubStore {
         }
     }
 
-    /// An installation as it stands, and as it was when a message came.
+    /// An installation as it is now, and as it was when a message was accepted.
     package func installation(
         hub: HubKey,
         id: InstallationID,
@@ -93,7 +94,7 @@ extension HubStore {
     }
 }
 
-/// The statements of inquiries, apart so that a test can ask for their plans.
+/// Statements about inquiries, in one place so that a test can check their query plans.
 enum Inquiry {
     static let message = """
         SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
@@ -116,12 +117,12 @@ enum Inquiry {
         SELECT ordinal, max(sequence) AS lastChange FROM log
         WHERE hubID = ? AND sequence > ? AND ordinal IS NOT NULL GROUP BY ordinal
         """
-    /// The first change of one installation after a place.
+    /// The first change of one installation after a sequence.
     static let change = """
         SELECT at FROM log WHERE hubID = ? AND sequence > ? AND ordinal = ? AND ordinal IS NOT NULL
         ORDER BY sequence LIMIT 1
         """
-    /// The rows in force for messages from one sequence to another: the last one before the first of them, and later ones.
+    /// The rows in force for messages of a range of sequences: the last row before the range, and those inside it.
     static let owed = """
         SELECT afterSequence, record FROM owed WHERE ordinal = ?1 AND afterSequence < ?3 AND afterSequence >= ifnull(
             (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1 AND afterSequence < ?2), 0)
@@ -134,31 +135,31 @@ enum Inquiry {
     static let progressOfMany = "\(progressColumns) WHERE ordinal IN (SELECT value FROM json_each(?))"
 }
 
-/// A message with what was noted when it was accepted.
+/// A message with the details recorded when it was accepted.
 package struct AcceptedMessage: Sendable, Equatable {
     package let logged: LoggedMessage
-    /// Of a scheduled message, when it was released.
+    /// The time at which the message was accepted, or released if it was scheduled.
     package let at: Timestamp
-    /// When it was scheduled; `nil` for one that was sent at once.
+    /// The time at which the message was scheduled; `nil` if it was sent at once.
     package let enqueuedAt: Timestamp?
-    /// Whom it matched when it was accepted; `nil` for messages that an older version took.
+    /// The number of recipients when the message was accepted; `nil` for messages that an older version accepted.
     package let matched: RecipientCounts?
 }
 
-/// An installation that has changed, been made or been removed.
+/// An installation that was created, changed or removed.
 package struct ChangedInstallation: Sendable {
     package let ordinal: Ordinal
     package let lastChange: LogSequence
 }
 
-/// An installation today and when a message came.
+/// An installation now, and when a message was accepted.
 package struct FormerInstallation: Sendable {
     package let current: StoredInstallation
-    /// `nil` when it was registered after the message.
+    /// `nil` if it was registered after the message.
     package let then: Installation?
-    /// Of the oldest registration that is left; `nil` when the log no longer says it.
+    /// The time of the oldest registration that is left; `nil` if the log no longer holds it.
     package let registeredAt: Timestamp?
-    /// When it first changed after the message.
+    /// The time of the first change after the message.
     package let changedAt: Timestamp?
 }
 
@@ -194,19 +195,19 @@ extension AcceptedMessage {
 }
 
 extension RecipientCounts {
-    /// Reads what ``record`` wrote.
+    /// Reads a ``record``.
     init(record: String) throws {
         let platforms = try JSONDecoder().decode([String: Int].self, from: Data(record.utf8))
         self.init(total: platforms.values.reduce(0, +), platforms: platforms)
     }
 
-    /// The counts as the store keeps them: a JSON object; names of platforms are letters and digits.
+    /// The counts as the store keeps them: a JSON object, whose keys consist of letters and digits.
     var record: String {
         "{\(platforms.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ","))}"
     }
 }
 
 extension Sequence<Ordinal> {
-    /// For `json_each`: one statement, whatever their number.
+    /// A JSON array for `json_each`, which allows one statement for any number of values.
     var json: String { "[\(map { "\($0.rawValue)" }.joined(separator: ","))]" }
 }

@@ -3,11 +3,11 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// A job with what only the hub knows of it.
+/// A job with the state that only the hub knows.
 package struct StoredJob: Sendable, Equatable {
     package let hub: HubKey
     package var job: NotificationHubJob
-    /// How far it is, in the words of whoever works on it; `nil` before it has begun.
+    /// The progress of the job in the worker's own format; `nil` before the job has begun.
     package var checkpoint: String?
 
     package init(hub: HubKey, job: NotificationHubJob, checkpoint: String? = nil) {
@@ -18,7 +18,7 @@ package struct StoredJob: Sendable, Equatable {
 }
 
 extension HubStore {
-    /// The newest jobs of a hub, newest first: their ids are in that order.
+    /// The newest jobs of a hub, newest first, which is the reverse order of their ids.
     package func jobs(hub: HubKey, limit: Int) async throws -> [StoredJob] {
         try await pool.read { db in
             try Row.fetchAll(try db.cachedStatement(sql: JobQuery.newest), arguments: [hub, limit])
@@ -32,7 +32,7 @@ extension HubStore {
         }
     }
 
-    /// The jobs of all hubs that are not over, oldest first.
+    /// The unfinished jobs of all hubs, oldest first.
     package func unfinishedJobs() async throws -> [StoredJob] {
         try await pool.read { db in
             try Row.fetchAll(try db.cachedStatement(sql: JobQuery.unfinished)).map(StoredJob.init(row:))
@@ -41,7 +41,7 @@ extension HubStore {
 }
 
 extension Transaction {
-    /// Jobs of a hub that are not over.
+    /// Number of unfinished jobs of a hub.
     package func unfinishedJobCount(hub: HubKey) throws -> Int {
         try Int.fetchOne(try db.cachedStatement(sql: JobQuery.unfinishedCount), arguments: [hub]) ?? 0
     }
@@ -57,7 +57,7 @@ extension Transaction {
         )
     }
 
-    /// Notes how far a job is; one that is gone is passed over.
+    /// Stores the progress of a job; does nothing if the job is gone.
     package func update(_ job: StoredJob) throws {
         try execute(
             """
@@ -72,9 +72,9 @@ extension Transaction {
         )
     }
 
-    /// Forgets the oldest jobs of a hub that are over, beyond the newest `kept` of all.
+    /// Deletes the oldest finished jobs of a hub, so that at most `kept` jobs are left.
     ///
-    /// - Returns: Their ids.
+    /// - Returns: The ids of the deleted jobs.
     package func dropOldJobs(hub: HubKey, kept: Int) throws -> [String] {
         let old = try String.fetchAll(try db.cachedStatement(sql: JobQuery.old), arguments: [hub, kept])
         for id in old { try execute("DELETE FROM job WHERE hubID = ? AND jobID = ?", [hub, id]) }
@@ -82,7 +82,7 @@ extension Transaction {
     }
 }
 
-/// The statements of jobs, apart so that a test can ask for their plans; a hub has but a few.
+/// Statements about jobs, in one place so that a test can check their query plans; a hub has few jobs.
 enum JobQuery {
     private static let columns = """
         SELECT hubID, jobID, request, status, progress, failure, output, checkpoint, job.createdAt, job.updatedAt FROM job

@@ -4,12 +4,12 @@ package import HubProtocol
 package import HubRouting
 
 extension Transaction {
-    /// Publishers of which a hub keeps a report.
+    /// Maximum number of publishers whose reports a hub keeps.
     package static let maximumPublishers = 100
 
-    /// Replaces what a publisher has reported; reports that have expired go.
+    /// Replaces the report of a publisher, and deletes reports that have expired.
     ///
-    /// - Throws: ``ProtocolError`` 403 when there are as many publishers as the hub keeps.
+    /// - Throws: ``ProtocolError`` 403 if the hub already keeps reports of ``maximumPublishers`` others.
     package func setReport(_ report: PublisherReport, publisher: String, hub: HubKey, at: Timestamp) throws {
         try execute(PublisherQuery.dropExpired, [hub, at - PublisherReport.lifetime])
         let others = try Int.fetchOne(
@@ -33,14 +33,14 @@ extension Transaction {
 }
 
 extension HubStore {
-    /// The publishers that have reported to each hub since a time, by name.
+    /// The publishers that have reported to each hub since a time, ordered by name.
     package func publishers(since: Timestamp) async throws -> [HubKey: [PublisherSummary]] {
         try await pool.read { db in
             let rows = try Row.fetchCursor(try db.cachedStatement(sql: PublisherQuery.all), arguments: [since])
             var publishers: [HubKey: [PublisherSummary]] = [:]
             while let row = try rows.next() {
                 let (hub, text): (HubKey, String) = (row["hubID"], row["summary"])
-                // A later version may write others.
+                // A later version may write other fields.
                 guard let summary = try? JSONDecoder().decode(PublisherSummary.self, from: Data(text.utf8)) else {
                     continue
                 }
@@ -60,7 +60,7 @@ extension HubStore {
         }
     }
 
-    /// The last report of a publisher; `nil` for one that has not reported since a time.
+    /// The last report of a publisher; `nil` if the publisher has not reported since a time.
     package func report(hub: HubKey, publisher: String, since: Timestamp) async throws -> PublisherStatus? {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: PublisherQuery.one)
@@ -75,7 +75,7 @@ extension HubStore {
     }
 }
 
-/// The statements of publishers' reports, apart so that a test can ask for their plans.
+/// Statements about publishers' reports, in one place so that a test can check their query plans.
 enum PublisherQuery {
     static let dropExpired = "DELETE FROM publisherReport WHERE hubID = ? AND receivedAt < ?"
     static let others = "SELECT count(*) FROM publisherReport WHERE hubID = ? AND publisher <> ?"

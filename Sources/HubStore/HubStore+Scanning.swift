@@ -2,28 +2,29 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// A look at a run of a hub's messages from its end, for what is chosen by tags.
+/// A backward scan of a range of a hub's messages that selects messages by tags.
 package struct MessageScan: Sendable {
-    /// Those that were chosen, newest first.
+    /// The selected messages, newest first.
     package var messages: [AcceptedMessage] = []
-    /// Number of messages that were looked at; fewer than asked for mean that the run has no more.
+    /// Number of messages scanned; if it is below the limit, the range has no more messages.
     package var count = 0
-    /// The last message that was looked at; `nil` in an empty run.
+    /// The lowest sequence scanned; `nil` for an empty range.
     package var lowest: LogSequence?
 }
 
 extension HubStore {
-    /// Reads the messages after one place in the log and up to another, newest first.
+    /// Reads the messages after one sequence and up to another, newest first.
     ///
-    /// Only tags are read of messages that are not chosen: bodies may be large.
+    /// Only the tags of messages that are not selected are read: bodies may be large.
     ///
     /// - Parameters:
     ///   - hub: The hub.
-    ///   - after: The place before the run.
-    ///   - through: The last place of the run.
-    ///   - limit: The most messages to look at.
-    ///   - isChosen: Decides by the tag expression, `nil` for a broadcast and for a direct send; called once for each text.
-    /// - Returns: What was found.
+    ///   - after: The sequence before the range.
+    ///   - through: The last sequence of the range.
+    ///   - limit: The maximum number of messages to scan.
+    ///   - isChosen: Decides by the tag expression, which is `nil` for a broadcast and for a direct send; called once
+    ///     for each distinct text.
+    /// - Returns: The selected messages and the extent of the scan.
     /// - Throws: A `DatabaseError`.
     package func scanMessages(
         hub: HubKey,

@@ -3,12 +3,12 @@ package import HubProtocol
 package import HubRouting
 
 extension HubStore {
-    /// Finds a message that waits, or was canceled.
+    /// Finds a scheduled message that is waiting or was canceled.
     package func scheduledMessage(hub: HubKey, id: MessageID) async throws -> ScheduledMessage? {
         try await pool.read { db in try Transaction(db).scheduledMessage(hub: hub, id: id) }
     }
 
-    /// What waits in a hub.
+    /// The number and size of a hub's waiting messages.
     package func scheduledLoad(hub: HubKey) async throws -> ScheduledLoad {
         try await pool.read { db in
             let row = try Row.fetchOne(db, sql: ScheduledQuery.load, arguments: [hub])
@@ -16,7 +16,7 @@ extension HubStore {
         }
     }
 
-    /// The messages of a hub that wait, the next one first.
+    /// The waiting messages of a hub, the next due first.
     package func scheduledMessages(hub: HubKey, limit: Int) async throws -> [ScheduledMessage] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: ScheduledQuery.waiting, arguments: [hub, limit]).map(ScheduledMessage.init(row:))
@@ -25,7 +25,7 @@ extension HubStore {
 }
 
 extension Transaction {
-    /// Canceled messages of a hub that can still be asked about; the oldest go first.
+    /// Maximum number of canceled messages that a hub keeps for inquiries; the oldest are deleted first.
     package static let maximumCanceled = 10_000
 
     package func schedule(_ record: MessageRecord, hub: HubKey, dueAt: Timestamp, at: Timestamp) throws {
@@ -43,7 +43,7 @@ extension Transaction {
         return try Row.fetchOne(statement, arguments: [hub, id.text]).map(ScheduledMessage.init(row:))
     }
 
-    /// The messages whose time has come, in the order of their times.
+    /// The messages that are due, ordered by due time.
     package func dueMessages(hub: HubKey, at now: Timestamp, limit: Int) throws -> [ScheduledMessage] {
         let statement = try db.cachedStatement(sql: ScheduledQuery.due)
         return try Row.fetchAll(statement, arguments: [hub, now, limit]).map(ScheduledMessage.init(row:))
@@ -53,12 +53,12 @@ extension Transaction {
         try Timestamp.fetchOne(try db.cachedStatement(sql: ScheduledQuery.nextDue), arguments: [hub])
     }
 
-    /// Forgets that a message was scheduled, once it is in the log.
+    /// Deletes the schedule of a message that has been appended to the log.
     package func forgetScheduled(_ message: ScheduledMessage) throws {
         try execute("DELETE FROM scheduledMessage WHERE messageID = ?", [message.record.messageID])
     }
 
-    /// Takes a message back; of a canceled one neither body nor handles are kept.
+    /// Cancels a message, whose body and handles are then deleted.
     package func cancel(_ message: ScheduledMessage, hub: HubKey, at: Timestamp) throws {
         let targets = try message.record.targets.map { try MessageRecord.text($0.canceled) }
         try execute(
@@ -73,7 +73,7 @@ extension Transaction {
     }
 }
 
-/// The statements of scheduled messages, apart so that a test can ask for their plans.
+/// Statements about scheduled messages, in one place so that a test can check their query plans.
 enum ScheduledQuery {
     private static let columns = "SELECT \(MessageRecord.columns), dueAt, scheduledAt, canceledAt FROM scheduledMessage"
     static let one = "\(columns) WHERE messageID = ?2 AND hubID = ?1"

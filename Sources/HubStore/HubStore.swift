@@ -4,27 +4,27 @@ package import HubProtocol
 package import HubRouting
 import SQLiteFiles
 
-/// The hub's SQLite file: its log, installations, rules, and the messages that installations have yet to get.
+/// The hub's SQLite file: its log, installations, rules, and the pending messages of installations.
 ///
-/// Reads take a snapshot and run concurrently with the writer. All changes go through ``commit(_:effects:foreign:)``, which
-/// only the hub's writer calls.
+/// Reads take a snapshot and run concurrently with the writer. All changes go through ``commit(_:effects:foreign:)``,
+/// which only the hub's writer calls.
 ///
-/// An ``OrderedLog`` stands behind every commit.
+/// An ``OrderedLog`` orders the commits.
 package final class HubStore: Sendable {
     let pool: DatabasePool
     private let rehearses: Bool
-    /// `nil` with a log that nobody reads.
+    /// `nil` if no other node reads the log.
     private let follower: LogFollower?
 
     /// Opens the file, which is created or migrated if necessary.
     ///
     /// - Parameters:
     ///   - path: The SQLite file; its folder must exist.
-    ///   - maximumPages: The most pages of 4 KiB the file may have, `nil` for no limit. A file at its limit behaves as
-    ///     one on a full disk.
+    ///   - maximumPages: The maximum number of 4 KiB pages of the file, `nil` for no limit. A file at its limit behaves
+    ///     as if the disk were full.
     ///   - reservedTags: Prefixes of tags that a migration must not add to an installation.
     ///   - secrets: Encrypts credentials. With `nil`, new ones are stored in clear, and encrypted ones cannot be read.
-    ///   - log: Gives this node's commits their place among those of other nodes.
+    ///   - log: Orders this node's commits among those of other nodes.
     ///   - rehearses: Runs each member of a commit twice and rolls back the first run, to show that members can be
     ///     repeated; refuses statements that are not deterministic.
     /// - Throws: ``HubStoreError`` if a newer version has written the file, or SQLite cannot make commits durable;
@@ -89,16 +89,16 @@ package final class HubStore: Sendable {
 
     /// Runs many changes in one durable transaction.
     ///
-    /// Each member has a savepoint: when one throws, its own changes are undone and the others go on. With a log that
-    /// several nodes share, the members run again when another node was first.
+    /// Each member has a savepoint: if it throws, its own changes are undone and the others continue. If several nodes
+    /// share the log, the members run again when another node committed first.
     ///
     /// - Parameters:
     ///   - members: The changes.
-    ///   - effects: The effects of a change, from what its member returned.
-    ///   - foreign: Takes the effects of entries that other nodes have written, before members run after these; called on
-    ///     the database's thread.
+    ///   - effects: Derives the effects of a change from the result of its member.
+    ///   - foreign: Receives the effects of entries that other nodes have written, before members run after them;
+    ///     called on the database's thread.
     /// - Returns: A result for each member, in order.
-    /// - Throws: When the disk is full or fails, or the commit does; then nothing of any member is kept.
+    /// - Throws: An error if the disk is full or fails, or the commit fails; no change of any member is then kept.
     package func commit<Output: Sendable>(
         _ members: [@Sendable (Transaction) throws -> Output],
         effects: @escaping @Sendable (Output) -> [NamespaceEffect] = { _ in [] },
@@ -114,23 +114,23 @@ package final class HubStore: Sendable {
     /// The name of the log that this node shares with others; `nil` with an embedded log.
     package var incarnation: String? { follower?.identity.incarnation }
 
-    /// Repeats what other nodes have written; does nothing with an embedded log.
+    /// Replays the entries that other nodes have written; does nothing with an embedded log.
     ///
-    /// `foreign` takes the effects of each entry, on the database's thread.
+    /// `foreign` receives the effects of each entry, on the database's thread.
     package func follow(_ foreign: @escaping LogFollower.Foreign) async throws {
         guard let follower else { return }
         try await pool.writeWithoutTransaction { db in try follower.catchUp(db, foreign) }
     }
 }
 
-/// Why the hub's file cannot be used.
+/// An error that prevents the use of the hub's file.
 package enum HubStoreError: Error, CustomStringConvertible {
     case newerSchema(path: String)
     case notDurable(path: String)
-    /// What this process would write would be in no other node's database.
+    /// The hub shares its log with other nodes, and a write by this process would reach none of their databases.
     case sharedLog(path: String)
     case unreadableRecord
-    /// A fault of this program: another node could not repeat the statement.
+    /// A bug in this program: another node could not replay the statement.
     case notDeterministic(sql: String, reason: String)
 
     package var description: String {
@@ -189,7 +189,7 @@ extension HubStore {
         }
     }
 
-    /// The wall clock when it was last stored.
+    /// The last stored time of the wall clock.
     package func lastSeenClock() async throws -> Timestamp? {
         try await pool.read { db in try Timestamp.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
     }
@@ -212,12 +212,12 @@ extension HubStore {
         try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
     }
 
-    /// The messages of a hub in the order of the log, with the rows that say which of them one installation is owed.
+    /// The messages of a hub in log order, with the rows that tell which of them are pending for one installation.
     ///
     /// Messages in formats of push platforms, which streams never get, are left out.
     ///
-    /// Returns at most `limit` messages with sequences above `after`, up to and with `through`; fewer mean that there are
-    /// no more.
+    /// Returns at most `limit` messages with sequences above `after`, up to and including `through`. Fewer messages
+    /// mean that there are no more.
     package func owedMessages(
         hub: HubKey,
         ordinal: Ordinal,
@@ -293,7 +293,7 @@ enum Query {
         """
     static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
     static let dropKeys = "DELETE FROM idempotencyKey WHERE at < ?"
-    /// A row of `owed` is useless if no message came between it and the next one.
+    /// Finds the newest row of `owed` of an installation if no message came after it: a newer row makes it useless.
     static let unusedOwedRow = """
         SELECT afterSequence FROM owed WHERE ordinal = ?1
         AND afterSequence = (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1)

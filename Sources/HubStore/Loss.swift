@@ -2,10 +2,10 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// A number that is kept both in the database and in a file beside it.
+/// A number that is stored both in the database and in a file next to it.
 ///
-/// The number moves in the database first and in the file second, so a crash leaves the file behind and never ahead. A file
-/// that is ahead has seen a newer state of the database.
+/// The number is increased in the database first and in the file second, so after a crash the file may be behind but
+/// never ahead. A file that is ahead has seen a newer state of the database.
 package struct Generation: Sendable, Equatable {
     /// Random; the same in a database and its copies.
     package let lineage: String
@@ -33,7 +33,8 @@ extension Transaction {
 
     /// Records that messages may have been lost at the end of the log.
     ///
-    /// The loss takes the next sequence. It replaces earlier losses that no message follows, so that readers get one gap.
+    /// The loss takes the next sequence. It replaces earlier losses that no message follows, so that readers get one
+    /// gap.
     package func noteLoss(epoch: String, at: Timestamp) throws -> Loss {
         let sequence = try takeSequence()
         let lastRow = try Timestamp.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence DESC LIMIT 1")
@@ -54,7 +55,7 @@ extension Transaction {
         return next
     }
 
-    /// The number that the file beside the database holds too; `nil` before the first start.
+    /// The number that is also stored in the file next to the database; `nil` before the first start.
     package func generation() throws -> Generation? {
         try Row.fetchOne(db, sql: "SELECT lineage, number, inFile FROM generation").map { row in
             Generation(lineage: row["lineage"], number: row["number"], inFile: row["inFile"])
@@ -72,7 +73,7 @@ extension Transaction {
 // MARK: - Room
 
 extension Transaction {
-    /// Fails as a write does that finds no room for so many bytes, in a file whose size is limited.
+    /// Throws the error of a write that finds no room for this many bytes in a file with a size limit.
     package func requireRoom(bytes: Int) throws {
         guard bytes > 0 else { return }
         func pragma(_ name: String) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? 0 }
@@ -84,7 +85,7 @@ extension Transaction {
 // MARK: - Reading
 
 extension HubStore {
-    /// The places where messages may be missing, in the order of the log.
+    /// The sequences at which messages may be missing, in log order.
     package func losses() async throws -> [Loss] {
         try await pool.read { db in
             try Row.fetchAll(db, sql: "SELECT sequence, epoch, since, foundAt FROM loss ORDER BY sequence").map { row in

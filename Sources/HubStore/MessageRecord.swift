@@ -13,7 +13,7 @@ package struct MessageRecord: Sendable, Equatable {
     package let body: [UInt8]
     /// `nil` for a template message.
     let formatName: String?
-    /// A JSON object; `nil` without any.
+    /// A JSON object; `nil` if there are none.
     let headersText: String?
     /// JSON; `nil` if the message is for all matching registrations.
     let targetsText: String?
@@ -74,7 +74,7 @@ package struct MessageTargets: Sendable, Equatable, Codable {
     package var unknown = 0
     /// Number of handles of a canceled message, which are not stored.
     package var forgotten = 0
-    /// A direct send; a test send may be one.
+    /// True for a direct send, which may also be a test send.
     package var isDirect = false
     package var isTest = false
 
@@ -108,7 +108,7 @@ package struct MessageTargets: Sendable, Equatable, Codable {
 }
 
 extension MessageTargets {
-    /// Number of handles of a direct send, known or not.
+    /// Number of handles of a direct send, known or unknown.
     package var handleCount: Int { handles.count + installations.count + unknown + forgotten }
 
     /// The part of a canceled message's targets that is stored.
@@ -198,7 +198,7 @@ extension MessageRecord {
         [messageID, tags, Data(body), formatName, headersText, targetsText]
     }
 
-    /// ``bytes`` of a row of `log` or of `scheduledMessage`; the length of a text would be that of its characters.
+    /// The size in bytes of a row of `log` or of `scheduledMessage`; the length of a text would count characters.
     static let rowBytes = """
         ifnull(length(body), 0) + ifnull(length(CAST(tags AS BLOB)), 0) + ifnull(length(CAST(headers AS BLOB)), 0)
             + ifnull(length(CAST(targets AS BLOB)), 0)

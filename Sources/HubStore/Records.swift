@@ -40,7 +40,7 @@ package struct InstallationWrite: Sendable {
     package var changes: [TargetChange] = []
 }
 
-/// The choice of an installation from a place in the log on.
+/// An installation's choice, in force from a sequence in the log.
 package struct OwedRow: Sendable, Equatable {
     /// The row is in force for messages with a higher sequence, up to the next row.
     package let afterSequence: LogSequence
@@ -51,42 +51,42 @@ package struct OwedRow: Sendable, Equatable {
         record = row["record"]
     }
 
-    /// Read only where it is needed, so that one that cannot be read spoils no other.
+    /// Decoded on demand, so that one unreadable record does not affect others.
     package var installation: Installation {
         get throws { try Installation(record: record) }
     }
 }
 
-/// What the log holds, for people who watch it.
+/// The size of the log, for monitoring.
 package struct LogSize: Sendable, Equatable {
-    /// What messages were sent with: bodies, tags, headers and targets.
+    /// Bytes of messages: bodies, tags, headers and targets.
     package let bytes: Int64
-    /// When the oldest row was written; `nil` in an empty log.
+    /// The time at which the oldest row was written; `nil` for an empty log.
     package let oldest: Timestamp?
-    /// Messages dropped by size, before they had expired, since the hub was made.
+    /// Number of messages dropped by size before they expired, since the hub was created.
     package let droppedBySize: Int64
 }
 
-/// A run of the log, with what one installation was owed over it: all seen at one moment.
+/// A range of the log with the choices of one installation over it, read in one snapshot.
 package struct OwedMessages: Sendable {
-    /// Oldest first; empty for an installation that is gone.
+    /// Oldest first; empty if the installation is gone.
     package let rows: [OwedRow]
     package let messages: [LoggedMessage]
-    /// Where the installation was made, `nil` for one that is gone.
+    /// The sequence at which the installation was created; `nil` if it is gone.
     package let createdSequence: LogSequence?
     /// All rows of the log up to this sequence were dropped.
     package let droppedThrough: LogSequence
 }
 
-/// What one step of dropping the oldest rows of the log has dropped.
+/// The result of one step of dropping the log's oldest rows.
 package struct DroppedRows: Sendable, Equatable {
     package var rows = 0
-    /// Messages among them that had not expired.
+    /// Number of dropped messages that had not expired.
     package var bySize = 0
-    /// The log holds nothing up to this sequence; `nil` when nothing was dropped.
+    /// The log holds nothing up to this sequence; `nil` if nothing was dropped.
     package var through: LogSequence?
-    /// Bytes of messages that are left, as in ``LogSize/bytes``.
+    /// Bytes of the messages that are left, as in ``LogSize/bytes``.
     package var bytesLeft: Int64 = 0
-    /// There may be more to drop.
+    /// True if there may be more to drop.
     package var hasMore = false
 }

@@ -3,29 +3,29 @@ import Foundation
 package import HubProtocol
 package import HubRouting
 
-/// A registration as it stands, with what only the hub knows of it.
+/// A registration with the state that only the hub knows.
 package struct StoredRegistration: Sendable, Equatable {
     package let ordinal: Ordinal
     /// Without tags and handle if ``isReadable`` is false.
     package let registration: Registration
-    /// The installation that it stands for; `nil` for one that was registered by itself.
+    /// The installation that it is part of; `nil` if it was registered on its own.
     package let installation: (id: InstallationID, part: InstallationPart)?
     package let createdAt: Timestamp
     package let updatedAt: Timestamp
-    /// It is as it is for messages with a higher sequence.
+    /// The registration has its present state for messages with a higher sequence.
     package let changedAfter: LogSequence
-    /// It was not there for messages up to this sequence.
+    /// The registration did not exist for messages up to this sequence.
     package let createdAfter: LogSequence
-    /// Tags of all parts of the installation that it stands for; empty for one that was registered by itself.
+    /// Tags of all parts of its installation; empty if it was registered on its own.
     package var installationTags: [Tag] = []
-    /// As ``Target/charge``.
+    /// The charge, as in ``Target/charge``.
     package var charge = 0
-    /// The push service has said that its installation's channel, or its tile's, will never work again.
+    /// True if the push service has reported that the channel of its installation or tile will never work again.
     package var isChannelExpired = false
-    /// What routing has of one that cannot be read.
+    /// The target that routing knows, if the record cannot be read.
     var unreadable: Target?
 
-    /// Its row could be read; if not, it stands in no list, and a new one can be put in its place.
+    /// False if the row cannot be read: the registration is then left out of lists, and a new one can replace it.
     package var isReadable: Bool { unreadable == nil }
 
     package static func == (left: StoredRegistration, right: StoredRegistration) -> Bool {
@@ -47,11 +47,11 @@ package struct StoredRegistration: Sendable, Equatable {
     }
 }
 
-/// A registration as it was, for messages up to a sequence.
+/// A former state of a registration, for a range of messages.
 package struct FormerRegistration: Sendable, Equatable {
     package let registration: Registration
     package let ordinal: Ordinal
-    /// It was so for messages above the first and up to the second sequence.
+    /// The state was in force for messages above the first sequence and up to the second one.
     package let after: LogSequence
     package let through: LogSequence
 }
@@ -59,7 +59,7 @@ package struct FormerRegistration: Sendable, Equatable {
 /// A page of registrations.
 package struct RegistrationPage: Sendable {
     package let registrations: [StoredRegistration]
-    /// Where the next page begins; `nil` on the last one.
+    /// The id at which the next page begins; `nil` on the last page.
     package let next: String?
 
     package init(registrations: [StoredRegistration], next: String?) {
@@ -69,13 +69,13 @@ package struct RegistrationPage: Sendable {
 }
 
 extension [Tag] {
-    /// As registrations carry them; no tag holds a comma.
+    /// The tags as registrations carry them; no tag contains a comma.
     var joined: String { map(\.text).joined(separator: ",") }
 }
 
-/// What of a registration has no column of its own.
+/// The parts of a registration that have no column of their own.
 ///
-/// Its JSON is read and written by hand: with `JSONDecoder` and `JSONEncoder` a write costs the hub a tenth more.
+/// Its JSON is encoded and decoded by hand: with `JSONDecoder` and `JSONEncoder` a write costs the hub a tenth more.
 struct RegistrationRecord {
     let channel: PushChannel
     var variables: [String: String]?
@@ -91,7 +91,7 @@ struct RegistrationRecord {
         isFcm = registration.isFcm
     }
 
-    /// Reads what ``encoded`` gave.
+    /// Reads the result of ``encoded``.
     init(_ json: Data) throws {
         guard case .object(let members) = try JSONReader.read([UInt8](json)).content,
             let channel = members.first(where: { $0.name == "channel" }).flatMap({ Self.channel($0.value) })
@@ -173,9 +173,9 @@ struct RegistrationRecord {
 }
 
 extension PushChannel {
-    /// A number by which registrations of a handle are found; others may have it as well.
+    /// A number that indexes handles; several handles may share it.
     ///
-    /// Handles are long, and device tokens come in either case.
+    /// Handles are long, and device tokens may be in upper or lower case.
     var key: Int64 {
         switch self {
         case .handle(let text): Self.key(text)

@@ -1,14 +1,14 @@
 import GRDB
 import SQLiteFiles
 
-/// Why the hub's file could not be read or written.
+/// The reason why the hub's file could not be read or written.
 package struct StorageFailure: Error {
-    /// For people; never a statement or its arguments, which may hold a secret.
+    /// A sentence for people; never contains a statement or its arguments, which may hold a secret.
     package let reason: String
-    /// The same may work later: a full or failing disk, or another process in the way.
+    /// True if a later attempt may succeed: a full or failing disk, or a lock of another process.
     package let isTemporary: Bool
 
-    /// `nil` for an error that is not SQLite's.
+    /// `nil` if SQLite did not raise the error.
     package init?(_ error: any Error) {
         guard let error = error as? DatabaseError else { return nil }
         (reason, isTemporary) = (error.reason, error.isTemporary)

@@ -1,12 +1,12 @@
 import GRDB
 package import HubProtocol
 
-/// What senders were answered to test sends, for those who ask again with the same idempotency key.
+/// Stores the responses to test sends, for clients that repeat a request with the same idempotency key.
 extension Transaction {
-    /// Answers that are kept, of all hubs together; one has 30 KB at most.
+    /// Maximum number of responses kept for all hubs together; a response has at most 30 KB.
     package static let maximumTestAnswers = 1_000
 
-    /// Keeps an answer with its message, and forgets the oldest ones beyond `limit`.
+    /// Stores a response with its message, and deletes the oldest ones beyond `limit`.
     package func keep(
         testAnswer: String,
         of sequence: LogSequence,
@@ -18,7 +18,7 @@ extension Transaction {
 }
 
 extension HubStore {
-    /// What a test send was answered; `nil` if that is not known, or not known any more.
+    /// The response to a test send; `nil` if it is unknown or no longer stored.
     package func testAnswer(of sequence: LogSequence) async throws -> String? {
         try await pool.read { db in
             try String.fetchOne(try db.cachedStatement(sql: TestAnswerQuery.one), arguments: [sequence])
@@ -26,7 +26,7 @@ extension HubStore {
     }
 }
 
-/// The statements of answers, apart so that a test can ask for their plans.
+/// Statements about responses, in one place so that a test can check their query plans.
 enum TestAnswerQuery {
     static let one = "SELECT answer FROM testAnswer WHERE sequence = ?"
     static let forget = """

@@ -20,8 +20,8 @@ extension Transaction {
 
     /// Drops the oldest registry changes of a hub, with the choices that were in force before them.
     ///
-    /// Messages stay. An agent that was last connected before a dropped change gets a gap instead of the messages of its
-    /// former choice.
+    /// Messages stay. An agent that was last connected before a dropped change gets a gap instead of the messages of
+    /// its former choice.
     ///
     /// - Returns: Number of dropped changes; fewer than `limit` if there are no more.
     package func dropChanges(hub: HubKey, limit: Int) throws -> Int {

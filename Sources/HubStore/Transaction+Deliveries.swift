@@ -4,12 +4,12 @@ package import HubProtocol
 package import HubRouting
 
 extension Transaction {
-    /// Failed targets of one delivery whose reason is kept.
+    /// Maximum number of failed targets of one delivery whose reasons are stored.
     package static let maximumFailures = 100_000
-    /// Of all deliveries of a hub: devices that fail again and again must not fill the disk.
+    /// Maximum number of stored failures of a hub: devices that fail again and again must not fill the disk.
     package static let maximumFailuresOfHub = 1_000_000
 
-    /// Stores whom a message is for on one platform, with the message.
+    /// Stores the targets of a message on one platform, together with the message.
     package func insertDelivery(
         _ key: DeliveryKey,
         hub: HubKey,
@@ -33,9 +33,9 @@ extension Transaction {
         }
     }
 
-    /// Writes down what has become of targets; what was written before is passed over, so that a repeat changes nothing.
+    /// Stores the progress of targets, except for progress that is already stored: a repeated call changes nothing.
     ///
-    /// - Returns: Number of targets that have a final outcome since this call, those collapsed by others included.
+    /// - Returns: Number of targets that this call gave a final outcome, including those collapsed by other messages.
     @discardableResult
     package func record(_ progress: DeliveryProgress, of key: DeliveryKey, hub: HubKey, at: Timestamp) throws -> Int {
         guard let delivery = try delivery(key), delivery.endedAt == nil else { return 0 }
@@ -64,9 +64,9 @@ extension Transaction {
         return finished.count + (try collapse(progress.collapsed, by: key, hub: hub, at: at))
     }
 
-    /// Gives every target that is left one outcome, as when the message has expired.
+    /// Gives all remaining targets one outcome, for example when the message has expired.
     ///
-    /// `reason` is `nil` where the outcome says all.
+    /// `reason` is `nil` if the outcome alone explains it.
     ///
     /// - Returns: Number of those targets.
     @discardableResult
@@ -97,7 +97,7 @@ extension Transaction {
         return delivery.endedAt != nil
     }
 
-    /// Those of some targets that have a final outcome: a later message may have made this one superfluous meanwhile.
+    /// The given targets that have a final outcome: a later message may have made this one obsolete in the meantime.
     private func ended(_ ordinals: [Ordinal], of key: DeliveryKey) throws -> Set<Ordinal> {
         var ended: Set<Ordinal> = []
         for (number, members) in Dictionary(grouping: ordinals, by: \.block) {
@@ -110,7 +110,7 @@ extension Transaction {
         return ended
     }
 
-    /// - Returns: Those that had no final outcome before.
+    /// - Returns: The targets that had no final outcome before.
     private func markDone(_ ordinals: Set<Ordinal>, of key: DeliveryKey) throws -> Set<Ordinal> {
         var finished: Set<Ordinal> = []
         for (number, members) in Dictionary(grouping: ordinals, by: \.block).sorted(by: { $0.key < $1.key }) {
@@ -142,7 +142,7 @@ extension Transaction {
             ]
         )
         let known = count ?? 0
-        // Looked at once in a while: the sum reads a row for each message that is kept.
+        // Checked only once in a while: the sum reads a row for each stored message.
         if known / 1_000 != (known + failures.count) / 1_000 || known == 0 {
             let all = try Int.fetchOne(try db.cachedStatement(sql: DeliveryQuery.allFailures), arguments: [hub])
             guard all ?? 0 < Self.maximumFailuresOfHub else { return }
@@ -163,7 +163,7 @@ extension Transaction {
         )
     }
 
-    /// A message that waits to be sent again is of no use to a target that was sent a later one in its place.
+    /// Ends retries of earlier messages to targets that were sent a later message with the same collapse key.
     private func collapse(
         _ collapsed: [Ordinal: String],
         by key: DeliveryKey,
@@ -194,7 +194,7 @@ extension Transaction {
     }
 }
 
-/// The statements of deliveries, apart so that a test can ask for their plans.
+/// Statements about deliveries, in one place so that a test can check their query plans.
 enum DeliveryQuery {
     private static let columns = """
         sequence, platform, isDirect, audience, total, remaining, beganAt, endedAt, endedAs, endReason
@@ -259,7 +259,7 @@ enum DeliveryQuery {
         SELECT ordinal, outcome, reason, at, handle FROM deliveryFailure
         WHERE sequence = ? AND platform = ? AND ordinal > ? ORDER BY ordinal LIMIT ?
         """
-    /// Of some registrations, those that are not the first ones of their handles.
+    /// The given registrations that are not the first ones with their handle.
     static let followingOfHandle = """
         SELECT later.ordinal FROM registration AS later
         WHERE later.ordinal IN (SELECT value FROM json_each(?)) AND EXISTS (
@@ -292,7 +292,7 @@ extension Delivery {
 }
 
 extension DeliveryBlock {
-    /// `nil` for one that cannot be read.
+    /// `nil` if the registration cannot be read.
     init?(row: Row) {
         let (number, targets, done): (Int64, Data, Data) = (row["block"], row["targets"], row["done"])
         guard let targets = OrdinalSet(block: number, stored: [UInt8](targets)),

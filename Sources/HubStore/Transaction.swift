@@ -232,15 +232,16 @@ extension Transaction {
         return try Row.fetchOne(statement, arguments: [hub, id.folded]).map { try StoredInstallation(row: $0) }
     }
 
-    /// The `stream` installation whose secret has this hash.
+    /// Finds the `stream` installation whose secret has this hash.
     package func installation(hub: HubKey, channelDigest: [UInt8]) throws -> InstallationID? {
         let statement = try db.cachedStatement(sql: Query.installationOfDigest)
         return try String.fetchOne(statement, arguments: [hub, Data(channelDigest)]).map { try InstallationID($0) }
     }
 
-    /// Stores a new installation, which is owed every matching message after its place in the log.
+    /// Stores a new installation, for which every matching message after its sequence is pending.
     ///
-    /// `channelDigest` is the hash of a `stream` installation's secret. `isCharged` is true if the writer holds only Listen.
+    /// `channelDigest` is the hash of a `stream` installation's secret. `isCharged` is true if the writer holds only
+    /// Listen.
     package func insert(
         _ installation: Installation,
         channelDigest: [UInt8]?,

@@ -1,17 +1,17 @@
 import SQLiteFiles
 
-/// How large SQLite's write-ahead log may become before it is moved into the file, and stay afterwards.
+/// Limits of SQLite's write-ahead log: the size at which it is checkpointed, and the size that it keeps afterwards.
 enum WriteAheadLog {
     static let pageBytes = 4_096
-    /// 16 MiB: what is written again and again, as the indexes of registrations are, is moved a quarter as often as with
-    /// SQLite's own 1,000 pages.
+    /// 16 MiB: pages that are rewritten often, as in registration indexes, are checkpointed a quarter as often as with
+    /// SQLite's default of 1,000 pages.
     static let maximumPages = 4_096
-    /// 256 KiB: a few messages of the largest size.
+    /// 256 KiB: a few messages of maximum size.
     static let minimumPages = 64
-    /// A small disk gives the log this part of itself.
+    /// The divisor of the disk's size that bounds the log on a small disk.
     private static let partOfDisk: Int64 = 64
 
-    /// `nil` where nothing is known of the disk.
+    /// The maximum number of pages; the default if `space` is `nil`.
     static func pages(onDiskOf space: DiskSpace?) -> Int {
         guard let space else { return maximumPages }
         let pages = space.total / partOfDisk / Int64(pageBytes)

@@ -7,16 +7,16 @@ import Hummingbird
 import MountedBackend
 import NIOCore
 
-/// A hub of this process, as pages need it.
+/// A hub of this process, with the operations that pages need.
 struct PageHub: Sendable {
     let name: HubName
     private let service: HubService
     private let calls: InternalCalls
     let client: HubClient
 
-    /// `nil` for a hub that is unknown or disabled.
+    /// Finds a hub; `nil` if it is unknown or disabled.
     init?(_ name: HubName, of service: HubService, _ calls: InternalCalls) {
-        // Cookies and sessions go by the name.
+        // Cookies and sessions depend on the hub's name.
         guard let name = service.served(name) else { return nil }
         self.name = name
         self.service = service
@@ -26,17 +26,17 @@ struct PageHub: Sendable {
         }
     }
 
-    /// The categories that publishers have announced, in order.
+    /// The categories that publishers have announced, sorted.
     func categories() async throws -> [String] { try await client.categories() ?? [] }
 
     func news(of choice: ReaderChoice, since position: StreamPosition?) async throws -> HubNews {
         try await service.news(of: choice.categories, language: choice.language, in: name, since: position)
     }
 
-    /// The languages of categories by the folded name, where feed lists name them.
+    /// The languages of categories by folded name, from feed lists that name them.
     func languages() async throws -> [String: [LanguageName]] { try await service.languages(in: name) }
 
-    /// The newest messages to a user by name.
+    /// The newest messages that were sent to a user by name.
     func messages(to user: UserName, since: Timestamp, limit: Int) async throws -> [PersonalMessage] {
         try await service.messages(to: AppBackend.tag(of: user), since: since, limit: limit, in: name)
     }
@@ -49,7 +49,7 @@ struct PageHub: Sendable {
         try await client.delete(id, channel: channel)
     }
 
-    /// The key that browsers subscribe with; `nil` if the hub does not deliver to browsers.
+    /// The public key for browsers' subscriptions; `nil` if the hub does not deliver to browsers.
     func browserKey() async throws -> String? {
         guard try await client.credentials(asking: false).credentials.contains(where: { $0.platform == .browser })
         else {
@@ -58,14 +58,14 @@ struct PageHub: Sendable {
         return try await client.browserKey()?.publicKey
     }
 
-    /// Has the hub answer a request of its own routes.
+    /// Passes a request on to the hub's own routes.
     func passOn(_ request: PageRequest) async throws -> Response {
         try await calls.open(request.request.head, for: request.context.channel)
     }
 
     /// Opens the stream of server-sent events of an installation.
     ///
-    /// - Returns: What the hub answers, refusals included.
+    /// - Returns: The hub's response, including refusals.
     func events(
         of id: InstallationID,
         channel: PushChannelSecret,
@@ -75,7 +75,7 @@ struct PageHub: Sendable {
         var head = try InternalTransport.head(
             of: client.eventRequest(installation: id, channel: channel, after: position)
         )
-        // For logs and limits that go by the address: the reader's, not a proxy's.
+        // For logs and limits by address: the reader's address, not a proxy's.
         for name in ["Forwarded", "X-Forwarded-For"] {
             head.headerFields[named: name] = request.request.headers[named: name]
         }

@@ -5,17 +5,17 @@ import MountedBackend
 import ServiceLifecycle
 
 extension PageServer {
-    /// What the hub mounts.
+    /// The application that the hub mounts.
     package var application: MountedApplication {
         MountedApplication("pages", below: "-", responder: responder(), services: [SessionUpkeep(pages: self)])
     }
 
-    /// Ends the sessions that have expired, with what they registered.
+    /// Ends expired sessions, and deletes what they registered.
     func endExpiredSessions() async throws {
         await backend?.prepare()
         for name in try await store.hubNames() {
             let hub = hub(name)
-            // A hub that was deleted took what its readers had registered with it.
+            // A deleted hub has taken its readers' registrations with it.
             guard hub != nil || !service.has(name) else { continue }
             if hub != nil { try await noteIdentity(of: name) }
             let registrar = try hub.map { ReaderRegistrar(hub: $0, backend: try backend(of: $0)) }
@@ -26,7 +26,7 @@ extension PageServer {
         }
     }
 
-    /// Sessions that one round ends of a hub; the others wait for the next one.
+    /// The largest number of sessions of a hub that one round ends; the rest wait for the next round.
     private static let endedAtOnce = 500
 
     private struct SessionUpkeep: Service {

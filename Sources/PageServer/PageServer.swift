@@ -17,20 +17,20 @@ package final class PageServer: Sendable {
     let proxies: TrustedProxies
     let clock: BackendClock
     let templates: PageTemplates
-    /// Each change of a session is a change of the hub, whose quotas do not count its own pages.
+    /// The limit of changes of each session: each is a change at the hub, whose quotas do not cover its own pages.
     let changes: MinuteLimiter<Int64>
-    /// Tags that say who somebody is.
+    /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
     let service: HubService
     private let calls: InternalCalls
     let backend: BackendMount?
     let logger: Logger
-    /// When the hubs that were asked for were made, by their folded names: what ``store`` has noted.
+    /// The creation times of hubs by folded name, as recorded in ``store``.
     private let identities = Mutex<[String: Timestamp]>([:])
 
-    /// Makes the pages; people can sign in at those of the hub that `backend` has the users of.
+    /// Creates the pages' server; users can sign in at the pages of the hub that `backend` belongs to.
     ///
-    /// - Throws: What is wrong with a template, which would be a fault of the build.
+    /// - Throws: The error of a template, which would be a fault of the build.
     package init(
         store: PageStore,
         on service: HubService,
@@ -58,15 +58,15 @@ package final class PageServer: Sendable {
     /// `nil` for a hub that is unknown or disabled.
     func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, calls) }
 
-    /// The app backend whose users can sign in at a hub's pages; `nil` where nobody can.
+    /// The app backend whose users can sign in at a hub's pages; `nil` if nobody can sign in.
     ///
-    /// - Throws: ``BackendRefusal`` when its database cannot be used now.
+    /// - Throws: ``BackendRefusal`` when its database cannot be used at the moment.
     func backend(of hub: PageHub) throws(BackendRefusal) -> AppBackend? {
         guard let backend, backend.hubName == hub.name else { return nil }
         return try backend.backend()
     }
 
-    /// Ends the sessions and invitations of an earlier hub of this name.
+    /// Ends the sessions and invitations of an earlier hub with this name.
     func noteIdentity(of name: HubName) async throws {
         guard let createdAt = try await service.createdAt(name) else { throw PageRefusal.notFound }
         guard identities.withLock({ $0[name.folded] }) != createdAt else { return }
@@ -74,10 +74,11 @@ package final class PageServer: Sendable {
         identities.withLock { $0[name.folded] = createdAt }
     }
 
-    /// A page that lost its stream comes back every two seconds.
+    /// The largest number of changes of a session in a minute; a page that lost its stream reconnects every two
+    /// seconds.
     static let changesPerMinute = 60
 
-    /// Makes a responder for all routes, and for no others.
+    /// Creates a responder for all routes of the pages.
     package func responder() -> RouterResponder<BackendRequestContext> {
         let router = Router(context: BackendRequestContext.self)
         router.add(middleware: PageErrors(logger: logger, templates: templates))
@@ -93,7 +94,7 @@ package final class PageServer: Sendable {
                 try await self.respond(to: request, by: route, hub: context.parameters.get("hub") ?? "", context)
             }
             guard route.address == PageRoute.home else { continue }
-            // Hubs may have these names, which the router would take for the files alone.
+            // Hubs may have these names; without these routes the router would match the files only.
             router.on("/-/assets", method: route.method) { request, context in
                 try await self.respond(to: request, by: route, hub: "assets", context)
             }
@@ -102,7 +103,9 @@ package final class PageServer: Sendable {
         return router.buildResponder()
     }
 
-    /// Adds the worker's file, whose address differs from that of a hub of its name by the slash that ends a hub's.
+    /// Adds the route of the worker's file.
+    ///
+    /// Its address differs from that of a hub with the same name by the slash at the end of a hub's address.
     private func addWorker(to router: Router<BackendRequestContext>, beside home: PageRoute) {
         let name = String(WorkerFile.path.dropFirst("/-/".count))
         for method in [HTTPRequest.Method.get, .head] {
@@ -122,7 +125,7 @@ package final class PageServer: Sendable {
         _ context: BackendRequestContext
     ) async throws -> Response {
         let text = PercentEncoding.decode(name)
-        // A hub that is unknown, disabled or without pages looks the same.
+        // An unknown hub, a disabled hub and a hub without pages look the same.
         guard door.access != .off, let name = text.flatMap({ try? HubName($0) }), let hub = hub(name) else {
             throw PageRefusal.notFound
         }

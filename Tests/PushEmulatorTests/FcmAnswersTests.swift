@@ -121,6 +121,7 @@ import Testing
 extension String {
     /// The same with another last character.
     func replacingLast(_ character: Character) -> String {
-        String(dropLast()) + String(last == character ? "B" : character)
+        // The last character of base64 may have bits that count for nothing: "Q" differs from "A" in others.
+        String(dropLast()) + String("ABCD".contains(last ?? "x") ? "Q" : character)
     }
 }

@@ -3,34 +3,34 @@ package import HubProtocol
 /// A person who can sign in.
 package struct Account: Sendable, Equatable {
     let id: Int64
-    /// Changes with the password.
+    /// A number that changes with the password.
     let version: Int64
     package let name: UserName
-    /// May notify users other than themselves.
+    /// True if the user may notify other users.
     package let mayNotifyOthers: Bool
     package let createdAt: Timestamp
-    /// When the password was last set; of a user of another party, when the account was made.
+    /// When the password was last set; for a user of another party, when the account was created.
     package let passwordAt: Timestamp
     package var roles: Set<Role> = []
-    /// The user as another party knows them, which signs them in; `nil` for users with a password of ours.
+    /// The user's identity at the party that signs them in; `nil` for users with a local password.
     package var identity: ForeignIdentity?
 }
 
-/// Why an account cannot be made or changed.
+/// The reasons why an account cannot be created or changed.
 package enum AccountError: Error, Equatable, CustomStringConvertible {
     case unknown(UserName)
     case taken(UserName)
-    /// The name of an account that was removed not long ago.
+    /// The name belonged to an account that was removed recently.
     case retained(UserName, until: Timestamp)
-    /// The name of a removed account whose devices could not be deleted yet.
+    /// The name belonged to a removed account whose devices could not be deleted yet.
     case devicesLeft(UserName)
     case noToken(Int64, of: UserName)
     case tooManyRoles(UserName)
-    /// A name that only users of another party have.
+    /// The name is reserved for users of another party.
     case reserved(UserName, NameSuffix)
-    /// A user whom another party signs in, so that there is no password.
+    /// Another party signs this user in, so there is no password.
     case foreign(UserName)
-    /// Another party has more users than there may be accounts.
+    /// Other parties already have the largest number of accounts.
     case tooManyForeign
 
     package var description: String {

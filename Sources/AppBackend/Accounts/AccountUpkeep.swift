@@ -4,7 +4,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Writes the audit log every second, and deletes at the start and every hour what is no longer needed.
+/// Writes the audit log every second, and deletes outdated rows at the start and every hour.
 package final class AccountUpkeep: Service {
     private static let flushInterval = Duration.seconds(1)
     static let purgeInterval = Duration.seconds(3_600)
@@ -12,9 +12,10 @@ package final class AccountUpkeep: Service {
     ///
     /// Beyond it nothing is deleted: a wrong clock must not empty the audit log.
     static let clockTolerance = Duration.seconds(60)
-    /// The longest time since the newest event after which the wall clock is believed at the start.
+    /// The largest age of the newest event at which the wall clock is trusted at the start.
     ///
-    /// Beyond it the clock may be ahead, as at a boot without a battery; then nothing is deleted for an hour.
+    /// With an older event the clock may be ahead, as after a boot without a clock battery; nothing is deleted for an
+    /// hour.
     static let startTolerance = Duration.seconds(7 * 86_400)
 
     private struct Look {
@@ -48,7 +49,7 @@ package final class AccountUpkeep: Service {
         await Task { await audit.flush() }.value
     }
 
-    /// Purges an hour after the start and every hour, if the wall clock has gone as fast as the monotonic one since.
+    /// Purges an hour after the start and then every hour, if the wall clock has kept pace with the monotonic clock.
     func purgeIfDue() async {
         let look = Look(wall: clock.now(), monotonic: clock.monotonic())
         let isDue = lastLook.withLock { last in
@@ -62,7 +63,7 @@ package final class AccountUpkeep: Service {
         await purging { try await purge(at: look.wall) }
     }
 
-    /// Purges if the wall clock fits the newest event.
+    /// Purges if the wall clock is plausible given the newest event.
     func purgeAtStart() async {
         let now = clock.now()
         await purging {

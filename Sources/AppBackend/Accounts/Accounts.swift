@@ -1,15 +1,16 @@
 import HubProtocol
 
-/// The accounts of an app backend's store, for its operator; a server may use the store meanwhile.
+/// The accounts of an app backend's store, for its operator; a server may use the store at the same time.
 package struct Accounts: Sendable {
-    /// How long the name of a removed account stays taken: nobody else should get notifications that senders still
-    /// address to its former owner.
+    /// The time for which the name of a removed account stays reserved.
+    ///
+    /// Senders may still address its former owner; a new owner must not get those notifications.
     package static let nameRetention = Duration.seconds(30 * 86_400)
-    /// Accounts of users whom other parties sign in, which are made without an operator.
+    /// The largest number of accounts of users whom other parties sign in; they are created without an operator.
     static let maximumForeign = 100_000
 
     let store: BackendStore
-    /// Ends of names that no account with a password gets.
+    /// Name suffixes that accounts with a password cannot have.
     private let foreignSuffixes: [NameSuffix]
     private let hasher: PasswordHasher
     private let clock: BackendClock
@@ -36,13 +37,13 @@ package struct Accounts: Sendable {
         roles: Set<Role> = []
     ) async throws {
         guard roles.count <= Role.maximumPerAccount else { throw AccountError.tooManyRoles(name) }
-        // Before the hash, which takes a while.
+        // Before the hash, which is slow.
         try await checkFree(name)
         let hash = try await hasher.hash(password)
         try await store.insertAccount(name, hash, mayNotifyOthers: mayNotifyOthers, roles: roles, at: clock.now())
     }
 
-    /// Checks that an account can be added under a name.
+    /// Checks that an account can be created with a name.
     ///
     /// - Throws: ``AccountError`` when the name is taken, or reserved for users whom another party signs in.
     package func checkFree(_ name: UserName) async throws {
@@ -67,7 +68,7 @@ package struct Accounts: Sendable {
         if account.identity != nil { throw AccountError.foreign(name) }
     }
 
-    /// Changes what a user may do: lets them notify others, or no longer; gives and takes roles.
+    /// Changes what a user may do: the right to notify others, and roles.
     ///
     /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/tooManyRoles(_:)``.
     package func setRights(
@@ -80,20 +81,20 @@ package struct Accounts: Sendable {
         try await store.changeRights(of: name, change, at: clock.now())
     }
 
-    /// Removes an account with its tokens; the name stays taken for ``nameRetention``.
+    /// Removes an account with its tokens; the name stays reserved for ``nameRetention``.
     ///
     /// - Throws: ``AccountError/unknown`` when there is no such account.
     package func remove(_ name: UserName) async throws {
         try await store.removeAccount(name, at: clock.now())
     }
 
-    /// The account that has a name.
+    /// The account with a name.
     package func account(named name: UserName) async throws -> Account? { try await store.account(named: name) }
 
-    /// Every account, by name.
+    /// All accounts, sorted by name.
     package func list() async throws -> [Account] { try await store.accounts() }
 
-    /// The valid tokens of a user, the oldest first.
+    /// The valid tokens of a user, oldest first.
     ///
     /// - Throws: ``AccountError/unknown`` when there is no such account.
     package func tokens(of name: UserName) async throws -> [TokenRecord] {
@@ -111,7 +112,7 @@ package struct Accounts: Sendable {
         }
     }
 
-    /// The last events of the audit log, of one user or of all, the oldest first.
+    /// The latest events of the audit log, for one user or all users, oldest first.
     package func audit(of name: UserName? = nil, limit: Int) async throws -> [AuditRecord] {
         try await store.audit(of: name, limit: limit)
     }

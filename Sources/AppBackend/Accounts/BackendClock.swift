@@ -1,11 +1,11 @@
 import Foundation
 package import HubProtocol
 
-/// The time, as the app backend asks for it.
+/// The clocks that the app backend uses.
 package struct BackendClock: Sendable {
     /// The wall clock.
     package let now: @Sendable () -> Timestamp
-    /// A clock that never jumps, from any beginning.
+    /// A clock that never jumps; its starting point is arbitrary.
     package let monotonic: @Sendable () -> Duration
 
     package init(now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> Duration) {

@@ -1,7 +1,7 @@
-/// Who makes a request, proven by a password, a token or another party that is believed.
+/// The user who makes a request, authenticated by a password, a token or a trusted party.
 package struct Caller: Sendable, Equatable {
     package let name: UserName
-    /// May notify users other than themselves.
+    /// True if the user may notify other users.
     package let mayNotifyOthers: Bool
 
     package init(name: UserName, mayNotifyOthers: Bool) {

@@ -2,9 +2,9 @@ package import NetworkAddresses
 
 /// The network that a client calls from: 24 bits of an IPv4 address, 64 of an IPv6 address.
 ///
-/// Guesses from it count together: whoever has one address of it can usually have the others.
+/// Guesses from one network count together: a client with one address of it can usually get the others.
 package struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
-    /// In CIDR notation, as in `192.0.2.0/24`; `local` for a client without an address.
+    /// The network in CIDR notation, such as `192.0.2.0/24`; `local` for a client without an address.
     package let description: String
 
     package init(_ address: NetworkAddress?) {

@@ -8,20 +8,20 @@ import NIOCore
 /// `POST /api/login` and `POST /api/logout`.
 enum LoginRoutes {
     private static let maximumBody = 8_192
-    /// Longest name of a device, in characters.
+    /// The longest name of a device, in characters.
     static let maximumDevice = 100
 
-    /// The body of a login; each member is optional, and so is the body if the header has the password.
+    /// The body of a login request; all members are optional, and so is the body if the header has the password.
     private struct LoginRequest: Decodable {
         var user: String?
         var password: String?
-        /// The user's name for the device, for lists of tokens.
+        /// The user's name for the device, shown in lists of tokens.
         var device: String?
     }
 
     private struct LoginReply: Encodable {
         let token: String
-        /// In ISO 8601.
+        /// The expiry time in ISO 8601.
         let expires: String
     }
 
@@ -60,7 +60,7 @@ enum LoginRoutes {
         switch Credentials(header: request.headers[.authorization]) {
         case .password(let presented): login = presented
         case .unusable: throw SignInRefusal.wrongCredentials
-        // A token does not log in: the body may.
+        // A token is not a login; the body may be.
         case .none, .token, .foreignToken:
             guard let user = body.user, let password = body.password else { throw SignInRefusal.noCredentials }
             guard let presented = PasswordLogin(name: user, password: password) else {
@@ -86,7 +86,7 @@ enum LoginRoutes {
         case .token(let token): try await signIn.logOut(token, context.network)
         case .none: throw SignInRefusal.noCredentials
         case .password: throw BackendRefusal.badRequest("Only a token can be logged out.")
-        // Its provider alone could end it.
+        // Only its provider can revoke it.
         case .foreignToken: throw SignInRefusal.wrongToken
         case .unusable: throw SignInRefusal.wrongCredentials
         }
@@ -99,7 +99,7 @@ enum LoginRoutes {
         do {
             return try JSONDecoder().decode(LoginRequest.self, from: Data(body))
         } catch {
-            // Nothing of the body, which holds a password.
+            // Do not quote the body, which holds a password.
             throw BackendRefusal.badRequest(#"The body is not a JSON object with "user", "password" and "device"."#)
         }
     }

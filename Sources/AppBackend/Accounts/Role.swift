@@ -1,16 +1,17 @@
-/// A name that users have in common; which roles may notify other users is configured.
+/// A name that several users share; the configuration says which roles may notify other users.
 ///
-/// Accounts have roles from their operator, and users of an identity provider also those that it gives them.
+/// An operator gives roles to accounts. Users of an identity provider also have the roles that it gives them.
 package struct Role: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Characters of the longest name.
+    /// The longest name, in characters.
     static let maximumLength = 128
-    /// Roles of one account.
+    /// The largest number of roles of one account.
     package static let maximumPerAccount = 32
 
     package let text: String
 
-    /// `nil` for an empty or long text, and for one with a comma, which separates roles in the configuration, or a control
-    /// character, which separates them in the store.
+    /// Creates a role; `nil` for text that is empty, too long, or has a comma or a control character.
+    ///
+    /// Commas separate roles in the configuration, and control characters separate them in the store.
     package init?(_ text: String) {
         let isName = text.unicodeScalars.allSatisfy { scalar in
             scalar != "," && scalar.properties.generalCategory != .control

@@ -1,14 +1,14 @@
-/// What a person signs in with and is notified by: 1 to 64 of `A-Z a-z 0-9 . _ @ -`.
+/// The name with which a user signs in and is notified: 1 to 64 characters of `A-Z a-z 0-9 . _ @ -`.
 ///
-/// Names are the same ignoring case. `:` would end the name in Basic credentials (RFC 7617 §2), and `#` in a query that a
-/// client does not escape.
+/// Names are case-insensitive. A `:` would end the name in Basic credentials (RFC 7617 §2), and a `#` would end a query
+/// that a client does not escape.
 package struct UserName: Hashable, Sendable, CustomStringConvertible {
-    /// As it was given.
+    /// The name as it was given.
     package let text: String
-    /// In small letters, as it is stored, compared and tagged.
+    /// The name in lower case, as it is stored, compared and used in tags.
     package let key: String
 
-    /// `nil` for text that is not a name.
+    /// Creates a user name; `nil` for text that is not a valid name.
     package init?(_ text: String) {
         guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.text = text

@@ -1,9 +1,9 @@
 import Crypto
 import Foundation
 
-/// A user as another party knows them: an identity provider, or a proxy.
+/// A user's identity at another party: an identity provider or a proxy.
 ///
-/// It is never the name of an account: a user who is called `alice` there is not the local `alice`.
+/// It is never the name of an account: a user called `alice` there is not the local `alice`.
 package struct ForeignIdentity: Sendable, Hashable {
     package let issuer: String
     package let subject: String
@@ -13,7 +13,7 @@ package struct ForeignIdentity: Sendable, Hashable {
         self.subject = subject
     }
 
-    /// From columns of the store.
+    /// Creates an identity from columns of the store.
     init?(issuer: String?, subject: String?) {
         guard let issuer, let subject else { return nil }
         self.init(issuer: issuer, subject: subject)
@@ -23,11 +23,11 @@ package struct ForeignIdentity: Sendable, Hashable {
 /// A user whom another party has signed in.
 struct ForeignUser: Sendable, Equatable {
     let identity: ForeignIdentity
-    /// Names for a new account, the preferred one first.
+    /// Candidate names for a new account, the preferred one first.
     let names: [UserName]
     let roles: Set<Role>
 
-    /// Takes whatever the other party calls the user as `name`.
+    /// Creates a user from any text that the other party uses as `name`.
     init(_ identity: ForeignIdentity, name: String?, suffix: NameSuffix, roles: Set<Role> = []) {
         self.identity = identity
         self.roles = roles
@@ -35,21 +35,21 @@ struct ForeignUser: Sendable, Equatable {
     }
 }
 
-/// The end of the names of all users of another party, as `@corp`.
+/// The suffix of the names of all users of another party, such as `@corp`.
 ///
-/// Names with such an end are refused to accounts with a password, so that a name says who answers for its user. A user is
+/// Accounts with a password cannot have such a suffix, so a name shows which party authenticates its user. A user is
 /// addressed, and shown as the sender, by the whole name.
 package struct NameSuffix: Sendable, Hashable, CustomStringConvertible {
-    /// Leaves room for names: a tag's user has 64 characters.
+    /// The longest suffix, which leaves room for names: the user in a tag has up to 64 characters.
     package static let maximumLength = 32
     private static let derivedPrefix = "u-"
-    /// 80 bits of a hash, in hexadecimal.
+    /// The number of hexadecimal digits of a derived name: 80 bits of a hash.
     private static let derivedDigits = 20
 
-    /// Without the `@`, in small letters.
+    /// The suffix without the `@`, in lower case.
     private let text: String
 
-    /// `nil` for text that is not 1 to 32 letters, digits, `.` and `-`.
+    /// Creates a suffix; `nil` for text that is not 1 to 32 letters, digits, `.` and `-`.
     package init?(_ text: String) {
         let isSuffix = text.utf8.allSatisfy { byte in
             byte != UInt8(ascii: "@") && byte != UInt8(ascii: "_")
@@ -63,9 +63,9 @@ package struct NameSuffix: Sendable, Hashable, CustomStringConvertible {
 
     func ends(_ name: UserName) -> Bool { name.key.hasSuffix(description) }
 
-    /// The name of a user who is called `claim`; `nil` if that cannot be part of one.
+    /// The name of a user called `claim`; `nil` if the claim cannot be part of a name.
     func name(_ claim: String) -> UserName? {
-        // A user could choose the name that another one is to get otherwise, and keep them out.
+        // Otherwise a user could choose the derived name of another user, and lock that user out.
         let rest = claim.lowercased().dropFirst(Self.derivedPrefix.count)
         let isDerived =
             claim.lowercased().hasPrefix(Self.derivedPrefix) && rest.count == Self.derivedDigits
@@ -75,7 +75,7 @@ package struct NameSuffix: Sendable, Hashable, CustomStringConvertible {
 
     /// A name that no other user gets.
     func derivedName(_ identity: ForeignIdentity) -> UserName? {
-        // The length keeps two pairs of texts from giving one.
+        // The length prevents two different pairs from giving the same text.
         let text = "\(identity.issuer.utf8.count) \(identity.issuer) \(identity.subject)"
         let digits = SHA256.hash(data: Data(text.utf8)).prefix(Self.derivedDigits / 2).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)

@@ -1,6 +1,8 @@
 import HubProtocol
 
-/// A signature algorithm of tokens; only those with a public key, so that a server that can check tokens cannot make them.
+/// A signature algorithm of tokens.
+///
+/// Only algorithms with a public key, so that a server that can check tokens cannot create them.
 ///
 /// Source: RFC 7518 §3.1, RFC 8037 §3.1.
 enum SigningAlgorithm: String, CaseIterable, Sendable {
@@ -15,17 +17,17 @@ enum SigningAlgorithm: String, CaseIterable, Sendable {
     case edDSA = "EdDSA"
 }
 
-/// Why a provider's token is refused; for the log, and never for the client.
+/// The reasons why a provider's token is refused; for the log only, never for the client.
 enum TokenProblem: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Not a JSON Web Token, or not of a kind that signs users in.
+    /// Not a JSON Web Token, or a kind of token that does not sign users in.
     case malformed(String)
     case algorithm
-    /// No key of the provider has this id and algorithm.
+    /// The provider has no key with this id and algorithm.
     case unknownKey
     case signature
-    /// A claim that is missing or has a wrong value.
+    /// A claim is missing or has a wrong value.
     case claim(String)
-    /// The provider's keys are not known yet.
+    /// The provider's keys are not available yet.
     case noKeys
 
     var description: String {
@@ -40,23 +42,23 @@ enum TokenProblem: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A token as a client presents it, before its signature is checked.
+/// A token from a client, before its signature is checked.
 ///
 /// Source: RFC 7515 (compact serialization), RFC 7519, RFC 8725 (best practices).
 struct JSONWebToken: Sendable {
     static let maximumBytes = 8_192
     /// The tolerated difference between the provider's clock and ours.
     static let leeway = Duration.seconds(60)
-    /// Values of `typ` that tokens of users have; others are for something else, such as a logout.
+    /// Values of `typ` of users' tokens; other values are for other purposes, such as a logout.
     private static let types = ["jwt", "at+jwt", "application/at+jwt"]
     /// Bytes of the longest subject (OpenID Connect Core §2).
     private static let maximumSubject = 255
 
     let algorithm: SigningAlgorithm
-    /// `kid`; `nil` without one.
+    /// The `kid` member; `nil` without one.
     let keyID: String?
     let claims: JSONNode
-    /// The bytes that are signed.
+    /// The signed bytes.
     let signed: [UInt8]
     let signature: [UInt8]
 
@@ -75,14 +77,14 @@ struct JSONWebToken: Sendable {
     }
 
     private static func object(_ part: Substring, _ name: String) throws(TokenProblem) -> JSONNode {
-        // Repeated names are refused: of two values, two readers could take different ones.
+        // Repeated names are refused: two readers could use different values.
         guard let bytes = Base64URL.decode(String(part)), let node = try? JSONReader.read(bytes), node.members != nil
         else { throw .malformed("its \(name) is not an object") }
         return node
     }
 
     private static func read(_ header: JSONNode) throws(TokenProblem) -> (SigningAlgorithm, String?) {
-        // No extension is known here (RFC 7515 §4.1.11).
+        // No extension is supported (RFC 7515 §4.1.11).
         guard header["crit"] == nil else { throw .malformed("it has 'crit'") }
         if let type = header["typ"] {
             guard let name = type.string?.lowercased(), types.contains(name) else { throw .malformed("its 'typ'") }

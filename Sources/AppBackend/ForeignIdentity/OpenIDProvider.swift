@@ -4,26 +4,26 @@ package import OutboundHTTP
 
 /// An OpenID Connect provider whose users may sign in with its tokens.
 package struct OpenIDConfiguration: Sendable {
-    /// Where the provider's keys are.
+    /// The location of the provider's keys.
     package enum Keys: Sendable {
         case url(String, OutboundClient)
-        /// A file, read again when it changes.
+        /// A file, which is read again when it changes.
         case file(String)
     }
 
-    /// The standard name of a user, which their provider vouches for within its own bounds (OpenID Connect Core §5.1).
+    /// The standard claim for a user's name; providers restrict who can have it (OpenID Connect Core §5.1).
     package static let standardNameClaim = "preferred_username"
 
-    /// The value of `iss`, character for character.
+    /// The exact value of `iss`.
     package let issuer: String
-    /// A value of `aud`.
+    /// The required value of `aud`.
     package let audience: String
     package let keys: Keys
-    /// The end of the names of its users.
+    /// The suffix of its users' names.
     package let suffix: NameSuffix
-    /// The claim that a new account is named after.
+    /// The claim that gives a new account its name.
     package var nameClaim = standardNameClaim
-    /// The claim with the user's roles, as `roles` or, within objects, `realm_access.roles`; `nil` for none.
+    /// The claim with the user's roles, such as `roles` or, within objects, `realm_access.roles`; `nil` for none.
     package var roleClaim: String?
 
     package init(issuer: String, audience: String, keys: Keys, suffix: NameSuffix) {
@@ -36,8 +36,8 @@ package struct OpenIDConfiguration: Sendable {
 
 /// Finds the user of a provider's token.
 ///
-/// The user is the pair of `iss` and `sub`: other claims change, and may be given to somebody else
-/// (OpenID Connect Core §5.7).
+/// The user is identified by `iss` and `sub`: other claims can change, and can be given to another user (OpenID Connect
+/// Core §5.7).
 package final class OpenIDProvider: Sendable {
     private let configuration: OpenIDConfiguration
     private let keys: ProviderKeys
@@ -51,11 +51,11 @@ package final class OpenIDProvider: Sendable {
         keys = ProviderKeys(configuration.keys, clock: clock.monotonic, logger: logger)
     }
 
-    /// The user of a token that a client presents.
+    /// The user of a client's token.
     func user(_ text: String) async throws(TokenProblem) -> ForeignUser {
         do throws(TokenProblem) {
             let token = try JSONWebToken(text)
-            // Before the keys, which may have to be fetched: anybody can write a token.
+            // Before the keys, which may have to be fetched: any client can send such a token.
             let subject = try token.subject(
                 issuer: configuration.issuer,
                 audience: configuration.audience,
@@ -70,14 +70,14 @@ package final class OpenIDProvider: Sendable {
                 roles: roles(token.claims)
             )
         } catch {
-            // Never the token, nor a part of it.
+            // Never log the token, nor a part of it.
             logger.debug("a token of another party is refused", metadata: ["error.reason": "\(error)"])
             throw error
         }
     }
 
     private func name(_ claims: JSONNode) -> String? {
-        // An address that was not verified may be anybody's (OpenID Connect Core §5.7).
+        // An unverified address may belong to another person (OpenID Connect Core §5.7).
         let isVerified = claims["email_verified"].map { $0.isTrue || $0.string == "true" } ?? false
         if configuration.nameClaim == "email", !isVerified { return nil }
         return claims[configuration.nameClaim]?.string
@@ -93,7 +93,7 @@ package final class OpenIDProvider: Sendable {
         return Set(words.compactMap { Role(String($0)) })
     }
 
-    /// A claim by its name, which may have full stops, or by the names of objects that it is within.
+    /// The value of a claim, by its name, which may contain full stops, or by the path through its enclosing objects.
     private static func claim(_ path: String, in claims: JSONNode) -> JSONNode? {
         if let claim = claims[path] { return claim }
         return path.split(separator: ".").reduce(Optional(claims)) { $0?[String($1)] }

@@ -6,17 +6,17 @@ import Synchronization
 
 /// Keeps the keys of an identity provider.
 ///
-/// Keys from a URL are fetched when a token comes, and again for a token that comes when they are old. A key that is not known
-/// is asked for at most once a minute, so that nobody can make this server call the provider all the time. While the
-/// provider is down, or its file is damaged, the last keys are used.
+/// Keys from a URL are fetched when the first token arrives, and again when a token arrives and the keys are old. An
+/// unknown key causes at most one fetch a minute, so that clients cannot make this server call the provider all the
+/// time. While the provider is down, or its file is damaged, the last keys are used.
 final class ProviderKeys: Sendable {
-    /// Requests wait for new keys if those at hand are older: the provider may have withdrawn one of them.
+    /// The age of keys at which requests wait for new ones: the provider may have withdrawn a key.
     static let lifetime = Duration.seconds(3_600)
-    /// Keys that are older are fetched again, while requests use them.
+    /// The age at which keys are fetched again, while requests still use them.
     static let refreshAge = Duration.seconds(3_000)
-    /// Between the beginnings of two fetches.
+    /// The minimum time between the starts of two fetches.
     static let pause = Duration.seconds(60)
-    /// The same while there are no keys at all.
+    /// The minimum time between the starts of two fetches while there are no keys.
     static let firstPause = Duration.seconds(10)
     private static let timeout = Duration.seconds(10)
 
@@ -25,7 +25,7 @@ final class ProviderKeys: Sendable {
         var fetchedAt = Duration.zero
         var attemptedAt: Duration?
         var fetching: Task<Void, Never>?
-        /// The file that was read last, whether it could be used or not.
+        /// The file that was read last, even if it could not be used.
         var stamp: FileStamp?
         var isFailing = false
     }
@@ -41,9 +41,9 @@ final class ProviderKeys: Sendable {
         self.logger = logger
     }
 
-    /// The keys to check a token with; they need not have its own.
+    /// The keys to check a token with; the token's own key may be missing.
     ///
-    /// - Throws: ``TokenProblem/noKeys`` if none were ever read.
+    /// - Throws: ``TokenProblem/noKeys`` if no keys have been read.
     func keys(for token: JSONWebToken) async throws(TokenProblem) -> SigningKeys {
         switch source {
         case .file(let path): await readIfChanged(path)
@@ -59,9 +59,9 @@ final class ProviderKeys: Sendable {
 
     // MARK: From a URL
 
-    /// Begins a fetch if it is time for one.
+    /// Starts a fetch if one is due.
     ///
-    /// - Returns: The fetch that is under way.
+    /// - Returns: The running fetch.
     private func fetchIfDue(isKnown: Bool, _ fetch: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
         let now = clock()
         return state.withLock { state in
@@ -70,7 +70,7 @@ final class ProviderKeys: Sendable {
             let pause = state.keys == nil ? Self.firstPause : Self.pause
             if let last = state.attemptedAt, now - last < pause { return nil }
             state.attemptedAt = now
-            // On its own: the client of one request may leave, and the others wait for the keys as well.
+            // A separate task: the client of one request may disconnect while other requests wait for the keys.
             let task = Task { await fetch() }
             state.fetching = task
             return task
@@ -86,7 +86,7 @@ final class ProviderKeys: Sendable {
             idleTimeout: Self.timeout,
             maximumBodyBytes: SigningKeys.maximumBytes,
             maximumRedirects: 0,
-            // The operator's own address, often one of the operator's network.
+            // The operator has configured the address; it is often on an internal network.
             addresses: .any
         )
         do {
@@ -120,13 +120,13 @@ final class ProviderKeys: Sendable {
             state.withLock { $0.keys = keys }
             note(nil)
         } catch {
-            // The same file may be read the next time.
+            // The same file may be readable the next time.
             state.withLock { $0.stamp = nil }
             note(error)
         }
     }
 
-    /// Logs the first of several failures.
+    /// Logs the first of several consecutive failures.
     private func note(_ error: (any Error)?) {
         let isFirst = state.withLock { state in
             defer { state.isFailing = error != nil }

@@ -3,18 +3,18 @@ import JWTKit
 
 /// The public keys of an identity provider: a JSON Web Key Set.
 ///
-/// A key serves its own algorithm, or those of its type, and no other: a token must not choose how its signature is
-/// checked. Keys of other types are left out, such as those for encryption, and those that are shared secrets.
+/// A key is used only for its own algorithm, or for those of its type: a token must not choose how its signature is
+/// checked. Other keys are skipped, such as encryption keys and shared secrets.
 ///
 /// Source: RFC 7517, RFC 7518 §6, RFC 8037 §2.
 struct SigningKeys: Sendable {
-    /// Bytes of the set.
+    /// The largest key set, in bytes.
     static let maximumBytes = 262_144
-    /// Keys that are read.
+    /// The largest number of keys that are read.
     static let maximumKeys = 50
 
     private struct Slot: Hashable {
-        /// `nil` for a key without an id.
+        /// The key's id; `nil` for a key without one.
         let keyID: String?
         let algorithm: SigningAlgorithm
     }
@@ -23,7 +23,7 @@ struct SigningKeys: Sendable {
 
     /// Reads a set.
     ///
-    /// - Throws: ``SigningKeysProblem`` if it is not a set, or has no key that can be used.
+    /// - Throws: ``SigningKeysProblem`` if it is not a key set, or has no usable key.
     init(_ bytes: [UInt8]) async throws(SigningKeysProblem) {
         guard let set = try? JSONReader.read(bytes), case .array(let elements)? = set["keys"]?.content else {
             throw SigningKeysProblem(description: "it is not a JSON Web Key Set")
@@ -46,7 +46,7 @@ struct SigningKeys: Sendable {
     /// - Throws: ``TokenProblem/unknownKey``.
     func verify(_ token: JSONWebToken) throws(TokenProblem) -> Bool {
         guard let key = key(for: token) else { throw .unknownKey }
-        // It throws for a signature of another length.
+        // It throws if the signature has the wrong length.
         return (try? key.verify(token.signature, signs: token.signed)) ?? false
     }
 
@@ -80,10 +80,10 @@ struct SigningKeys: Sendable {
         return ofType.filter { $0.rawValue == own.string }
     }
 
-    /// The key as the library has it; `nil` for one that is not valid, or shorter than 2,048 bits.
+    /// The key as the library represents it; `nil` for a key that is not valid or shorter than 2,048 bits.
     private static func key(_ node: JSONNode, _ algorithm: SigningAlgorithm) async -> (any JWTAlgorithm)? {
-        // Its collections find keys by an id, fall back to another key, and keep the first algorithm that is asked for:
-        // each key has a collection of its own here, and is chosen above.
+        // The library's collections find keys by id, fall back to another key, and keep the first algorithm requested.
+        // So each key has its own collection, and is chosen above.
         let id = JWKIdentifier(string: "key")
         let key: JWK
         switch algorithm {
@@ -110,7 +110,7 @@ struct SigningKeys: Sendable {
     }
 }
 
-/// Why a provider's keys cannot be used.
+/// The reason why a provider's keys cannot be used.
 struct SigningKeysProblem: Error, CustomStringConvertible {
     let description: String
 }

@@ -4,7 +4,7 @@ import NIOCore
 import PrometheusText
 
 extension AppBackend {
-    /// Lines for `/metrics`: counts, and nothing of any user.
+    /// Lines for `/metrics`: counts, without any user's data.
     package func metrics() async -> String {
         var page = PrometheusText()
         let figures = try? await figures.figures()
@@ -83,7 +83,7 @@ extension AppBackend {
     }
 }
 
-/// `/metrics` of an app backend that is served alone.
+/// The route `/metrics` of an app backend that is served alone.
 enum MetricsRoute {
     static let routes = [HTTPRequest.Method.get, .head].map { method in
         BackendRoute(method, "/metrics", access: .monitor) { request in

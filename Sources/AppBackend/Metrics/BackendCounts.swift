@@ -2,10 +2,10 @@ import HTTPTypes
 import Hummingbird
 import Synchronization
 
-/// Numbers of what was done since the start.
+/// Counts of operations since the start.
 final class BackendCounts: Sendable {
     struct RequestKey: Hashable, Comparable {
-        /// Only of routes that exist: addresses that clients invent would be a metric each.
+        /// The route; only existing ones, since clients could make up any number of addresses.
         let route: String
         let status: Int
 
@@ -48,7 +48,7 @@ final class BackendCounts: Sendable {
 
 /// Counts requests by route and status, refusals included.
 struct CountRequests: RouterMiddleware {
-    /// The route of requests for what does not exist.
+    /// The route of requests to unknown addresses.
     static let noRoute = "none"
 
     let counts: BackendCounts

@@ -1,4 +1,4 @@
-/// Numbers of what the database holds.
+/// Counts of what the database holds.
 struct BackendFigures: Sendable, Equatable {
     var accounts = 0
     var tokens = 0
@@ -6,11 +6,11 @@ struct BackendFigures: Sendable, Equatable {
     var installations = 0
     var payloadsWaiting = 0
     var payloadsFetched = 0
-    /// Removed users some of whose devices may still be at the hub.
+    /// Number of removed users with devices that may still be at the hub.
     var removedOwners = 0
 }
 
-/// Reads the figures at most once in an interval, however many ask for them: anybody may ask.
+/// Reads the figures at most once in an interval: clients without credentials may ask for them.
 actor FigureReader {
     private let store: BackendStore
     private let clock: BackendClock
@@ -24,9 +24,9 @@ actor FigureReader {
         self.interval = interval
     }
 
-    /// Figures that are not older than the interval.
+    /// Figures no older than the interval.
     ///
-    /// - Throws: Why the database cannot be read.
+    /// - Throws: The reason why the database cannot be read.
     func figures() async throws -> BackendFigures {
         let now = clock.monotonic()
         if let last, now - last.at < interval { return last.figures }

@@ -2,9 +2,9 @@ import HubClient
 import Logging
 import ServiceLifecycle
 
-/// Checks at the start that the hub in front guards the tags of users, and warns if it does not.
+/// Checks at the start that the hub protects the tags of users, and warns if it does not.
 struct HubInspection: Service {
-    /// Between two attempts to reach the hub.
+    /// The pause between two attempts to reach the hub.
     private static let pause = Duration.seconds(30)
 
     let platforms: HubPlatforms
@@ -31,11 +31,11 @@ struct HubInspection: Service {
                 try? await Task.sleep(for: Self.pause)
             }
         }
-        // A service that ends would end the others.
+        // When one service ends, the others are stopped.
         try? await gracefulShutdown()
     }
 
-    /// True for a hub of ours.
+    /// True if the hub is a newswire hub.
     ///
     /// - Throws: ``HubClientError``.
     func guardsTags() async throws -> Bool { try await platforms.current() != .unknown }

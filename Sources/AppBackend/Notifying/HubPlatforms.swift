@@ -2,15 +2,15 @@ import HubClient
 import HubProtocol
 import Synchronization
 
-/// Knows which platforms the hub in front delivers to.
+/// Knows the platforms that the hub can deliver to.
 final class HubPlatforms: Sendable {
     enum Finding: Sendable, Equatable {
-        /// The platforms for which a hub of ours has credentials.
+        /// The platforms for which a newswire hub has credentials.
         case known(Set<Platform>)
         /// Another hub, which does not report its credentials and has no event streams.
         case unknown
 
-        /// Why nothing is sent to a platform; `nil` if it can be tried.
+        /// The reason why nothing is sent to a platform; `nil` if sending can be tried.
         func obstacle(_ platform: NotifiedPlatform) -> String? {
             switch self {
             case .known(let platforms):
@@ -21,13 +21,13 @@ final class HubPlatforms: Sendable {
         }
     }
 
-    /// The age up to which an answer is used: credentials change seldom, and a message costs one call less.
+    /// The age up to which an answer is used: credentials change rarely, and each message saves one call.
     static let lifetime = Duration.seconds(10)
 
-    /// How long an answer shows that the hub can be reached; not shorter than ``staleLifetime``.
+    /// The time for which an answer shows that the hub can be reached; not shorter than ``staleLifetime``.
     static let recency = Duration.seconds(30)
 
-    /// The age up to which an answer is used while one request asks the hub again.
+    /// The age up to which an answer is used while a request asks the hub again.
     static let staleLifetime = Duration.seconds(30)
 
     private struct State {
@@ -49,7 +49,7 @@ final class HubPlatforms: Sendable {
         self.clock = clock
     }
 
-    /// Asks the hub, unless it has answered a moment ago.
+    /// Asks the hub, unless a fresh answer is cached.
     ///
     /// - Throws: ``HubClientError``.
     func current() async throws -> Finding {
@@ -69,7 +69,7 @@ final class HubPlatforms: Sendable {
         }
     }
 
-    /// Asks the hub, unless it has answered lately.
+    /// Asks the hub, unless it has answered recently.
     ///
     /// - Throws: ``HubClientError``.
     func checkHub() async throws {

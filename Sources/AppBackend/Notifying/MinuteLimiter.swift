@@ -3,7 +3,7 @@ import Synchronization
 /// Limits how often each key may do something within any minute.
 package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
     static var window: Duration { .seconds(60) }
-    /// Keys whose use is remembered.
+    /// The largest number of remembered keys.
     static var maximumKeys: Int { 10_000 }
 
     private let limit: Int
@@ -21,7 +21,7 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// Counts one use of a key.
     ///
-    /// - Returns: `nil` if the use is within the limit; else the time until the next one is. A refused use does not count.
+    /// - Returns: `nil` if the use is within the limit; otherwise the time to wait. A refused use does not count.
     package func admit(_ key: Key) -> Duration? {
         let now = clock()
         return uses.withLock { uses in
@@ -34,9 +34,9 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// The time until a key may be used again; `nil` if it may be used now.
+    /// The time until a key can be used again; `nil` if it can be used now.
     ///
-    /// Asking is not a use.
+    /// This call does not count as a use.
     func wait(_ key: Key) -> Duration? {
         let now = clock()
         return uses.withLock { uses in
@@ -45,11 +45,11 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// Number of keys whose use is remembered.
+    /// Number of remembered keys.
     var count: Int { uses.withLock { $0.count } }
 
-    /// Forgets keys when there are too many: those not used within the minute, which loses nothing, then the quarter that
-    /// was used longest ago.
+    /// Forgets keys when there are too many: first those not used within the minute, which loses nothing, then the
+    /// least recently used quarter.
     private static func makeRoom(in uses: inout [Key: [Duration]], _ now: Duration) {
         guard uses.count >= maximumKeys else { return }
         uses = uses.filter { now - ($0.value.last ?? now) < window }

@@ -4,7 +4,7 @@ import Hummingbird
 
 /// Notifying users by name (protocol §9).
 enum NotificationRoutes {
-    /// Bytes of a request's body; a hub takes no more either.
+    /// The largest request body, in bytes, which is the hub's own limit.
     static let maximumBytes = Message.maximumBytes
 
     static let routes = [
@@ -39,7 +39,7 @@ enum NotificationRoutes {
         return try results.response(asJSON: request.asksForJSON, log: request.backend.hubFailures)
     }
 
-    /// - Throws: 400 for text that cannot be a name, such as a tag expression.
+    /// - Throws: 400 for text that is not a valid name, such as a tag expression.
     static func addressee(_ text: String) throws(BackendRefusal) -> UserName {
         guard let name = UserName(text) else {
             throw .badRequest("'\(text.excerpt)' is not a user name: it has 1 to 64 of A-Z a-z 0-9 . _ @ -")

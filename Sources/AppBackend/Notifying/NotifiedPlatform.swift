@@ -1,10 +1,10 @@
 import HubProtocol
 
-/// A platform on which users are notified, as `pns` in a query names it.
+/// A platform on which users are notified, with its name in the query parameter `pns`.
 enum NotifiedPlatform: String, CaseIterable, Sendable {
     case apns, gcm, fcmv1, wns, browser, stream
 
-    /// Knows the names in any case.
+    /// Creates a platform from its name, ignoring case.
     init?(pns: String) {
         guard let platform = Self(rawValue: pns.lowercased()) else { return nil }
         self = platform
@@ -23,20 +23,20 @@ enum NotifiedPlatform: String, CaseIterable, Sendable {
 
     var format: MessageFormat { MessageFormat(of: platform) }
 
-    /// Bytes of the largest notification; `nil` where the hub's own limit comes first.
+    /// The largest notification, in bytes; `nil` if the hub's own limit is smaller.
     var maximumBytes: Int? { NotificationSize.limit(for: format) }
 }
 
 /// The platforms of one notification.
 enum PlatformChoice: Sendable, Equatable {
-    /// Those that the hub can deliver to.
+    /// All platforms that the hub can deliver to.
     case all
     case only(NotifiedPlatform)
     case these([NotifiedPlatform])
 
-    /// Reads `pns`.
+    /// Reads the parameter `pns`.
     ///
-    /// - Throws: 400 for a name that is not known.
+    /// - Throws: 400 for an unknown name.
     init(pns: String) throws(BackendRefusal) {
         if pns.lowercased() == "all" {
             self = .all

@@ -3,14 +3,14 @@ import HubClient
 import HubProtocol
 import Hummingbird
 
-/// The result of a notification on one platform, for its sender: never the number of devices.
+/// The result of a notification on one platform, for its sender; it never includes the number of devices.
 struct PlatformResult: Sendable, Equatable {
     enum Outcome: Sendable, Equatable {
-        /// The hub has it, for whatever devices there are.
+        /// The hub has accepted it, for any number of devices.
         case accepted
-        /// The platform is not one of the hub's, or takes no notification of this kind.
+        /// The hub does not have this platform, or the platform does not accept this kind of notification.
         case skipped(BackendRefusal)
-        /// If that is not certain, devices may get the notification all the same.
+        /// Sending failed; if that is not certain, devices may still get the notification.
         case failed(BackendRefusal, isCertain: Bool)
 
         /// The name of the outcome in replies and metrics.
@@ -23,7 +23,7 @@ struct PlatformResult: Sendable, Equatable {
             }
         }
 
-        /// Why the hub does not have it.
+        /// The reason why the hub does not have it.
         var refusal: BackendRefusal? {
             switch self {
             case .accepted: nil
@@ -55,17 +55,17 @@ struct PlatformResults: Sendable {
     /// True if the hub has the notification for at least one platform.
     var isAccepted: Bool { results.contains { $0.outcome == .accepted } }
 
-    /// True if devices may get the notification, though the hub has not said that it has it.
+    /// True if devices may get the notification although the hub has not confirmed it.
     var isUncertain: Bool {
         results.contains { if case .failed(_, isCertain: false) = $0.outcome { true } else { false } }
     }
 
-    /// The reply: empty for the tutorials' clients, which would read a body as XML.
+    /// The reply: empty for the tutorials' clients, which would parse a body as XML.
     ///
-    /// Failures that are not thrown are noted in `log`.
+    /// Failures that are not thrown are recorded in `log`.
     ///
-    /// - Throws: What kept the notification from the one platform that was named; from all of them; or from some, with
-    ///   their names, if the client does not ask for JSON.
+    /// - Throws: The failure, if the only named platform or all platforms have failed. If some have failed and the
+    ///   client does not ask for JSON, the failure with the names of those platforms.
     func response(asJSON: Bool, log: HubFailureLog) throws(BackendRefusal) -> Response {
         if let refusal = total { throw refusal }
         let failures = results.filter { $0.failure != nil }
@@ -83,7 +83,7 @@ struct PlatformResults: Sendable {
         return .json(#"{"results":[\#(list)]}"#, status: failures.isEmpty ? .ok : .badGateway)
     }
 
-    /// Why nothing was sent at all.
+    /// The reason why nothing was sent at all.
     private var total: BackendRefusal? {
         if isAccepted { return nil }
         if let failure = results.lazy.compactMap(\.failure).first { return failure }

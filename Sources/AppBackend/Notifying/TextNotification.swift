@@ -8,7 +8,7 @@ struct TextNotification: Sendable {
     let sender: UserName
     let text: String
 
-    /// Names the sender, whose name cannot hold anything that looks like more of this line.
+    /// The line that names the sender; a user name cannot contain characters that would imitate this line.
     private var line: String { "From \(sender.text): \(text)" }
 
     func message(for platform: NotifiedPlatform) -> OutgoingMessage {

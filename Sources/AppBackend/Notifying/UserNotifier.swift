@@ -3,9 +3,9 @@ import HubProtocol
 
 /// Sends notifications to users by their names.
 package struct UserNotifier: Sendable {
-    /// Notifications of one sender in a minute.
+    /// The largest number of notifications of one sender in a minute.
     static let sendersLimit = 60
-    /// Notifications to one addressee in a minute.
+    /// The largest number of notifications to one addressee in a minute.
     static let addresseesLimit = 30
 
     private let hub: HubClient
@@ -31,7 +31,7 @@ package struct UserNotifier: Sendable {
 
     /// Counts a notification.
     ///
-    /// - Throws: 429 when there are too many of the sender, or for the addressee, whether there is such a user or not.
+    /// - Throws: 429 if the sender or the addressee has too many, even if the addressee does not exist.
     func admit(_ caller: Caller, to addressee: UserName) throws(BackendRefusal) {
         if let wait = senders.admit(caller.name) {
             throw .tooManyRequests("You send more than \(Self.sendersLimit) notifications a minute.", retryAfter: wait)
@@ -46,9 +46,9 @@ package struct UserNotifier: Sendable {
 
     /// Sends a notification to all devices of a user on the chosen platforms.
     ///
-    /// The result for a user who does not exist is that for one without devices.
+    /// A user who does not exist gives the same result as a user without devices.
     ///
-    /// - Throws: ``BackendRefusal`` if the hub does not say where it delivers; nothing was sent then.
+    /// - Throws: ``BackendRefusal`` if the hub does not report its platforms; nothing was sent in this case.
     func send(
         to addressee: UserName,
         on choice: PlatformChoice,
@@ -92,7 +92,7 @@ package struct UserNotifier: Sendable {
             _ = try await hub.send(message)
             return .accepted
         } catch {
-            // A hub that does not tell its platforms refuses those without credentials.
+            // A hub that does not report its platforms refuses those without credentials.
             if finding == .unknown, case .refused(400, _, _, _) = error { return .skipped(BackendRefusal(error)) }
             return .failed(BackendRefusal(error), isCertain: error.isCertain)
         }

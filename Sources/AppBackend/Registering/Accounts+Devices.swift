@@ -11,7 +11,7 @@ package struct DeviceRecord: Sendable, Equatable {
     package let kind: Kind
     /// The hub's id.
     package let id: String
-    /// When the user last registered it, to the day.
+    /// The day on which the user last registered it.
     package let changedAt: Timestamp
     /// False while the outcome of the last call to the hub is unknown; the hub may have the device for another user.
     package let isConfirmed: Bool
@@ -25,7 +25,7 @@ package struct DeviceRecord: Sendable, Equatable {
 }
 
 extension Accounts {
-    /// The devices that the hub has for a user, those that changed longest ago first; also of a user who was removed.
+    /// The devices that the hub has for a user, least recently changed first; also for a removed user.
     package func devices(of name: UserName) async throws -> [DeviceRecord] {
         try await store.readDevices { try $0.devices(of: name.key) }
             .filter(\.isRegistered)
@@ -34,7 +34,7 @@ extension Accounts {
 
     /// Deletes all devices of a user at the hub and in the store.
     ///
-    /// - Throws: ``BackendRefusal`` for a failure of the hub; devices before it are deleted.
+    /// - Throws: ``BackendRefusal`` for a failure of the hub; devices handled before the failure are deleted.
     package func removeDevices(of name: UserName, from hub: HubClient) async throws {
         let configuration = BackendConfiguration()
         let audit = AuditLog(store: store, clock: configuration.clock, logger: Logger(label: "newswire.user"))

@@ -1,15 +1,15 @@
 package import HubProtocol
 
-/// Tags that say who has a device.
+/// Tags that identify a device's user.
 ///
-/// The back end holds Manage, so the hub's own guard of reserved tags lets its requests pass: what users ask for is
-/// checked here.
+/// The back end has the hub's Manage right, so the hub does not check reserved tags in its requests. This type checks
+/// the tags that users ask for.
 package struct DeviceTags: Sendable {
     package let reserved: ReservedTagPrefixes
 
     package init(reserved: ReservedTagPrefixes = .standard) { self.reserved = reserved }
 
-    /// Begins the tag by which a user is notified; reserved whatever the operator says.
+    /// The prefix of the tag by which a user is notified; always reserved.
     private static let userPrefix = "username:"
 
     static func tag(of user: UserName) -> Tag {
@@ -20,12 +20,12 @@ package struct DeviceTags: Sendable {
         }
     }
 
-    /// The key of the user whose tag is among these; `nil` without one.
+    /// The key of the user whose tag is in `tags`; `nil` without one.
     static func user(in tags: [Tag]) -> String? {
         tags.first { $0.hasPrefix(userPrefix) }.map { String($0.text.dropFirst(userPrefix.count)).lowercased() }
     }
 
-    /// - Throws: 400 for a tag that would let a user receive what is sent to another one, or choose who sent something.
+    /// - Throws: 400 for a tag that would let a user receive another user's messages, or forge a sender.
     func check(_ tags: [Tag]) throws(BackendRefusal) {
         for tag in tags where tag.isServerAssigned || reserved.contains(tag) || tag.hasPrefix(Self.userPrefix) {
             throw .badRequest("The tag '\(tag.text.excerpt)' is assigned by the server: leave it out.")
@@ -34,8 +34,8 @@ package struct DeviceTags: Sendable {
 
     /// Checks all tags of an installation.
     ///
-    /// The name of a template is a tag of that template (protocol §4.3). Another hub may split a name with commas, so
-    /// each part counts.
+    /// The name of a template is a tag of that template (protocol §4.3). Other hubs may split a name at commas, so each
+    /// part is checked.
     func check(_ installation: Installation) throws(BackendRefusal) {
         guard installation.userID == nil else {
             throw .badRequest("The member 'userId' is assigned by the server: leave it out.")

@@ -1,22 +1,23 @@
 import Synchronization
 
-/// Lets one request at a time change a device, or a push handle; the others wait in the order of their arrival.
+/// Serializes changes of a device or push handle; waiting requests are served in the order of their arrival.
 ///
-/// The store and the hub learn of a change one after the other. Two changes side by side could reach them in different
+/// A change reaches the store and the hub one after the other. Two simultaneous changes could reach them in different
 /// orders.
 final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
-    /// Requests that may wait for one device.
+    /// The largest number of requests that wait for one device.
     static var maximumWaiting: Int { 16 }
 
-    /// Those that wait, for each device that is being changed.
+    /// Waiting requests of each device that is being changed.
     private let waiting = Mutex<[Key: [CheckedContinuation<Bool, Never>]]>([:])
 
-    /// Number of requests that wait for a device; `nil` while nobody changes it.
+    /// Number of requests that wait for a device; `nil` if it is not being changed.
     func waitingCount(_ key: Key) -> Int? { waiting.withLock { $0[key]?.count } }
 
-    /// Runs a piece of work when the device's turn has come.
+    /// Runs a piece of work when the device's turn comes.
     ///
-    /// - Throws: 503 when too many requests wait, `CancellationError` when the request was cancelled; what the work throws.
+    /// - Throws: 503 when too many requests wait, `CancellationError` when the request was cancelled, and errors of
+    ///   the work.
     func pass<Output>(_ key: Key, _ work: () async throws -> Output) async throws -> Output {
         try await take(key)
         defer { yield(key) }
@@ -26,7 +27,7 @@ final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
 
     private func take(_ key: Key) async throws(BackendRefusal) {
         let isIn = await withCheckedContinuation { (turn: CheckedContinuation<Bool, Never>) in
-            // `nil` leaves the answer to the one whose turn ends.
+            // `nil`: the request whose turn ends will give the answer.
             let answer = waiting.withLock { waiting -> Bool? in
                 guard let others = waiting[key] else {
                     waiting[key] = []

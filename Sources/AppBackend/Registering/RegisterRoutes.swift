@@ -2,7 +2,7 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 
-/// Registering devices, as the tutorials' apps do (protocol §9), and installations.
+/// Routes that register devices, as the tutorials' apps do (protocol §9), and installations.
 enum RegisterRoutes {
     static let routes = [
         BackendRoute(.post, "/api/register") { request in
@@ -64,7 +64,7 @@ enum RegisterRoutes {
     ) throws(BackendRefusal) -> Installation {
         let installation: Installation
         do {
-            // One tag is the server's.
+            // The server adds one tag.
             let maximumTags = devices.maximumTags - 1
             installation = try Installation(json: body, id: try InstallationID(id), maximumTags: maximumTags)
         } catch {

@@ -3,9 +3,9 @@ import ServiceLifecycle
 
 /// Deletes the devices of removed users at the hub, and retries until the hub has done so.
 ///
-/// The hub may be away when a user is removed, and continues to notify these devices.
+/// The hub may be unreachable when a user is removed, and then continues to notify these devices.
 struct RemovedOwners: Service {
-    /// Between two attempts.
+    /// The pause between two attempts.
     private static let interval = Duration.seconds(60)
 
     let devices: UserDevices
@@ -21,10 +21,10 @@ struct RemovedOwners: Service {
         }
     }
 
-    /// Deletes what can be deleted now.
+    /// Deletes the devices that can be deleted now.
     ///
-    /// - Parameter saying: False if the log has the failure already.
-    /// - Returns: True if devices are left.
+    /// - Parameter saying: False if the failure has already been logged.
+    /// - Returns: True if devices remain.
     func clear(saying: Bool = true) async -> Bool {
         var failure: (any Error)?
         do {
@@ -36,7 +36,7 @@ struct RemovedOwners: Service {
                         metadata: ["user.name": "\(user)"]
                     )
                 } catch let refusal as BackendRefusal where !refusal.isTemporary {
-                    // The hub may accept the others.
+                    // The hub may still accept the other deletions.
                     failure = refusal
                 }
             }

@@ -1,11 +1,11 @@
 import HubClient
 import HubProtocol
 
-/// Changes of devices at the hub, and what the store knows of them.
+/// Changes of devices at the hub, and their record in the store.
 extension UserDevices {
-    /// Changes a device at the hub; the store notes the wanted state before the call and the new one after it.
+    /// Changes a device at the hub; the store records the wanted state before the call and the new state after it.
     ///
-    /// `isKnown` is false if the store has not noted yet that `given` means this device.
+    /// `isKnown` is false if the store has not recorded yet that `given` refers to this device.
     func change(
         _ key: DeviceKey,
         from former: Device?,
@@ -58,7 +58,7 @@ extension UserDevices {
 
     private static let day = Duration.seconds(86_400)
 
-    /// Notes that the hub has not made a change, as far as that is certain.
+    /// Records that the hub has not made a change, as far as that is certain.
     ///
     /// `isNoted` is true if ``DeviceTable/want(_:of:at:)`` came before the call.
     private func undo(
@@ -84,7 +84,7 @@ extension UserDevices {
 
     /// Deletes a device at the hub and here, if it is still the user's.
     func remove(_ key: DeviceKey, of user: String) async throws {
-        // Ids are not secrets: other users must not be able to hold the device's turn.
+        // Ids are not secret: other users must not be able to block the device.
         guard try await store.readDevices({ try $0.device(key) })?.isHeld(by: user) == true else { return }
         try await turns.pass(key) {
             guard let device = try await store.readDevices({ try $0.device(key) }), device.isHeld(by: user) else {
@@ -100,7 +100,7 @@ extension UserDevices {
 
     /// Deletes a device at the hub, then here.
     ///
-    /// A device with late calls stays here, since they may make it again at the hub.
+    /// A device with late calls is kept here, since those calls may create it again at the hub.
     func erase(_ key: DeviceKey) async throws {
         try await hubAnswer { hub throws(HubClientError) in
             switch key.kind {
@@ -114,7 +114,7 @@ extension UserDevices {
         }
     }
 
-    /// Deletes all devices of a user, those included whose last change may not have been noted.
+    /// Deletes all devices of a user, including those whose last change may not have been recorded.
     ///
     /// - Throws: A ``BackendRefusal``: 503 if a late call may restore one of them; 502 or 503 for a failure of the hub.
     package func removeAll(of user: UserName) async throws {
@@ -146,7 +146,7 @@ extension HubClientError {
 }
 
 extension TextIdentifier {
-    /// An id that was checked before it was stored.
+    /// Creates an id from stored text, which was checked before it was stored.
     init(stored text: String) throws(HubClientError) {
         do {
             try self.init(text)

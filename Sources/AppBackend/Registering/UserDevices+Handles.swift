@@ -1,16 +1,16 @@
 import HubClient
 import HubProtocol
 
-/// Who has a push handle, and which of two states the hub has.
+/// The owner of a push handle, and which of two states the hub has.
 extension UserDevices {
-    /// Deletes what other users have registered for a push handle: it belongs to the user who registers it last.
+    /// Deletes other users' registrations of a push handle: a handle belongs to the user who registered it last.
     ///
-    /// Otherwise a device that its next user registers under a new id would continue to show its former user's
-    /// notifications. A user who knows another user's handle can take it in this way, but gets no notifications by that:
-    /// the handle leads to the other user's device, whose app registers it again at its next start.
+    /// Otherwise a device that its next user registers under a new id would keep showing its former user's
+    /// notifications. A user who knows another user's handle can take it in this way, but gets no notifications by
+    /// doing so: the handle leads to the other user's device, whose app registers it again at its next start.
     ///
-    /// To be called in the handle's turn, before the handle is registered for its new user. `others` are the devices of
-    /// other users with the handle, at most ``maximumOthers``, as they were at some time in this turn.
+    /// Call it in the handle's turn, before the handle is registered for its new user. `others` are the devices of
+    /// other users with the handle, at most ``maximumOthers``, as read earlier in this turn.
     ///
     /// - Throws: A ``BackendRefusal``: 503 while a registration for another user may still reach the hub; 502 or 503 for a
     ///   failure of the hub.
@@ -30,7 +30,7 @@ extension UserDevices {
         }
     }
 
-    /// Deletes another user's device, if it still is one with this push handle.
+    /// Deletes another user's device, if it still has this push handle.
     private func take(
         _ key: DeviceKey,
         _ channel: PushChannel,
@@ -49,20 +49,20 @@ extension UserDevices {
         }
     }
 
-    /// A device with the push handle of a wish that another user has, or may have.
+    /// A device with the requested push handle that another user has, or may have.
     private func foreignDevice(_ key: DeviceKey, _ wish: Device.Holder) async throws -> Device? {
         let device = try await store.readDevices { try $0.device(key) }
         guard let device, wish.handle.map(device.has) == true else { return nil }
         return device.holders.contains { $0.user != wish.user } ? device : nil
     }
 
-    /// Asks the hub which of two states a device has, where a call was left without an answer.
+    /// Asks the hub which of two states a device has, after a call without an answer.
     ///
-    /// To be called in the device's turn. Without this, the second call in a row that is left without an answer would
-    /// make the store forget what the first one may have done.
+    /// Call it in the device's turn. Without this check, a second consecutive call without an answer would make the
+    /// store forget the possible effect of the first.
     ///
-    /// - Returns: True if the device is stored with another state now.
-    /// - Throws: 503 while a call may still be done that gives the device another state than the one that is wished for.
+    /// - Returns: True if the device is now stored with another state.
+    /// - Throws: 503 while a late call may still give the device a state other than the requested one.
     func resolveDoubt(
         about device: Device,
         for wish: Device.Holder,
@@ -73,7 +73,7 @@ extension UserDevices {
         let found = try await state(of: device.key, comparing: channel)
         let late = device.late?.pending(at: at)
         if let wanted = device.wanted, wanted != device.holder, found?.matches(wanted) == true {
-            // The only late call has been done.
+            // The only late call has taken effect.
             let rest = late?.count == 1 ? nil : late
             try await settle(device, as: wanted, late: rest)
             return true
@@ -97,7 +97,7 @@ extension UserDevices {
         try await store.changeDevices { try $0.settle(holder, of: device.key, at: changedAt, late: late) }
     }
 
-    /// The state of a device at the hub; `nil` if the hub has none of this id.
+    /// The state of a device at the hub; `nil` if the hub has no device with this id.
     private func state(of key: DeviceKey, comparing channel: PushChannel) async throws(BackendRefusal) -> HubState? {
         try await hubAnswer { hub throws(HubClientError) -> HubState? in
             switch key.kind {
@@ -111,7 +111,7 @@ extension UserDevices {
             case .installation:
                 let id = try InstallationID(stored: key.id)
                 guard let found = try await hub.installation(id, comparing: channel) else { return nil }
-                // A stream's channel is a secret, which no hub tells.
+                // A stream's channel is a secret, which hubs do not return.
                 let known = found.hasSameChannel ? channel : found.installation.pushChannel
                 return HubState(
                     user: DeviceTags.user(in: found.installation.tags),
@@ -122,11 +122,11 @@ extension UserDevices {
     }
 }
 
-/// Who has a device, by what a hub says.
+/// The user and handle of a device, as a hub reports them.
 private struct HubState {
-    /// `nil` without a user's tag.
+    /// The user's key; `nil` without a user's tag.
     let user: String?
-    /// `nil` where the hub does not tell.
+    /// The digest of the handle; `nil` if the hub does not return the handle.
     let handle: HandleDigest?
 
     func matches(_ holder: Device.Holder) -> Bool {

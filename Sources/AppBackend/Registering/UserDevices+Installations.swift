@@ -17,7 +17,7 @@ extension UserDevices {
         let wanted = tagged
         try await handleTurns.pass(handle) {
             for _ in 0..<Self.maximumTries {
-                // Ids are not secrets: other users must not be able to hold the device's turn.
+                // Ids are not secret: other users must not be able to block the device.
                 let (former, others) = try await store.readDevices { table in
                     let others = try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers)
                     return (try table.device(key), others)
@@ -38,9 +38,9 @@ extension UserDevices {
         }
     }
 
-    /// Writes an installation to the hub while nobody else changes it.
+    /// Writes an installation to the hub in the device's turn.
     ///
-    /// - Returns: False if its owner must be checked once more.
+    /// - Returns: False if its owner must be checked again.
     private func write(
         _ installation: Installation,
         _ channel: PushChannel,
@@ -78,7 +78,8 @@ extension UserDevices {
         if !isOwn { throw .foreignInstallation }
     }
 
-    /// Checks an installation that was not registered here: an agent that signs in only now has registered it at the hub.
+    /// Checks an installation that was not registered here: an agent may have registered it at the hub before it signed
+    /// in.
     ///
     /// - Throws: 409 if the hub has it with another push channel.
     private func checkChannel(of id: InstallationID, _ channel: PushChannel) async throws(BackendRefusal) {
@@ -90,7 +91,7 @@ extension UserDevices {
 
     /// Deletes an installation of a user.
     ///
-    /// An installation of another user is left alone, and the client cannot tell the difference.
+    /// An installation of another user is not changed, and the client cannot tell the difference.
     func delete(_ id: InstallationID, for user: UserName) async throws {
         try await remove(.installation(id), of: user.key)
     }

@@ -3,20 +3,20 @@ import HubProtocol
 
 /// Registers devices at the hub for the users who are signed in on them.
 package struct UserDevices: Sendable {
-    /// Devices of one user; the one that registered longest ago makes room for another.
+    /// The largest number of devices of one user; a further one replaces the least recently registered one.
     static let maximumDevices = 1_000
-    /// Ids of one user that were given out and not used.
+    /// The largest number of ids of one user that were issued and not used.
     static let maximumReserved = 50
-    /// Attempts of a request to find its registration, which another request may change meanwhile.
+    /// Attempts of a request to find its registration, which another request may change at the same time.
     static let maximumTries = 4
     /// Largest number of registrations that are deleted to make room for a new one; each is a call to the hub.
     private static let maximumRemovals = 4
 
-    /// Largest number of registrations for one handle that a request merges, as many as the tutorials' server lists; each is
-    /// one or two calls to the hub.
+    /// The largest number of registrations for one handle that a request merges, equal to the number that the
+    /// tutorials' server lists; each is one or two calls to the hub.
     static let maximumMerged = 100
-    /// Largest number of other users' devices with one handle that are read: one more than may be merged, and the one that is
-    /// registered now.
+    /// The largest number of other users' devices with one handle that are read: one more than can be merged, plus the
+    /// one that is being registered.
     static let maximumOthers = maximumMerged + 2
 
     let store: BackendStore
@@ -24,9 +24,9 @@ package struct UserDevices: Sendable {
     let tags: DeviceTags
     let maximumTags: Int
     let audit: AuditLog
-    /// Turns of the hub's ids; a request that holds one does not wait for another one, nor for a handle's.
+    /// Turns of the hub's ids; a request that holds one never waits for another id's or a handle's turn.
     let turns = DeviceTurns<DeviceKey>()
-    /// Turns of push handles, taken before those of ids.
+    /// Turns of push handles, which are taken before those of ids.
     let handleTurns = DeviceTurns<HandleDigest>()
     private let clock: BackendClock
 
@@ -43,7 +43,7 @@ package struct UserDevices: Sendable {
 
     // MARK: - Registration ids
 
-    /// The id under which a user's device is to be registered: the one that it has, or a new one.
+    /// The id for registering a user's device: its existing id, or a new one.
     ///
     /// Other registrations of this user for the same handle are deleted.
     func registrationID(for user: UserName, handle: HandleDigest?) async throws -> RegistrationID {
@@ -69,7 +69,7 @@ package struct UserDevices: Sendable {
         return id
     }
 
-    /// False if the hub does not have the registration any more: it may have expired.
+    /// False if the hub no longer has the registration, which may have expired.
     private func isThere(_ id: RegistrationID, _ device: Device) async throws -> Bool {
         guard device.isRegistered else { return true }
         do throws(HubClientError) {
@@ -86,15 +86,15 @@ package struct UserDevices: Sendable {
 
     /// Registers a device for a user under the id that it has stored.
     ///
-    /// - Throws: A ``BackendRefusal``: 410, the first time, for an id that is neither the user's nor of this handle; 400 for a
-    ///   registration that breaks the hub's rules; 502 or 503 for a failure of the hub.
+    /// - Throws: A ``BackendRefusal``: 410, the first time, for an id that is neither the user's nor of this handle;
+    ///   400 for a registration that breaks the hub's rules; 502 or 503 for a failure of the hub.
     func put(
         _ wanted: WantedRegistration,
         given: GivenID,
         for user: UserName,
         from network: ClientNetwork
     ) async throws {
-        // All rules are checked before anything is noted.
+        // All rules are checked before anything is stored.
         _ = try wanted.registration(.random(), of: user, maximumTags: maximumTags)
         let handle = HandleDigest(wanted.channel)
         let wish = Device.Holder(user: user.key, handle: handle)
@@ -120,7 +120,8 @@ package struct UserDevices: Sendable {
         }
     }
 
-    /// The hub's id of the registration that a device means; `nil` if the device is refused this time, which is noted.
+    /// The hub's id of the registration that a device refers to; `nil` if the device is refused this time, which is
+    /// recorded.
     private func target(
         of found: DeviceFinding,
         _ given: GivenID,
@@ -146,10 +147,10 @@ package struct UserDevices: Sendable {
         }
     }
 
-    /// Deletes a user's oldest devices until there is room for another one.
+    /// Deletes a user's oldest devices until there is room for another.
     func makeRoom(_ given: GivenID?, _ user: String) async throws {
         for _ in 0..<Self.maximumRemovals {
-            // There nearly always is, and a read costs less than a write.
+            // There nearly always is room, and a read costs less than a write.
             let hasRoom = try await store.readDevices {
                 try $0.hasRoom(for: given, user: user, maximumDevices: Self.maximumDevices)
             }
@@ -163,9 +164,9 @@ package struct UserDevices: Sendable {
         }
     }
 
-    /// Writes a registration to the hub while nobody else changes it.
+    /// Writes a registration to the hub in the device's turn.
     ///
-    /// - Returns: False if the id means another registration by now.
+    /// - Returns: False if the id refers to another registration by now.
     private func write(
         _ registration: Registration,
         _ wish: Device.Holder,
@@ -194,9 +195,9 @@ package struct UserDevices: Sendable {
         return true
     }
 
-    /// Deletes the registration that a user means by an id.
+    /// Deletes the registration that a user's id refers to.
     ///
-    /// A registration of another user is left alone, and the client cannot tell the difference.
+    /// A registration of another user is not changed, and the client cannot tell the difference.
     func delete(given: GivenID, for user: UserName) async throws {
         guard let device = try await store.readDevices({ try $0.own(given, user: user.key) }) else { return }
         try await remove(device.key, of: user.key)

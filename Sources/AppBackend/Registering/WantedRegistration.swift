@@ -2,21 +2,21 @@ import HubProtocol
 
 /// The body of `PUT /api/register/{id}`: `{"Platform":"apns","Handle":"…","Tags":["…"]}`.
 ///
-/// Names are known in any case, as in the tutorials' server.
+/// Member names are case-insensitive, as in the tutorials' server.
 ///
 /// Source: protocol §9.
 struct WantedRegistration: Sendable, Equatable {
-    /// Bytes of the body.
+    /// The largest body, in bytes.
     static let maximumBytes = Registration.maximumBytes
-    /// Those with a push handle of their own; agents register installations.
+    /// The platforms with a push handle; agents register installations instead.
     static let platforms: [Platform] = [.apns, .gcm, .fcmv1, .wns, .mpns, .browser]
 
     let platform: Platform
     let channel: PushChannel
-    /// In the client's order, no two equal.
+    /// The tags in the client's order, without duplicates.
     let tags: [Tag]
 
-    /// - Throws: 400 that names what is wrong, and never the handle.
+    /// - Throws: 400 that names the error, and never the handle.
     init(json: [UInt8], tags rules: DeviceTags) throws(BackendRefusal) {
         let members = try Self.members(of: json)
         guard let name = members["platform"]?.string else {
@@ -35,9 +35,9 @@ struct WantedRegistration: Sendable, Equatable {
         try rules.check(tags)
     }
 
-    /// The registration of a user that this makes.
+    /// The resulting registration of a user.
     ///
-    /// - Throws: 400 naming every rule that it breaks.
+    /// - Throws: 400 that names every broken rule.
     func registration(
         _ id: RegistrationID,
         of user: UserName,
@@ -94,7 +94,7 @@ struct WantedRegistration: Sendable, Equatable {
 }
 
 extension PushChannel {
-    /// Reads a handle as apps send it: a string, or of a browser its subscription as an object or as text.
+    /// Reads a handle as apps send it: a string or, for a browser, its subscription as an object or as text.
     init?(handle node: JSONNode) {
         if let text = node.string {
             self.init(handle: text)
@@ -120,7 +120,7 @@ extension PushChannel {
 extension BrowserPushChannel {
     fileprivate init?(_ node: JSONNode) {
         guard let endpoint = node["endpoint"]?.string else { return nil }
-        // PushSubscription.toJSON() puts the keys into an object of their own.
+        // PushSubscription.toJSON() puts the keys into a separate object.
         let keys = node["keys"] ?? node
         guard let p256dh = keys["p256dh"]?.string, let auth = keys["auth"]?.string else { return nil }
         self.init(endpoint: endpoint, p256dh: p256dh, auth: auth)

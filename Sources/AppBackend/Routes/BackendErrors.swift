@@ -5,9 +5,10 @@ import Hummingbird
 import Logging
 import SQLiteFiles
 
-/// Turns other errors into a ``BackendRefusal``; failures of the server are logged, and their details are not sent.
+/// Turns other errors into a ``BackendRefusal``; failures of the server are logged, and clients do not get their
+/// details.
 struct BackendErrors: RouterMiddleware {
-    /// Not the request's own, which adds keys that are not ours.
+    /// A logger of our own, since a request's logger adds other keys.
     private let logger: Logger
     private let hubFailures: HubFailureLog
 

@@ -2,12 +2,12 @@ import HubProtocol
 
 /// The query of a request.
 ///
-/// A `+` stays one: push handles hold it, and the tutorials' clients escape nothing.
+/// A `+` is kept: push handles contain it, and the tutorials' clients do not escape it.
 struct BackendQuery: Sendable {
     private let values: [String: String]
 
-    /// - Parameter text: Without the question mark.
-    /// - Throws: 400 for a name that appears twice, of which two readers would take different values.
+    /// - Parameter text: The query without the question mark.
+    /// - Throws: 400 for a duplicate name, since two readers could use different values.
     init(_ text: String?) throws(BackendRefusal) {
         var values: [String: String] = [:]
         for pair in text?.split(separator: "&") ?? [] {
@@ -23,6 +23,6 @@ struct BackendQuery: Sendable {
         self.values = values
     }
 
-    /// The value under a name in lower case, whatever the case in the query; empty for a bare name.
+    /// The value of a name given in lower case; the query's own case is ignored, and a bare name has an empty value.
     subscript(_ name: String) -> String? { values[name] }
 }

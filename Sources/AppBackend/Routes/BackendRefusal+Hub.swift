@@ -2,10 +2,10 @@ package import HubClient
 import HTTPTypes
 
 extension BackendRefusal {
-    /// Time after which a client may repeat a request that the hub could not serve.
+    /// The time after which a client may repeat a request that the hub could not serve.
     static let hubRetry = Duration.seconds(5)
 
-    /// A failure of the hub, as clients of the app backend see it: they know nothing of a hub.
+    /// Creates a refusal from a failure of the hub; clients of the app backend do not know about the hub.
     package init(_ error: HubClientError) {
         switch error {
         case .cancelled: self = Self.unreachable
@@ -27,7 +27,7 @@ extension BackendRefusal {
         retryAfter: hubRetry
     )
 
-    /// The same answer for ids that are unknown, gone or another device's, so that clients cannot tell them apart.
+    /// The refusal for ids that are unknown, gone or of another device, which clients cannot tell apart.
     static let goneRegistration = gone("The registration id cannot be used: ask for a new one.")
 
     static let busyDevice = unavailable("Other requests keep changing this device.", retryAfter: .seconds(1))

@@ -4,13 +4,13 @@ import HubClient
 package import Hummingbird
 import NIOCore
 
-/// A refusal as the app backend's clients see it: a status, and one sentence in `{"error":"…"}`.
+/// A refusal for the app backend's clients: a status, and one sentence in `{"error":"…"}`.
 package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvertible {
     package let status: HTTPResponse.Status
-    /// One sentence that holds no credentials, payload or push handle.
+    /// One sentence, without credentials, payloads or push handles.
     package let reason: String
     package let headers: HTTPFields
-    /// The failure of the hub that led to the refusal, for the log only.
+    /// The hub's failure that caused the refusal, for the log only.
     let cause: HubClientError?
 
     package init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:]) {
@@ -59,7 +59,7 @@ extension BackendRefusal {
 
     package static func tooLarge(_ reason: String) -> BackendRefusal { BackendRefusal(.contentTooLarge, reason) }
 
-    /// Names both ways to sign in; `isToken` if the request has a token, which is not valid.
+    /// A refusal that names both ways to sign in; `isToken` is true if the request has an invalid token.
     ///
     /// Source: RFC 7617 §2.1 (`charset`), RFC 6750 §3.
     package static func unauthorized(_ reason: String, isToken: Bool = false) -> BackendRefusal {
@@ -77,7 +77,7 @@ extension BackendRefusal {
         BackendRefusal(.serviceUnavailable, reason, headers: [.retryAfter: "\(wholeSeconds(retryAfter))"])
     }
 
-    /// Rounded up, and at least 1: a client that returns a moment too early is refused again.
+    /// The time in whole seconds, rounded up and at least 1: a client that returns too early is refused again.
     private static func wholeSeconds(_ time: Duration) -> Int64 {
         max(1, time.components.seconds + (time.components.attoseconds > 0 ? 1 : 0))
     }

@@ -3,18 +3,18 @@ import HubProtocol
 package import Hummingbird
 import NIOCore
 
-/// A request of a route, with what the route works with.
+/// A request of a route, with the objects that the route uses.
 package struct BackendRequest: Sendable {
     package let backend: AppBackend
     package let request: Request
     package let context: BackendRequestContext
 
-    /// - Throws: 401 on a route that anybody may call.
+    /// - Throws: 401 on a route without a signed-in user.
     var caller: Caller { get throws(BackendRefusal) { try context.signedIn() } }
 
     var query: BackendQuery { get throws(BackendRefusal) { try BackendQuery(request.uri.query) } }
 
-    /// A parameter of the path, without its percent-encoding.
+    /// A parameter of the path, percent-decoded.
     func parameter(_ name: String) throws(BackendRefusal) -> String {
         guard let text = PercentEncoding.decode(context.parameters.get(name) ?? "") else {
             throw .badRequest("The path is not valid percent-encoding.")
@@ -25,7 +25,7 @@ package struct BackendRequest: Sendable {
     /// Reads the whole body, as ``Hummingbird/Request/bytes(limit:)`` does.
     func body(limit: Int) async throws(BackendRefusal) -> [UInt8] { try await request.bytes(limit: limit) }
 
-    /// True if the client asks for JSON by its name; what takes anything wants nothing in particular.
+    /// True if the client asks for JSON by name; `*/*` does not count.
     var asksForJSON: Bool {
         (request.headers[.accept] ?? "").split(separator: ",").contains { range in
             range.prefix { $0 != ";" }.trimming(" \t").lowercased() == "application/json"
@@ -36,7 +36,7 @@ package struct BackendRequest: Sendable {
 extension Request {
     /// Reads the whole body.
     ///
-    /// - Throws: 413 above `limit` bytes, 400 for a body that does not come whole.
+    /// - Throws: 413 above `limit` bytes, 400 for an incomplete body.
     func bytes(limit: Int) async throws(BackendRefusal) -> [UInt8] {
         let tooLarge = BackendRefusal.tooLarge("The request body is larger than \(limit) bytes.")
         guard headers[.contentLength].flatMap({ Int($0) }) ?? 0 <= limit else { throw tooLarge }
@@ -46,7 +46,7 @@ extension Request {
         } catch is NIOTooManyBytesError {
             throw tooLarge
         } catch {
-            // Nothing but the connection can fail here.
+            // Only the connection can fail here.
             throw .badRequest("The request body did not arrive completely.")
         }
     }
@@ -61,10 +61,10 @@ extension Substring {
 }
 
 extension Response {
-    /// The only success that the tutorials' clients know, without a body.
+    /// The only success that the tutorials' clients accept: a status without a body.
     static let empty = Response(status: .ok)
 
-    /// A body of exactly this text: clients strip its first and last character.
+    /// A body of exactly this text: clients strip its first and last characters.
     static func json(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status,

@@ -5,7 +5,7 @@ import NIOCore
 
 /// `/healthz` and `/readyz`, for monitors.
 enum HealthRoutes {
-    // Monitors ask for the head alone.
+    // Monitors also send HEAD.
     static let routes = [HTTPRequest.Method.get, .head].flatMap { method in
         [
             BackendRoute(method, "/healthz", access: .monitor) { _ in answer(method, .ok, "ok") },
@@ -28,9 +28,9 @@ enum HealthRoutes {
 }
 
 extension AppBackend {
-    /// Why users cannot be served; `nil` if they can.
+    /// The reason why users cannot be served; `nil` if they can.
     ///
-    /// Anybody may read it, so it names no address and nothing of what the hub says.
+    /// The text is public, so it contains no address and none of the hub's own messages.
     package func obstacle() async -> String? {
         do {
             try await probe()

@@ -1,11 +1,11 @@
 import HTTPTypes
 import Logging
 
-/// Logs why the hub failed.
+/// Logs failures of the hub.
 ///
-/// A hub that is down fails every request; each kind of failure is logged once a minute.
+/// If the hub is down, every request fails; each kind of failure is logged once a minute.
 final class HubFailureLog: Sendable {
-    /// Not a request's own, which adds keys that are not ours.
+    /// A logger of our own, since a request's logger adds other keys.
     private let logger: Logger
     private let warnings: MinuteLimiter<HTTPResponse.Status>
 
@@ -14,7 +14,7 @@ final class HubFailureLog: Sendable {
         warnings = MinuteLimiter(1, clock: clock.monotonic)
     }
 
-    /// Notes the failure of the hub that a refusal comes from, if it does.
+    /// Logs the hub's failure that caused a refusal, if there is one.
     func note(_ refusal: BackendRefusal) {
         guard let cause = refusal.cause, warnings.admit(refusal.status) == nil else { return }
         logger.warning("the hub failed", metadata: ["error.reason": "\(cause)"])

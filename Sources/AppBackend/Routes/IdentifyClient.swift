@@ -2,7 +2,7 @@ import HTTPTypes
 package import Hummingbird
 package import NetworkAddresses
 
-/// Finds the client's address and the host that it called, through proxies that the operator trusts.
+/// Finds the client's address and the host that the client called, through proxies that the operator trusts.
 package struct IdentifyClient: RouterMiddleware {
     private let proxies: TrustedProxies
 

@@ -1,9 +1,9 @@
 import HTTPTypes
 import HubProtocol
 
-/// Bodies of requests, most of which apps write by hand.
+/// Request bodies, most of which apps build by hand.
 enum JSONBody {
-    /// - Throws: 400 with the reason and the place.
+    /// - Throws: 400 with the reason and the position.
     static func read(_ bytes: [UInt8]) throws(BackendRefusal) -> JSONNode {
         do {
             return try JSONReader.read(bytes)
@@ -14,7 +14,7 @@ enum JSONBody {
 }
 
 extension BackendRefusal {
-    /// A refusal of the protocol's readers, which read what clients send here as well.
+    /// Creates a refusal from an error of the protocol's readers, which also read request bodies here.
     init(_ error: ProtocolError) {
         self.init(.init(code: error.status), error.detail)
     }

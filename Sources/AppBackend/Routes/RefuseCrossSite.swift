@@ -1,9 +1,9 @@
 import HTTPTypes
 package import Hummingbird
 
-/// Refuses requests that a browser makes for a page of another site, which would use the credentials it remembers.
+/// Refuses requests that a browser makes for a page of another site, with the credentials that the browser remembers.
 ///
-/// Browsers name the page's origin in every request of another site that can change anything; apps name none.
+/// Browsers send the page's origin with every cross-site request that can change anything; apps send none.
 ///
 /// Source: Fetch Standard, `Origin` header; RFC 6454 §7.
 package struct RefuseCrossSite: RouterMiddleware {
@@ -26,7 +26,7 @@ package struct RefuseCrossSite: RouterMiddleware {
         }
     }
 
-    /// True if `origin` is the host and port that the request was sent to.
+    /// True if `origin` matches the host and port that the request was sent to.
     package static func isOwn(_ origin: String, authority: String) -> Bool {
         let text = origin.lowercased()
         for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where text.hasPrefix(scheme) {

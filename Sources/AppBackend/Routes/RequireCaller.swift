@@ -1,7 +1,7 @@
 import HTTPTypes
 package import Hummingbird
 
-/// Lets requests of signed-in users pass, and says who they are.
+/// Lets requests of signed-in users pass, and sets their caller.
 package struct RequireCaller: RouterMiddleware {
     private let signIn: SignIn
     private let proxyUsers: ProxyUsers?
@@ -33,9 +33,9 @@ package struct RequireCaller: RouterMiddleware {
 }
 
 extension BackendRefusal {
-    /// Seconds after which a password that could not be checked is likely to be.
+    /// The time after which a password check that was refused is likely to succeed.
     private static let checkingTime = Duration.seconds(5)
-    /// Seconds until there may be room for another account: an operator has to do something.
+    /// The time until there may be room for another account: an operator has to act.
     private static let roomTime = Duration.seconds(3_600)
 
     init(_ refusal: SignInRefusal) {

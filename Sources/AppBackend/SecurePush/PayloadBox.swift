@@ -3,22 +3,22 @@ import Foundation
 package import HostSystem
 import HubProtocol
 
-/// Encrypts payloads at rest: AES-256-GCM, with a key in a file of its own.
+/// Encrypts payloads at rest with AES-256-GCM; the key is in a separate file.
 ///
-/// A copy of the database alone tells nobody what was sent. Each payload is bound to its id and addressee, so that a row
-/// that was moved to another user does not open.
+/// A copy of the database alone does not reveal the payloads. Each payload is bound to its id and addressee, so that a
+/// row moved to another user cannot be decrypted.
 ///
 /// Source: NIST SP 800-38D.
 package struct PayloadBox: Sendable {
     private static let keyBytes = 32
-    /// Bytes of the key's file that are read.
+    /// The largest key file that is read, in bytes.
     private static let maximumFile = 1_024
 
     private let key: SymmetricKey
 
-    /// Reads the key's file, or makes one.
+    /// Reads the key file, or creates one.
     ///
-    /// - Throws: A `HostError` when the file cannot be read, holds no key, or cannot be written.
+    /// - Throws: A `HostError` when the file cannot be read or written, or holds no key.
     package init(keyFile path: String) throws(HostError) {
         do throws(HostError) {
             let text = try PrivateFile.read(path, limit: Self.maximumFile)
@@ -42,7 +42,7 @@ package struct PayloadBox: Sendable {
         return box.combined ?? Data()
     }
 
-    /// - Returns: `nil` for what was sealed with another key, or for another id or addressee.
+    /// - Returns: `nil` for a payload that was encrypted with another key, or for another id or addressee.
     func open(_ sealed: Data, id: Int64, addressee: String) -> String? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
             let opened = try? AES.GCM.open(box, using: key, authenticating: Self.context(id, addressee))

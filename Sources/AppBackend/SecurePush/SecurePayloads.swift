@@ -3,13 +3,13 @@ import Logging
 
 /// Texts that never pass through a push service: a push carries an id, and the addressee fetches the text.
 package struct SecurePayloads: Sendable {
-    /// Bytes of the largest payload.
+    /// The largest payload, in bytes.
     static let maximumBytes = 16_384
-    /// The time in which a payload can be fetched.
+    /// The time for which a payload can be fetched.
     static let lifetime = Duration.seconds(72 * 3_600)
-    /// Fetches in a minute by which one user finds no payload.
+    /// The largest number of fetches in a minute by which one user finds no payload.
     static let missesLimit = 30
-    /// The longest `Retry-After` of a refused payload; room may come sooner, when the addressee fetches one.
+    /// The longest `Retry-After` of a refused payload; there may be room earlier, when the addressee fetches one.
     private static let longestWait = Duration.seconds(3_600)
     private static let busyWait = Duration.seconds(60)
 
@@ -19,7 +19,7 @@ package struct SecurePayloads: Sendable {
         let isRead: Bool
     }
 
-    /// A payload that the key at hand does not open.
+    /// A payload that cannot be decrypted with the current key.
     struct Unreadable: Error, CustomStringConvertible {
         let description = "a stored payload cannot be decrypted: the key file is another one"
     }
@@ -30,7 +30,7 @@ package struct SecurePayloads: Sendable {
     private let clock: BackendClock
     private let logger: Logger
     private let misses: MinuteLimiter<UserName>
-    /// A disk that is full, and a key that is lost, fail every fetch.
+    /// The limit of warnings: with a full disk or a lost key every fetch fails.
     private let warnings: MinuteLimiter<Bool>
 
     init(
@@ -52,8 +52,8 @@ package struct SecurePayloads: Sendable {
     /// Stores a payload.
     ///
     /// - Returns: Its id, random in ``PayloadTable/ids``.
-    /// - Throws: 413 for one that is too large, 429 when too many wait for the addressee or are the sender's, 503 when
-    ///   the store is full.
+    /// - Throws: 413 for a payload that is too large, 429 when the addressee or the sender has too many, 503 when the
+    ///   store is full.
     func put(_ text: String, for addressee: UserName, from sender: UserName) async throws -> Int64 {
         guard text.utf8.count <= Self.maximumBytes else {
             throw BackendRefusal.tooLarge("The payload is larger than \(Self.maximumBytes) bytes.")
@@ -87,10 +87,10 @@ package struct SecurePayloads: Sendable {
 
     /// Fetches a payload of a user.
     ///
-    /// An id that is not in use, another user's and one that cannot be an id lead through the same steps.
+    /// Unused ids, other users' ids and invalid ids go through the same steps.
     ///
     /// - Returns: `nil` if there is no such payload of this user.
-    /// - Throws: 429 for a user who has asked for too many that do not exist.
+    /// - Throws: 429 for a user who has asked for too many payloads that do not exist.
     func fetch(_ id: Int64, by user: UserName) async throws -> Fetched? {
         if let wait = misses.wait(user) {
             throw BackendRefusal.tooManyRequests(
@@ -108,7 +108,8 @@ package struct SecurePayloads: Sendable {
         return Fetched(text: text, isRead: try await !markRead(id, of: user))
     }
 
-    /// - Returns: True the first time, and as long as it cannot be noted: the text must be readable on a full disk.
+    /// - Returns: True the first time, and as long as it cannot be recorded: the text must be readable on a full
+    ///   disk.
     private func markRead(_ id: Int64, of user: UserName) async throws -> Bool {
         do {
             return try await store.changePayloads { try $0.markRead(id, of: user.key) }
@@ -130,7 +131,7 @@ package struct SecurePayloads: Sendable {
         logger.error("a secure notification cannot be delivered", metadata: ["error.reason": "\(problem)"])
     }
 
-    /// Deletes a payload whose id has reached no device.
+    /// Deletes a payload whose id was not sent to any device.
     func discard(_ id: Int64, of addressee: UserName) async throws {
         try await store.changePayloads { try $0.delete(id, of: addressee.key) }
     }

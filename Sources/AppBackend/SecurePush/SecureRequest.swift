@@ -2,10 +2,10 @@ import HubProtocol
 
 /// The body of `POST /api/notifications` without `pns`.
 ///
-/// Nothing, for the caller and a configured text, as in the tutorial; a JSON string, for the caller; or
+/// The body is empty, for the caller and a configured text, as in the tutorial; a JSON string, for the caller; or
 /// `{"to":"bob","payload":"…"}`.
 struct SecureRequest: Sendable, Equatable {
-    /// Bytes of the body: a payload whose every byte is an escape of six, and the words around it.
+    /// The largest body, in bytes: a payload in which every byte is an escape of six, and the members around it.
     static let maximumBytes = 6 * SecurePayloads.maximumBytes + 1_024
 
     let addressee: UserName

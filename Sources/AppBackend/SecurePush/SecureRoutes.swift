@@ -2,13 +2,13 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 
-/// Secure push: sending the id of a payload, and fetching the payload (protocol §9).
+/// The routes of secure push: sending the id of a payload, and fetching the payload (protocol §9).
 enum SecureRoutes {
     static let routes = [
         BackendRoute(.get, "/api/notifications/:id") { request in try await fetch(request) }
     ]
 
-    /// `POST /api/notifications` without `pns`.
+    /// Answers `POST /api/notifications` without `pns`.
     static func push(_ request: BackendRequest, _ caller: Caller) async throws -> Response {
         let (backend, configuration) = (request.backend, request.backend.configuration)
         let wanted = try SecureRequest(
@@ -30,7 +30,7 @@ enum SecureRoutes {
         guard await request.isPrivate else {
             throw BackendRefusal.forbidden("A secure notification is fetched with https:// only.")
         }
-        // What is not a number is 0 to the tutorials' client, and leads through the same steps.
+        // The tutorials' client reads other text as 0, which goes through the same steps.
         let id = (try? request.parameter("id")).flatMap { Int64($0) } ?? 0
         guard let fetched = try await request.backend.fetchPayload(id, by: caller.name, request.context.network) else {
             throw BackendRefusal.notFound("There is no notification of this id for you.")
@@ -46,8 +46,8 @@ enum SecureRoutes {
 extension AppBackend {
     /// Stores a payload for a user, and sends its id to all of the user's devices.
     ///
-    /// - Throws: ``BackendRefusal`` for a caller who may not notify the user or does so too often, for a payload that the
-    ///   store does not take, and for a hub that does not say what it delivers to.
+    /// - Throws: ``BackendRefusal`` for a caller who may not notify the user or does so too often, for a payload that
+    ///   the store does not accept, and for a hub that does not report its platforms.
     func push(
         _ payload: String,
         to addressee: UserName,
@@ -72,16 +72,16 @@ extension AppBackend {
         if results.isAccepted {
             audit.note(AuditEvent(caller.name, .payloadSent, .done, network))
         } else if results.isUncertain {
-            // Devices may have the id: one that finds nothing shows nothing.
+            // Devices may have the id: a device that finds no payload shows nothing.
             audit.note(AuditEvent(caller.name, .payloadSent, .unconfirmed, network))
         } else {
-            // The sender will try again, with another id.
+            // The sender will retry with another id.
             try await payloads.discard(id, of: addressee)
         }
         return results
     }
 
-    /// Fetches a payload of a user, which the audit log notes; `nil` if there is none of this id for the user.
+    /// Fetches a payload of a user and records that in the audit log; `nil` if the user has no payload with this id.
     func fetchPayload(
         _ id: Int64,
         by user: UserName,
@@ -91,7 +91,7 @@ extension AppBackend {
         do {
             fetched = try await payloads.fetch(id, by: user)
         } catch let problem as SecurePayloads.Unreadable {
-            // It is gone for good: a client that were told to come back would ask for it until it expires.
+            // It is lost: a client asked to retry would do so until the payload expires.
             payloads.noteUnreadable(problem)
             fetched = nil
         }

@@ -1,7 +1,7 @@
 import GRDB
 import SQLiteFiles
 
-/// Copies of an app backend's file, without what must not outlive its time: tokens and payloads.
+/// Backups of an app backend's file, without data that must not outlive its time: tokens and payloads.
 package enum BackendBackup {
     private static let copier = DatabaseCopier(of: "an app backend's") { db, path in
         guard try db.tableExists("account"), try db.tableExists("token") else { return false }
@@ -11,14 +11,15 @@ package enum BackendBackup {
         return true
     }
 
-    /// Takes on the rights with which files are opened from then on; does nothing where the caller's own are meant.
+    /// Switches to the rights with which files are opened from then on; does nothing to keep the caller's own.
     package typealias Rights = () throws -> Void
 
     /// Copies a file, which an app backend may be using, into one file.
     ///
     /// `reading` is called before the file is opened, `writing` before the copy is made.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``BackendStoreError``, or a `DatabaseError` such as of a full disk.
+    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``BackendStoreError``, or a `DatabaseError`, for example for a
+    ///   full disk.
     package static func write(
         database: String,
         to file: String,
@@ -33,13 +34,14 @@ package enum BackendBackup {
         )
     }
 
-    /// Replaces a file that no process uses with a copy.
+    /// Replaces a file that is not in use with a backup.
     ///
-    /// No token is valid then: some may have been revoked since the copy was made. `reading` is called before the copy is
-    /// opened, `writing` before anything is made in the folder of the file.
+    /// Afterwards no token is valid: some may have been revoked since the backup was made. `reading` is called before
+    /// the backup is opened, `writing` before anything is created in the folder of the file.
     ///
-    /// - Returns: Where the replaced file was moved to, `nil` when there was none.
-    /// - Throws: As ``write(database:to:reading:writing:)`` when the copy cannot be used; the file is as it was then.
+    /// - Returns: The new path of the replaced file, `nil` when there was none.
+    /// - Throws: As ``write(database:to:reading:writing:)`` when the backup cannot be used; the file is then
+    ///   unchanged.
     package static func restore(
         _ file: String,
         to database: String,
@@ -54,7 +56,7 @@ package enum BackendBackup {
         )
     }
 
-    /// Revokes all tokens of a file that no process uses, and that was restored by other means.
+    /// Revokes all tokens in a file that is not in use and was restored by other means.
     ///
     /// - Throws: As ``write(database:to:reading:writing:)``.
     package static func declareRestored(_ database: String) throws { try copier.change(database, revokeTokens) }
@@ -62,7 +64,7 @@ package enum BackendBackup {
     private static func strip(_ db: Database) throws {
         try revokeTokens(db)
         try db.execute(sql: "DELETE FROM payload")
-        // Deleted rows stay in the file until their pages are used again.
+        // Deleted rows stay in the file until their pages are reused.
         try db.execute(sql: "VACUUM")
     }
 

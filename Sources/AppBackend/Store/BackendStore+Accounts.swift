@@ -6,12 +6,12 @@ import SQLiteFiles
 extension BackendStore {
     /// Accounts, their tokens and the audit log; times are milliseconds since 1970.
     ///
-    /// `account.key` is ``UserName/key``; rows of other tables can refer to it and go with the account. `version` changes
-    /// with the password: a sign-in that was proven under another version is void. Ids are never used again, so that
-    /// nothing remembered of a removed account fits a new one. An account with `issuer` and `subject` is that of a
-    /// ``ForeignIdentity``: its password is empty and never asked for. `roles` has a line feed between two.
-    /// `removedAccount` keeps names from being given to another user (``Accounts/nameRetention``). A row of `audit` counts
-    /// `count` equal events from `at` to `lastAt`.
+    /// `account.key` is ``UserName/key``; rows of other tables can refer to it and are deleted with the account.
+    /// `version` changes with the password: a sign-in that was proven under another version is void. Ids are never
+    /// reused, so that remembered data of a removed account cannot match a new one. An account with `issuer` and
+    /// `subject` belongs to a ``ForeignIdentity``: its password is empty and never checked. A line feed separates the
+    /// `roles`. `removedAccount` keeps names from being given to another user (``Accounts/nameRetention``). A row of
+    /// `audit` counts `count` equal events from `at` to `lastAt`.
     static func createAccounts(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -80,7 +80,7 @@ extension BackendStore {
 // MARK: Accounts
 
 extension BackendStore {
-    /// The account that has a name.
+    /// The account with a name.
     func account(named name: UserName) async throws -> Account? {
         try await read { db in
             try Row.fetchOne(
@@ -90,19 +90,19 @@ extension BackendStore {
         }
     }
 
-    /// The account with an id, unless its password has changed since it had this version.
+    /// The account with an id, unless its password has changed since this version.
     func account(_ id: Int64, version: Int64) async throws -> Account? {
         try await readShortly { db in try Self.account(id, version: version, in: db) }
     }
 
-    /// Every account, by name.
+    /// All accounts, sorted by name.
     func accounts() async throws -> [Account] {
         try await read { db in
             try Row.fetchAll(db, sql: "\(Self.accountColumns) ORDER BY key").compactMap(Account.init)
         }
     }
 
-    /// An account with a password, together with its hash.
+    /// An account with a password, and its hash.
     func storedPassword(of name: UserName) async throws -> (account: Account, hash: PasswordHash)? {
         try await read { db in
             guard
@@ -141,9 +141,9 @@ extension BackendStore {
         }
     }
 
-    /// Clears what is left of a name's former owner, or was sent to the name before it had one.
+    /// Deletes the data of a name's former owner, and data sent to the name before it had an owner.
     ///
-    /// Nobody could fetch such payloads, and they would take the new owner's room.
+    /// Nobody could fetch such payloads, and they would count against the new owner's limit.
     static func take(_ name: UserName, in db: Database) throws {
         try db.execute(sql: "DELETE FROM removedAccount WHERE key = ?", arguments: [name.key])
         try PayloadTable(db: db).deleteAll(of: name.key)
@@ -155,7 +155,7 @@ extension BackendStore {
     }
 
     /// Replaces a password, and revokes all tokens.
-    ///
+    /// - Throws: ``AccountError/unknown`` when there is no such account with a password.
     /// - Throws: ``AccountError/unknown`` when there is no such account that has a password.
     func setPassword(of name: UserName, to hash: PasswordHash, at now: Timestamp) async throws {
         try await write { db in
@@ -176,7 +176,7 @@ extension BackendStore {
         }
     }
 
-    /// Replaces the hash of a password that stays the same; not if the password has changed since.
+    /// Replaces the hash of an unchanged password; does nothing if the password has changed since.
     func refreshHash(of account: Account, _ hash: PasswordHash) async throws {
         try await write { db in
             try db.execute(
@@ -204,7 +204,7 @@ extension BackendStore {
         }
     }
 
-    /// Removes an account with its tokens and keeps its name from being used again for a while.
+    /// Removes an account with its tokens, and reserves its name for a while.
     ///
     /// - Throws: ``AccountError/unknown`` when there is no such account.
     func removeAccount(_ name: UserName, at now: Timestamp) async throws {
@@ -223,7 +223,7 @@ extension BackendStore {
         }
     }
 
-    /// Forgets the names of accounts that were removed before `time` and have no devices left.
+    /// Releases the names of accounts that were removed before `time` and have no devices left.
     func releaseNames(before time: Timestamp) async throws {
         try await write { db in
             try db.execute(
@@ -233,7 +233,7 @@ extension BackendStore {
         }
     }
 
-    /// Removed accounts some of whose devices may still be at the hub.
+    /// Removed accounts with devices that may still be at the hub.
     func removedOwners() async throws -> [UserName] {
         try await read { db in
             let sql = "SELECT name FROM removedAccount WHERE \(Self.hasDevices) ORDER BY removedAt"
@@ -272,14 +272,14 @@ extension BackendStore {
         guard let removedAt else { return }
         let end = removedAt + Accounts.nameRetention
         if now < end { throw AccountError.retained(name, until: end) }
-        // They would get what is sent to the new user.
+        // Those devices would get the new user's messages.
         let sql = "SELECT EXISTS (SELECT 1 FROM removedAccount WHERE key = ? AND \(Self.hasDevices))"
         if try Bool.fetchOne(db, sql: sql, arguments: [name.key]) == true { throw AccountError.devicesLeft(name) }
     }
 }
 
 extension Account {
-    /// `nil` for a name that a newer version has stored and this one cannot read.
+    /// Reads an account; `nil` for a name that a newer version has stored and this one cannot read.
     init?(_ row: Row) {
         guard let name = UserName(row["name"]) else { return nil }
         self.init(
@@ -297,7 +297,7 @@ extension Account {
 
 /// A change of what an account may do.
 struct RightsChange: Sendable {
-    /// `nil` leaves it as it is.
+    /// The new right; `nil` leaves it unchanged.
     let mayNotifyOthers: Bool?
     let added: Set<Role>
     let removed: Set<Role>

@@ -3,14 +3,14 @@ package import HubProtocol
 import SQLiteFiles
 
 extension AuditEvent {
-    /// Stores the event in the transaction that it belongs to.
+    /// Stores the event in the transaction of its change.
     package func insert(at now: Timestamp, in db: Database) throws {
         try insert(at: now, until: now, count: 1, in: db)
     }
 
-    /// Counts the event, in the transaction that it belongs to, in a recent row of equal ones if there is one.
+    /// Counts the event in a recent row of equal events, if there is one, in the transaction of its change.
     ///
-    /// For changes that a user can repeat at will: with a row for each, they would push out other events.
+    /// This is for changes that a user can repeat at will: with a row for each, they would push out other events.
     func count(at now: Timestamp, in db: Database) throws {
         _ = try CountedEvent(event: self, first: now, last: now, count: 1).store(in: db)
     }
@@ -21,7 +21,7 @@ extension AuditEvent {
         ).execute(arguments: [first, last, count, who?.key, what.text, outcome.text, network?.description])
     }
 
-    /// Adds to a row of equal events that is not older than `time`, if there is one.
+    /// Adds to a row of equal events that is no older than `time`, if there is one.
     fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: Database) throws -> Bool {
         try db.cachedStatement(
             sql: """
@@ -48,7 +48,7 @@ extension CountedEvent {
 }
 
 extension BackendStore {
-    /// Stores collected events: each in a row of equal ones that is recent enough, else in one of its own.
+    /// Stores collected events, each in a recent row of equal events or in a new row.
     ///
     /// - Returns: The number of new rows.
     func insert(_ events: [CountedEvent]) async throws -> Int {
@@ -57,7 +57,7 @@ extension BackendStore {
         }
     }
 
-    /// Deletes the oldest rows above the bounds.
+    /// Deletes the oldest rows above the limits.
     func boundAudit() async throws {
         try await write { db in
             for outcome in [AuditEvent.Outcome.refused, .slowed] {
@@ -81,7 +81,7 @@ extension BackendStore {
         }
     }
 
-    /// When the newest event happened; `nil` without any.
+    /// The time of the newest event; `nil` without events.
     func newestEvent() async throws -> Timestamp? {
         try await read { try Timestamp.fetchOne($0, sql: "SELECT max(lastAt) FROM audit") }
     }
@@ -93,7 +93,7 @@ extension BackendStore {
         }
     }
 
-    /// The last rows, of one user or of all, the oldest first.
+    /// The latest rows, for one user or all users, oldest first.
     func audit(of name: UserName?, limit: Int) async throws -> [AuditRecord] {
         try await read { db in
             let condition = name == nil ? "" : "WHERE who = ?"

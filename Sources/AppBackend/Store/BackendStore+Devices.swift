@@ -58,7 +58,7 @@ extension BackendStore {
     }
 }
 
-/// Devices of users, within a transaction.
+/// The devices of users, within a transaction.
 struct DeviceTable {
     let db: Database
 
@@ -74,10 +74,10 @@ struct DeviceTable {
         )
     }
 
-    /// Registrations of a user for one handle: those that the hub has before ids that were only given out, the oldest
+    /// Registrations of a user for one handle: first those that the hub has, then ids that were only issued, oldest
     /// first.
     ///
-    /// The plus sign keeps SQLite from the primary key, which would lead it through all users' registrations.
+    /// The plus sign keeps SQLite from using the primary key, which would read all users' registrations.
     func registrations(of user: String, handle: HandleDigest) throws -> [Device] {
         try devices(
             """
@@ -88,7 +88,7 @@ struct DeviceTable {
         )
     }
 
-    /// Devices that the hub has, or may have, with a push handle for other users than this one.
+    /// Devices with a push handle that the hub has, or may have, for other users.
     func devices(with handle: HandleDigest, ofOthersThan user: String, limit: Int) throws -> [Device] {
         try devices(
             """
@@ -100,7 +100,7 @@ struct DeviceTable {
         )
     }
 
-    /// A user's registrations and installations, those that changed longest ago first.
+    /// A user's registrations and installations, least recently changed first.
     func devices(of user: String) throws -> [Device] {
         try devices("(user = :user OR wantedUser = :user) ORDER BY changedAt, kind, id", ["user": user])
     }
@@ -110,7 +110,7 @@ struct DeviceTable {
         return try Row.fetchAll(statement, arguments: arguments).compactMap(Self.device)
     }
 
-    /// True while a user's account has not been removed.
+    /// True if a user's account has not been removed.
     func hasAccount(_ user: String) throws -> Bool {
         let sql = "SELECT EXISTS (SELECT 1 FROM account WHERE key = ?)"
         return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [user]) == true
@@ -122,7 +122,7 @@ struct DeviceTable {
         return try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [user]) ?? 0
     }
 
-    /// The device of a user that changed longest ago, if the user has `limit` of them or more.
+    /// The least recently changed device of a user, if the user has at least `limit`.
     func excessDevice(of user: String, limit: Int) throws -> Device? {
         guard try count(of: user) >= limit else { return nil }
         return try devices("user = :user AND isRegistered = 1 ORDER BY changedAt, kind, id LIMIT 1", ["user": user])
@@ -131,7 +131,7 @@ struct DeviceTable {
 
     // MARK: - Changes
 
-    /// Notes an id that was given to a user, and forgets the oldest ones that were not used beyond `limit`.
+    /// Records an id that was issued to a user, and deletes the user's oldest unused ids above `limit`.
     func reserve(_ key: DeviceKey, for holder: Device.Holder, limit: Int, at: Timestamp) throws {
         try insert(Device(key: key, holder: holder, isRegistered: false, changedAt: at), at: at)
         try execute(
@@ -145,7 +145,7 @@ struct DeviceTable {
         )
     }
 
-    /// Notes what a call to the hub is about to make of a device, new or not.
+    /// Records the state of a device, new or not, that a call to the hub is about to create.
     ///
     /// The call counts as late until the device is settled or restored: this process may end before the call does.
     func want(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp) throws {
@@ -162,7 +162,7 @@ struct DeviceTable {
         }
     }
 
-    /// Notes that the hub has done what was wanted; `late` are the calls whose outcome is still unknown.
+    /// Records that the hub has made the wanted change; `late` are the calls whose outcome is still unknown.
     func settle(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp, late: LateCalls? = nil) throws {
         try set(
             "user = :user, handle = :handle, wantedUser = NULL, wantedHandle = NULL, isRegistered = 1, changedAt = :at",
@@ -173,7 +173,7 @@ struct DeviceTable {
         )
     }
 
-    /// Puts back the state of a device before ``want(_:of:at:)``; `nil` for none.
+    /// Restores the state of a device before ``want(_:of:at:)``; `nil` for none.
     func restore(_ former: Device?, of key: DeviceKey) throws {
         guard let former else { return try remove(key) }
         try set(
@@ -185,14 +185,14 @@ struct DeviceTable {
         )
     }
 
-    /// Notes a call that changes nothing here, and whose outcome is unknown.
+    /// Records a call with an unknown outcome that changes no stored state.
     func noteLateCall(of key: DeviceKey, at: Timestamp) throws {
         guard let device = try device(key) else { return }
         let late = LateCalls(adding: 1, to: device.late, at: at)
         try set("isRegistered = 1", key, nil, late)
     }
 
-    /// Forgets a device, and the ids by which its users presented it.
+    /// Deletes a device, and the ids with which its users presented it.
     func remove(_ key: DeviceKey) throws {
         try execute("DELETE FROM device WHERE kind = ? AND id = ?", [key.kind.rawValue, key.id])
         guard key.kind == .registration else { return }
@@ -227,7 +227,7 @@ struct DeviceTable {
         var arguments: [String: (any DatabaseValueConvertible)?] = [
             "kind": key.kind.rawValue, "id": key.id, "lateCalls": late?.count ?? 0, "lateUntil": late?.until ?? 0,
         ]
-        // SQLite refuses arguments that the statement does not name.
+        // SQLite refuses arguments that the statement does not use.
         if assignments.contains(":user") {
             arguments["user"] = .some(holder?.user)
             arguments["handle"] = .some(holder?.handle?.bytes)

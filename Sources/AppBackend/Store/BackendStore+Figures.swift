@@ -3,7 +3,7 @@ import HubProtocol
 import SQLiteFiles
 
 extension BackendStore {
-    /// Counts what the database holds; tokens and payloads that have expired do not count.
+    /// Counts the content of the database, without expired tokens and payloads.
     func figures(at now: Timestamp) async throws -> BackendFigures {
         try await read { db in
             func count(_ sql: String, _ arguments: StatementArguments = []) throws -> Int {

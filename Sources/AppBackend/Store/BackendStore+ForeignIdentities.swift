@@ -10,11 +10,11 @@ extension BackendStore {
         try await readShortly { db in try Self.account(of: identity, in: db) }
     }
 
-    /// Makes an account for a user of another party, under the first name that is free, or finds the one that there is.
+    /// Finds the account of a user of another party, or creates one with the first available name.
     ///
-    /// - Throws: ``AccountError/retained(_:until:)`` for a user who was removed not long ago,
+    /// - Throws: ``AccountError/retained(_:until:)`` for a user who was removed recently,
     ///   ``AccountError/devicesLeft(_:)`` for a removed user whose devices the hub still has,
-    ///   ``AccountError/tooManyForeign``; ``AccountError/taken(_:)`` if no name is free.
+    ///   ``AccountError/tooManyForeign``; ``AccountError/taken(_:)`` if no name is available.
     func insertAccount(
         of user: ForeignUser,
         limit: Int,
@@ -77,7 +77,7 @@ extension BackendStore {
             guard let name = UserName(row["name"]) else { continue }
             let end = (row["removedAt"] as Timestamp) + Accounts.nameRetention
             if now < end { throw AccountError.retained(name, until: end) }
-            // Under another name the user would be two: these devices get what is sent to the former one.
+            // With another name the user would have two: these devices get messages to the former name.
             if row["hasDevices"] { throw AccountError.devicesLeft(name) }
         }
     }

@@ -5,7 +5,7 @@ import SQLiteFiles
 
 extension BackendStore {
     static func createPayloads(_ db: Database) throws {
-        // A foreign id is missed in the same way as an unknown one: the key begins with the addressee.
+        // The key begins with the addressee, so another user's id takes the same steps as an unknown one.
         try db.execute(
             sql: """
                 CREATE TABLE payload (
@@ -23,7 +23,7 @@ extension BackendStore {
     }
 
     static func addSenders(_ db: Database) throws {
-        // For a day the first schema had it.
+        // An early version of the first schema already has the column.
         guard try !db.columns(in: "payload").contains(where: { $0.name == "sender" }) else { return }
         try db.execute(
             sql: """
@@ -33,7 +33,7 @@ extension BackendStore {
         )
     }
 
-    /// Runs work on the payloads, in a transaction of its own.
+    /// Runs work on the payloads, in its own transaction.
     func changePayloads<Value: Sendable>(
         _ body: @escaping @Sendable (PayloadTable) throws -> Value
     ) async throws -> Value {
@@ -49,20 +49,20 @@ extension BackendStore {
 
 /// The largest numbers of stored payloads.
 struct PayloadBounds: Sendable {
-    /// Payloads of one addressee that nobody has fetched; those that were fetched make room for others.
+    /// Payloads of one addressee that were not fetched; fetched payloads are deleted to make room.
     var waiting = 1_000
-    /// Payloads of one sender, fetched or not: nobody who may notify others can fill the store for everybody.
+    /// Payloads of one sender, fetched or not, so that no sender can fill the store.
     var ofSender = 10_000
-    /// Payloads of all users together: 1.6 GB if each has the largest size.
+    /// Payloads of all users together: 1.6 GB if all have the largest size.
     var total = 100_000
 }
 
 /// The result of storing a payload.
 enum PayloadPlace: Sendable, Equatable {
     case stored(id: Int64)
-    /// So many wait for the addressee that another one has no room before one of them expires.
+    /// The addressee has too many payloads; there is no room until one of them expires.
     case addresseeIsFull(until: Timestamp)
-    /// The sender has stored so many that another one has no room before one of them expires.
+    /// The sender has stored too many payloads; there is no room until one of them expires.
     case senderIsFull(until: Timestamp)
     case storeIsFull
 }
@@ -72,26 +72,26 @@ struct StoredPayload: Sendable, Equatable {
     let isRead: Bool
 }
 
-/// Payloads that wait to be fetched, within a transaction.
+/// Stored payloads, within a transaction.
 struct PayloadTable {
-    /// The numbers that the tutorials' client can read (`intValue`), without 0, which it gets for any other text.
+    /// The ids that the tutorials' client can read (`intValue`), without 0, which it reads from any other text.
     static let ids = Int64(1)...Int64(Int32.max)
-    /// Tries to find an id that is not used; one in 20,000 fails when the store is full.
+    /// Attempts to find an unused id; one in 20,000 fails when the store is full.
     private static let maximumTries = 20
 
     let db: Database
 
-    /// Stores a payload under a new random id.
+    /// Stores a payload with a new random id.
     ///
     /// - Parameters:
-    ///   - addressee: The key of a ``UserName``, whether there is such a user or not.
-    ///   - sender: The key of the name of who sends it.
-    ///   - bounds: How many there may be.
-    ///   - now: Payloads that expire earlier do not count.
-    ///   - expiresAt: When it can no longer be fetched.
+    ///   - addressee: The key of a ``UserName``, whether the user exists or not.
+    ///   - sender: The key of the sender's name.
+    ///   - bounds: The largest numbers of payloads.
+    ///   - now: Payloads that expire before this time do not count.
+    ///   - expiresAt: When the payload can no longer be fetched.
     ///   - seal: Encrypts the payload for its id.
-    /// - Returns: The id, or what is full.
-    /// - Throws: What SQLite says, or `seal`.
+    /// - Returns: The id, or the limit that was reached.
+    /// - Throws: Errors of SQLite, or of `seal`.
     func insert(
         for addressee: String,
         from sender: String,
@@ -116,7 +116,7 @@ struct PayloadTable {
         if let waiting, waiting[0] >= bounds.waiting { return .addresseeIsFull(until: waiting[1]) }
         let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM payload WHERE \(valid)", arguments: arguments) ?? 0
         if all >= bounds.waiting { try dropRead(of: addressee, count: all - bounds.waiting + 1) }
-        // Reads an index of some megabytes when the store is full.
+        // Reads several megabytes of an index when the store is full.
         guard try Int.fetchOne(db, sql: "SELECT count(*) FROM payload") ?? 0 < bounds.total, let id = try newID() else {
             return .storeIsFull
         }
@@ -136,7 +136,7 @@ struct PayloadTable {
         return nil
     }
 
-    /// Deletes payloads that were fetched, those first that expire first.
+    /// Deletes fetched payloads, those that expire first.
     private func dropRead(of addressee: String, count: Int) throws {
         try db.execute(
             sql: """
@@ -157,7 +157,7 @@ struct PayloadTable {
         ).map { StoredPayload(sealed: $0["sealed"], isRead: $0["isRead"]) }
     }
 
-    /// Notes that a payload was fetched.
+    /// Records that a payload was fetched.
     ///
     /// - Returns: True the first time.
     func markRead(_ id: Int64, of addressee: String) throws -> Bool {
@@ -177,7 +177,7 @@ struct PayloadTable {
         try db.execute(sql: "DELETE FROM payload WHERE addressee = ?", arguments: [addressee])
     }
 
-    /// Deletes those that expired by `time`.
+    /// Deletes payloads that expired by `time`.
     func deleteExpired(by time: Timestamp) throws {
         try db.execute(sql: "DELETE FROM payload WHERE expiresAt <= ?", arguments: [time])
     }

@@ -6,7 +6,7 @@ import SQLiteFiles
 extension BackendStore {
     /// The account of a valid token.
     ///
-    /// Each call asks the file, so that a token is void the moment that another process has revoked it.
+    /// Each call reads the file, so that a token is void as soon as another process has revoked it.
     func account(token: AccessToken, at now: Timestamp) async throws -> (account: Account, use: TokenUse)? {
         let hash = Data(token.hash)
         return try await readShortly { db in
@@ -24,14 +24,14 @@ extension BackendStore {
         }
     }
 
-    /// Notes when a token was last used.
+    /// Records when a token was last used.
     func noteUse(of tokenID: Int64, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(sql: "UPDATE token SET usedAt = ? WHERE tokenID = ?", arguments: [now, tokenID])
         }
     }
 
-    /// Stores a token of an account, in place of its oldest if it has too many.
+    /// Stores a token of an account; replaces the account's oldest token if there are too many.
     ///
     /// - Returns: False if the account's password has changed, or the account is gone.
     func insertToken(
@@ -63,7 +63,7 @@ extension BackendStore {
         }
     }
 
-    /// Revokes the token that a client presents.
+    /// Revokes a client's token.
     ///
     /// - Returns: False if it is not valid.
     func revoke(_ token: AccessToken, _ network: ClientNetwork, at now: Timestamp) async throws -> Bool {
@@ -101,7 +101,7 @@ extension BackendStore {
         }
     }
 
-    /// The valid tokens of a user, the oldest first.
+    /// The valid tokens of a user, oldest first.
     func tokens(of name: UserName, at now: Timestamp) async throws -> [TokenRecord] {
         try await read { db in
             let rows = try Row.fetchAll(

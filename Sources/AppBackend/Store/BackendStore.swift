@@ -1,20 +1,20 @@
 package import GRDB
 import SQLiteFiles
 
-/// The app backend's memory: one SQLite file beside the hub's.
+/// The app backend's database: one SQLite file beside the hub's.
 ///
-/// SQL of this module is in extensions of it.
+/// The SQL of this module is in extensions of this type.
 package final class BackendStore: Sendable {
     private static let busyTimeout: Double = 10
 
-    /// Readers do not wait for a writer whose commit waits for the disk.
+    /// A pool, so that readers do not wait for a writer whose commit waits for the disk.
     private let database: DatabasePool
     private let shortReads: SharedTransactions
     private let writes: SharedTransactions
 
-    /// Opens or makes the file, migrates it, and makes sure that a commit survives a power cut.
+    /// Opens or creates the file, migrates it, and makes sure that commits survive a power failure.
     ///
-    /// - Throws: ``BackendStoreError``; also when the file was made by a newer version.
+    /// - Throws: ``BackendStoreError``, also when the file was made by a newer version.
     package init(path: String) throws(BackendStoreError) {
         do {
             var configuration = Configuration()
@@ -44,9 +44,9 @@ package final class BackendStore: Sendable {
         }
     }
 
-    /// Looks at a file without changing it.
+    /// Checks a file without changing it.
     ///
-    /// - Returns: Why it cannot be used; `nil` when it can.
+    /// - Returns: The reason why it cannot be used; `nil` when it can.
     package static func problem(at path: String) -> String? { DatabaseFile.problem(at: path, keptBy: migrator) }
 
     package static var migrator: DatabaseMigrator {
@@ -69,28 +69,29 @@ package final class BackendStore: Sendable {
         try await shortReads.run(body)
     }
 
-    /// Reads, in a transaction of its own.
+    /// Reads, in its own transaction.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await database.read(body)
     }
 
-    /// Reads from the file; an empty transaction would not.
+    /// Reads from the file, which an empty transaction would not do.
     func probe() async throws {
         _ = try await read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM account)") }
     }
 
-    /// Changes, all or nothing, and returns when the change is durable.
+    /// Makes a change, all or nothing, and returns when the change is durable.
     ///
-    /// Requests share a transaction, and one wait for the disk. `body` may run more than once: ``SharedTransactions``.
+    /// Requests share a transaction, and one wait for the disk. `body` may run more than once: see
+    /// ``SharedTransactions``.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await writes.run(body)
     }
 }
 
-/// Why the app backend's database cannot be used.
+/// The reason why the app backend's database cannot be used.
 package struct BackendStoreError: Error, Sendable, CustomStringConvertible {
     package let description: String
-    /// True if waiting can help: a full disk, a file held by another process.
+    /// True if waiting can help, as with a full disk or a file locked by another process.
     package let isTemporary: Bool
 
     init(reason: String) {

@@ -2,26 +2,26 @@ import GRDB
 import HubProtocol
 import SQLiteFiles
 
-/// The registration that a stored id means, for one user and handle.
+/// The registration that a stored id refers to, for one user and handle.
 enum DeviceFinding: Sendable, Equatable {
     case device(Device)
-    /// The user has presented the id before and was refused: from now on it means one of their registrations.
+    /// The user has presented the id before and was refused: from now on it refers to one of the user's registrations.
     case alias
-    /// Unknown, gone, or of another device.
+    /// The id is unknown, gone, or belongs to another device.
     case nothing
 }
 
-/// Ids that devices keep although the hub has, or had, them for something else.
+/// Ids that devices keep although the hub has, or had, another registration with that id.
 extension DeviceTable {
-    /// Ids of one user that are remembered.
+    /// The largest number of remembered ids of one user.
     static let maximumAliases = 50
-    /// Users of one id that are looked at.
+    /// The largest number of users of one id that are read.
     private static let maximumUsers = 100
 
-    /// Finds the registration that a device means by the id that it has stored.
+    /// Finds the registration that a device's stored id refers to.
     ///
-    /// An id belongs to a device: the registration with the same handle is meant first, whoever has it. Without one, the
-    /// user's own is meant, whose handle has changed.
+    /// An id belongs to a device: the registration with the same handle comes first, whichever user has it. Without
+    /// one, it is the user's own registration, whose handle has changed.
     func find(_ given: GivenID, user: String, handle: HandleDigest) throws -> DeviceFinding {
         let found = try linked(given, user: user)
         let same = found.filter { $0.has(handle) }
@@ -32,7 +32,7 @@ extension DeviceTable {
         return isAlias ? .alias : .nothing
     }
 
-    /// The registration that a user means by an id.
+    /// The registration that a user's id refers to.
     func own(_ given: GivenID, user: String) throws -> Device? {
         try own(given, user: user, among: linked(given, user: user))
     }
@@ -46,7 +46,7 @@ extension DeviceTable {
         return held.first { $0.key.id == target } ?? held.first { $0.key == given.key }
     }
 
-    /// The registration of this id, and those that users mean by it, this user first.
+    /// The registration with this id, and those that users refer to by it, this user's first.
     private func linked(_ given: GivenID, user: String) throws -> [Device] {
         let sql = """
             SELECT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL ORDER BY user = ? DESC LIMIT ?
@@ -60,7 +60,7 @@ extension DeviceTable {
         }
     }
 
-    /// True if a user can have one more device, and one more alias unless the id has one, without losing another.
+    /// True if a user can have one more device and, unless the id has one, one more alias, without losing another.
     func hasRoom(for given: GivenID?, user: String, maximumDevices: Int) throws -> Bool {
         guard try count(of: user) < maximumDevices else { return false }
         guard let given else { return true }
@@ -69,9 +69,9 @@ extension DeviceTable {
         return others < Self.maximumAliases
     }
 
-    /// The registration whose alias has to go before a user can have one more; `nil` if there is room.
+    /// The registration whose alias must be deleted before a user can have another; `nil` if there is room.
     ///
-    /// Ids that stand for nothing yet are forgotten at once.
+    /// Ids that do not refer to a registration yet are deleted at once.
     func makeRoomForAlias(_ given: GivenID, user: String) throws -> DeviceKey? {
         let others = "user = :user AND given <> :given"
         let arguments: StatementArguments = ["user": user, "given": given.text, "limit": Self.maximumAliases - 1]
@@ -92,7 +92,7 @@ extension DeviceTable {
         return target.map { DeviceKey(kind: .registration, id: $0) }
     }
 
-    /// Notes that a user was refused an id; it is taken the next time.
+    /// Records that an id of a user was refused; it is accepted the next time.
     func noteRefusal(_ given: GivenID, user: String, at: Timestamp) throws {
         try execute(
             "INSERT INTO deviceAlias (user, given, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -100,7 +100,7 @@ extension DeviceTable {
         )
     }
 
-    /// Notes that a user means a registration by an id, and that no other user does.
+    /// Records that a user refers to a registration by an id, and that no other user does.
     func setAlias(_ given: GivenID, user: String, to key: DeviceKey, at: Timestamp) throws {
         try execute("DELETE FROM deviceAlias WHERE target = ? AND user <> ?", [key.id, user])
         guard key != given.key else { return }
@@ -113,7 +113,7 @@ extension DeviceTable {
         )
     }
 
-    /// True if the id is the registration's own, or the user means it by the id.
+    /// True if the id is the registration's own, or the user's alias for it.
     func hasAlias(_ given: GivenID, user: String, to key: DeviceKey) throws -> Bool {
         if key == given.key { return true }
         let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ? AND target = ?)"

@@ -1,22 +1,24 @@
 import GRDB
 import Synchronization
 
-/// Does the work of several requests in one transaction.
+/// Runs the work of several requests in one transaction.
 ///
-/// A transaction costs more than the statements of a request: the change of threads and, if something is written, the wait
-/// for the disk. Work that arrives while a transaction runs shares the next one. It therefore sees, and changes, the file as
-/// it is after it was asked for.
+/// A transaction costs more than the statements of a request: the change of threads and, if something is written, the
+/// wait for the disk. Work that arrives while a transaction runs shares the next transaction. It therefore sees, and
+/// changes, the file as it is after the work was submitted.
 ///
-/// A transaction never runs in a request's task: a request that is cancelled must not undo the others.
+/// A transaction never runs in a request's task: the cancellation of one request must not undo the work of others.
 final class SharedTransactions: Sendable {
-    /// Work of one transaction: bounds how long the first request waits for the last.
+    /// The largest number of pieces of work in one transaction, which bounds how long the first request waits for the
+    /// last.
     static let maximumShared = 128
-    /// Work that may wait; more is refused with 503.
+    /// The largest number of waiting pieces of work; further ones are refused with 503.
     static let maximumWaiting = 10_000
-    /// Work of one transaction from which on there is a crowd of requests: one that waits for each answer is never
-    /// delayed.
+    /// The number of pieces of work in one transaction from which later transactions are delayed.
+    ///
+    /// A client that waits for each answer before its next request is never delayed.
     private static let crowd = 3
-    /// How long a crowd is waited for.
+    /// The delay, in which further requests can arrive.
     private static let gathering = Duration.milliseconds(1)
 
     typealias Answer = @Sendable () -> Void
@@ -28,7 +30,7 @@ final class SharedTransactions: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// A piece of work has failed, which undoes the transaction.
+    /// The failure of a piece of work, which undoes the transaction.
     private struct WorkFailure: Error {}
 
     private struct Queue {
@@ -47,11 +49,11 @@ final class SharedTransactions: Sendable {
     /// Number of pieces of work that wait for the next transaction.
     var waitingCount: Int { queue.withLock { $0.waiting.count } }
 
-    /// Runs a piece of work in a transaction, and returns its value when that is durable.
+    /// Runs a piece of work in a transaction, and returns its value when the transaction is durable.
     ///
-    /// `body` may run twice, of which at most one run is committed. What it throws undoes this piece of work
-    /// alone, and is thrown here; so are failures of the transaction, `CancellationError` if the request was cancelled
-    /// before, and a ``BackendRefusal`` with 503 if too much work waits.
+    /// `body` may run twice; at most one run is committed. An error of `body` undoes this piece of work alone,
+    /// and is thrown here. Also thrown are failures of the transaction, `CancellationError` if the request was
+    /// cancelled before, and a ``BackendRefusal`` with 503 if too much work waits.
     func run<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         return try await withCheckedThrowingContinuation { continuation in
@@ -88,8 +90,8 @@ final class SharedTransactions: Sendable {
         }
     }
 
-    /// Lets requests that were answered together come back before the next transaction, which costs nearly as much for
-    /// one as for many.
+    /// Waits until requests that were answered together can return, since a transaction costs nearly as much for one
+    /// request as for many.
     private func gather(after count: Int) async {
         guard count >= Self.crowd, queue.withLock({ $0.waiting.count < count }) else { return }
         try? await Task.sleep(for: Self.gathering)

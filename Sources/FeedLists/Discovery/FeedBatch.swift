@@ -41,7 +41,7 @@ package enum FeedBatch {
         }
     }
 
-    /// Bytes of a list: a hundred thousand lines and more.
+    /// The largest list in bytes: more than a hundred thousand lines.
     private static let maximumBytes = 256 << 20
 
     package static func items(ofListAt path: String) throws -> [Item] {
@@ -71,7 +71,7 @@ package enum FeedBatch {
         return Item(name: name, path: isHere ? name : "\(folder)/\(name)", url: url ?? "", contentType: contentType)
     }
 
-    /// The bytes of a file, or of standard input for `-`, no more than so many.
+    /// The content of a file, or of standard input for `-`, up to a number of bytes.
     package static func contents(of path: String, limit: Int) throws -> [UInt8] {
         let handle = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: path))
         defer { if path != "-" { try? handle.close() } }

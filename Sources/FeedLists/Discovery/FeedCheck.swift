@@ -4,7 +4,7 @@ internal import Foundation
 /// The outcome of reading one document.
 package enum FeedCheck {
     case feed(Feed)
-    /// The reason why there is no feed, and the feeds that a web page names.
+    /// The reason why the document contains no feed, and the feeds that a web page names.
     case trouble(String, discovered: [String]?)
 
     package init(reading body: [UInt8], url: String, contentLocation: String? = nil, contentType: String?) {
@@ -19,7 +19,7 @@ package enum FeedCheck {
         }
     }
 
-    /// The check for programs, one JSON object; `file` is the document's name in a list.
+    /// The result of the check for programs, as one JSON object; `file` is the document's name in a list.
     package func report(file: String?) -> any Encodable {
         switch self {
         case .feed(let feed): Document(feed, file: file)
@@ -95,10 +95,10 @@ extension FeedCheck.Document {
 }
 
 extension FeedCheck.Item {
-    /// Characters of a summary.
+    /// The longest summary, in characters.
     private static let summaryLimit = 300
 
-    /// Takes from the entry itself: neither the feed's author nor a picture that happens to be in its text.
+    /// Reads the entry's own values, without the feed's author and without pictures in the entry's text.
     init(_ entry: Entry, repeatsAlert: Bool) {
         self.init(
             id: entry.id,

@@ -6,7 +6,7 @@ extension OutboundRequest {
         "application/atom+xml, application/rss+xml, application/feed+json, application/cap+xml, "
         + "application/rdf+xml;q=0.9, application/xml;q=0.8, text/xml;q=0.8, */*;q=0.1"
 
-    /// Asks for a feed as a polite reader does, within the bounds of one.
+    /// Creates a polite request for a feed, within the limits for feeds.
     ///
     /// Source: feeds.md §10.
     package init(feed url: String, addresses: AddressPolicy, allowsFile: Bool = false) {

@@ -1,7 +1,7 @@
 internal import Feeds
 package import OutboundHTTP
 
-/// Finds the feeds that an address leads to: itself, or those that its page names.
+/// Finds the feeds of an address: the address itself, or the feeds that its page names.
 package struct FeedSearch: Sendable {
     /// A document that was examined.
     package struct Candidate: Sendable, Equatable, Encodable {
@@ -33,25 +33,30 @@ package struct FeedSearch: Sendable {
         }
     }
 
-    /// Feeds of one page that are examined, one request after another.
+    /// The largest number of feeds of one page that are examined, one request after another.
     private static let maximumCandidates = 10
-    /// The paths where sites that do not name their feed most often have one.
+    /// The most common paths of feeds on sites that do not name theirs.
     private static let guesses = ["/feed", "/rss", "/atom.xml", "/index.xml", "/feed.json"]
 
     private let http: OutboundClient
     private let addresses: AddressPolicy
 
+    /// Creates a search.
+    ///
     /// - Parameters:
-    ///   - http: Asks for the documents.
-    ///   - addresses: Only tests pass anything but the default: a page that a third party wrote names the addresses.
+    ///   - http: The client for the requests.
+    ///   - addresses: The addresses allowed; only tests change the default, since a third party's page names
+    ///     addresses.
     package init(http: OutboundClient, addresses: AddressPolicy = .publicOnly) {
         self.http = http
         self.addresses = addresses
     }
 
+    /// Finds the feeds of an address.
+    ///
     /// - Parameters:
     ///   - address: The address of a feed or a page.
-    ///   - guesses: True if the usual addresses are tried where a page names no feed that can be read.
+    ///   - guesses: True to try the usual paths if a page names no feed that can be read.
     /// - Returns: The documents examined: feeds, then feeds of comments, then documents that are not feeds.
     /// - Throws: ``FeedSearchError`` when the address itself cannot be read, `CancellationError`.
     package func candidates(of address: String, guesses: Bool) async throws -> [Candidate] {
@@ -123,7 +128,7 @@ package struct FeedSearch: Sendable {
         return response
     }
 
-    /// A path on the same server.
+    /// The address of a path on the same server.
     private static func sibling(_ path: String, of address: String) -> String? {
         guard let start = address.firstRange(of: "://")?.upperBound else { return nil }
         return address[..<(address[start...].firstIndex { "/?#".contains($0) } ?? address.endIndex)] + path

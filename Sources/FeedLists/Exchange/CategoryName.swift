@@ -1,10 +1,10 @@
 internal import HubProtocol
 
-/// Makes categories of the names that people give to folders.
+/// Converts names of folders to categories.
 enum CategoryName {
-    /// The tag nearest to a name: what tags may not hold becomes `_`.
+    /// The tag closest to a name; characters that are not allowed in tags become `_`.
     ///
-    /// - Returns: `nil` when nothing is left, or the tag would be a reserved one.
+    /// - Returns: `nil` when nothing is left, or when the tag is reserved.
     static func tag(for name: String) -> Tag? {
         let tag = (try? Tag(name)) ?? nearest(name)
         guard let tag, !tag.isServerAssigned, !ReservedTagPrefixes.standard.contains(tag) else { return nil }
@@ -16,7 +16,7 @@ enum CategoryName {
         return try? Tag(words.map { String($0) }.joined(separator: "_"))
     }
 
-    /// The path of a new list that is not taken, of letters that every file system and shell takes.
+    /// The path of a new list that does not exist yet, with characters that are safe in every file system and shell.
     static func file(for tag: Tag, in directory: String, isTaken: (String) -> Bool) -> String {
         let words = tag.text.lowercased().prefix(60).split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }
         let stem = words.isEmpty ? "category" : words.joined(separator: "-")

@@ -1,15 +1,15 @@
 package import Feeds
 internal import HubProtocol
 
-/// Feed lists as an OPML document, from which ``FeedImport`` makes them again.
+/// Feed lists as an OPML document, from which ``FeedImport`` can restore them.
 package struct FeedExport: Sendable {
     package let document: OPMLDocument
-    /// Feeds that stay here: what is `local` is of no use elsewhere, and of nobody's concern.
+    /// Feeds that are not exported: `local` ones are private and useless elsewhere.
     package private(set) var leftOut: [FeedAddress] = []
-    /// Feeds whose address holds a user name or password, for others to read now.
+    /// Feeds whose address contains a user name or password, which the export reveals.
     package private(set) var withCredentials: [FeedAddress] = []
 
-    /// Without categories all lists are written.
+    /// Exports the lists of some categories, or all lists without categories.
     ///
     /// - Throws: ``FeedChoiceError`` for a category that has no list.
     package init(_ folder: FeedListFolder, categories: [String]) throws(FeedChoiceError) {

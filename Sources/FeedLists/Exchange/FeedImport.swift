@@ -2,13 +2,13 @@ package import Feeds
 internal import HubProtocol
 internal import OutboundHTTP
 
-/// Adds the feeds of an OPML document to lists: first as a plan, which changes nothing, then all at once.
+/// Adds the feeds of an OPML document to lists: first as a plan that changes nothing, then all at once.
 package struct FeedImport: Sendable {
-    /// A list that gets feeds.
+    /// A list that feeds are added to.
     private struct Target {
         let category: Tag
         let file: String
-        /// `nil` for a new one.
+        /// The list's current text; `nil` for a new list.
         let text: FeedListText?
         /// The keys of the list itself.
         let members: [ListMember]
@@ -16,26 +16,27 @@ package struct FeedImport: Sendable {
     }
 
     private let folder: FeedListFolder
-    /// The category of feeds that are in no folder.
+    /// The category of feeds outside folders.
     private let fallback: Tag?
     /// True if the document is the user's own export.
     private let isTrusted: Bool
     private var targets: [Target] = []
     private var positions: [Tag: Int] = [:]
-    /// The lists of the addresses that are listed already.
+    /// The lists of addresses that are already listed.
     private var places: [String: String] = [:]
-    /// The lists that change, as they will be.
+    /// The new texts of the lists that change.
     private(set) var changed: [FeedListText] = []
     private var noted: Set<String> = []
 
     package private(set) var report = FeedImportReport()
 
-    /// Plans an import: `category` is the list of feeds that are in no folder.
+    /// Plans an import; `category` is the list for feeds outside folders.
     ///
-    /// Keys that only the lists' owner may set (``OutlineKeys/ofOwners``) are left out of a document that is not trusted.
+    /// Keys that only the lists' owner may set (``OutlineKeys/ofOwners``) are ignored in a document that is not
+    /// trusted.
     ///
-    /// - Throws: ``FeedChoiceError`` for a category that is not valid, ``FeedListShapeError`` and ``FeedListsError`` when
-    ///   the lists cannot take the feeds.
+    /// - Throws: ``FeedChoiceError`` for an invalid category, ``FeedListShapeError`` and ``FeedListsError`` when the
+    ///   lists cannot hold the feeds.
     package init(
         _ document: OPMLDocument,
         into folder: FeedListFolder,
@@ -60,12 +61,12 @@ package struct FeedImport: Sendable {
         try settle()
     }
 
-    /// Writes all lists that change, or none.
+    /// Writes all changed lists, or none.
     package func write() throws { try folder.write(changed) }
 
     // MARK: Outlines
 
-    /// The depth of the recursion is bounded by the reader.
+    /// Adds an outline with its children; the reader limits the depth of the recursion.
     private mutating func take(_ outline: OPMLOutline, path: [String], category: Tag?) {
         if let address = outline.feedAddress {
             add(outline, address, path: path, category: category)
@@ -85,7 +86,7 @@ package struct FeedImport: Sendable {
             return refuse(outline, "is not a feed: it has no 'xmlUrl'")
         }
         guard !outline.isNamelessFolder else {
-            // Its feeds belong to the folder around it, else to `--category`.
+            // Its feeds belong to the enclosing folder, or else to `--category`.
             for child in outline.children { take(child, path: path, category: category) }
             return
         }
@@ -103,7 +104,7 @@ package struct FeedImport: Sendable {
         for child in outline.children { take(child, path: path + [wanted], category: isList ? tag : nil) }
     }
 
-    /// - Returns: True if the category has a list, which may be a new one.
+    /// - Returns: True if the category has a list, possibly a new one.
     private mutating func open(_ tag: Tag, _ outline: OPMLOutline?) -> Bool {
         let members = outline.map { OutlineKeys.list($0, category: tag.text) } ?? []
         if let position = positions[tag] {
@@ -142,7 +143,7 @@ package struct FeedImport: Sendable {
         note("the list of '\(target.category)' keeps its own keys: \(names) of the document not taken")
     }
 
-    /// Those of a document's keys that are taken; the others are named in the report.
+    /// The keys of a document that are accepted; the others are named in the report.
     private mutating func permitted(_ members: [ListMember], in place: String) -> [ListMember] {
         guard !isTrusted else { return members }
         let dropped = members.map(\.name).filter(OutlineKeys.ofOwners.contains)
@@ -163,7 +164,7 @@ package struct FeedImport: Sendable {
         }
         var outline = outline
         if path.count > 1, outline[.category] == nil {
-            // The way that OPML has to say of a feed alone in which folders it is.
+            // The standard attribute for the folders of a single feed.
             let names = path.map { $0.filter { $0 != "/" && $0 != "," } }
             outline.attributes.append(OPMLOutline.Attribute(.category, "/" + names.joined(separator: "/")))
         }
@@ -196,17 +197,17 @@ package struct FeedImport: Sendable {
         }
     }
 
-    /// Characters of an address or name, in reports.
+    /// The largest number of characters of an address or name in reports.
     private static let shownCharacters = 200
     private static let byHand = "add it to a list by hand, with 'local: true'"
 
-    /// The innermost name of the first path of `/News/World,Politics`.
+    /// The last folder of the first path, as in `/News/World,Politics`.
     private static func category(named attribute: String?) -> Tag? {
         let first = attribute?.split(separator: ",").first?.split(separator: "/").last
         return first.flatMap { CategoryName.tag(for: String($0)) }
     }
 
-    /// The errors that the reader of lists finds in such a list.
+    /// The errors that the reader of lists reports for such a list.
     private static func problem(_ tag: Tag, _ members: [ListMember], _ feeds: [[ListMember]]) -> String? {
         var reader = FeedListReader(file: "")
         _ = reader.read(FeedListText(file: "", category: tag.text, members: members, feeds: feeds).text)
@@ -225,14 +226,14 @@ package struct FeedImport: Sendable {
 
     // MARK: Languages
 
-    /// The key of the feed's list that its language depends on.
+    /// The key that names the main language of a category's list, on which the feed's language depends.
     private func mainLanguage(of tag: Tag) -> [ListMember] {
         let index = folder.lists.lists.firstIndex { $0.category == tag }
         let members = positions[tag].map { targets[$0].members } ?? index.flatMap { folder.texts[$0].members } ?? []
         return members.filter { $0.name == "language" }
     }
 
-    /// Feeds in each language that a list has a text for: the list is looked at before its feeds are.
+    /// Feeds for each language in which a list has a text: the list is validated before its feeds are added.
     private static func speakers(of members: [ListMember]) -> [[ListMember]] {
         guard case .mapping(let texts)? = members.first(where: { $0.name == "templates" })?.value else { return [] }
         return texts.enumerated().map { index, text in
@@ -240,7 +241,7 @@ package struct FeedImport: Sendable {
         }
     }
 
-    /// The keys of a new list, without texts in languages of feeds that were not taken.
+    /// The keys of a new list, without texts in languages of feeds that were not added.
     private mutating func spoken(_ target: Target) -> [ListMember] {
         let languages = Set(target.feeds.compactMap { OutlineKeys.text($0, "language") })
         return target.members.compactMap { member in
@@ -255,7 +256,7 @@ package struct FeedImport: Sendable {
 
     // MARK: Lists
 
-    /// Makes the new texts, and reads them as the publisher will.
+    /// Creates the new texts, and reads them as the publisher will.
     private mutating func settle() throws {
         for target in targets {
             if let text = target.text {
@@ -277,7 +278,7 @@ package struct FeedImport: Sendable {
 }
 
 extension OPMLOutline {
-    /// True if a feed is directly in this folder, or in one without a name.
+    /// True if a feed is directly in this folder, or in a nested folder without a name.
     fileprivate var holdsFeeds: Bool {
         children.contains { $0.feedAddress != nil || $0.isNamelessFolder && $0.holdsFeeds }
     }

@@ -1,4 +1,4 @@
-/// The outcome of each feed that was to be put into lists.
+/// The result of an import for each feed.
 package struct FeedImportReport: Sendable, Equatable, Encodable {
     package struct Added: Sendable, Equatable, Encodable {
         package let category: String
@@ -7,15 +7,15 @@ package struct FeedImportReport: Sendable, Equatable, Encodable {
         package let file: String
     }
 
-    /// A feed that is in a list already, or twice in the document.
+    /// A feed that is already in a list, or appears twice in the document.
     package struct Skipped: Sendable, Equatable, Encodable {
         package let url: String
-        /// The list that has it already.
+        /// The list that already has it.
         package let place: String
     }
 
     package struct Refused: Sendable, Equatable, Encodable {
-        /// In the document, from 1, where known.
+        /// The line in the document, from 1, if known.
         package let line: Int?
         package let name: String
         package let reason: String
@@ -24,9 +24,9 @@ package struct FeedImportReport: Sendable, Equatable, Encodable {
     package internal(set) var added: [Added] = []
     package internal(set) var skipped: [Skipped] = []
     package internal(set) var refused: [Refused] = []
-    /// Differences between the document and what was understood.
+    /// Differences between the document and the imported values.
     package internal(set) var notes: [String] = []
-    /// Files that are made or added to.
+    /// Files that are created or changed.
     package internal(set) var files: [String] = []
     /// True if nothing was written.
     package var dryRun = false
@@ -35,10 +35,10 @@ package struct FeedImportReport: Sendable, Equatable, Encodable {
     private enum CodingKeys: CodingKey { case added, skipped, refused, notes, files, dryRun }
 }
 
-/// Advice for feeds that were not taken; the command line puts it into words.
+/// Advice for feeds that were not imported; the command line provides the wording.
 package enum FeedImportHint: Sendable, CaseIterable {
-    /// Feeds that are in no folder need a category.
+    /// Feeds outside folders need a category.
     case category
-    /// Some keys are taken from a document of one's own making only.
+    /// Some keys are only accepted from the user's own documents.
     case trust
 }

@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 internal import HostSystem
 
-/// The feed lists of a directory with their texts, to be handed on or added to.
+/// The feed lists of a directory with their texts, for export and import.
 package struct FeedListFolder: Sendable {
     package let directory: String
     package let lists: FeedLists
-    /// In the order of ``lists``.
+    /// The texts in the order of ``lists``.
     let texts: [FeedListText]
 
-    /// Reads the lists; a directory that is not there yet has none.
+    /// Reads the lists; a directory that does not exist yet has none.
     ///
     /// - Throws: ``FeedListsError`` with all problems of all files.
     package static func load(directory: String) throws(FeedListsError) -> FeedListFolder {
@@ -34,7 +34,7 @@ package struct FeedListFolder: Sendable {
 
     /// The folder with some texts replaced or added.
     ///
-    /// - Throws: ``FeedListsError`` when that is more than lists may hold, or cannot be read.
+    /// - Throws: ``FeedListsError`` when the limits of lists are exceeded, or the result cannot be read.
     func with(_ changed: [FeedListText]) throws(FeedListsError) -> FeedListFolder {
         var all = texts
         for text in changed {
@@ -53,7 +53,7 @@ package struct FeedListFolder: Sendable {
         return try FeedListFolder(directory: directory, texts: all.map { ($0.file, $0.text) })
     }
 
-    /// Writes all texts to their files, or none; a list that was edited meanwhile is an error.
+    /// Writes all texts to their files, or none; it is an error if a list was edited in the meantime.
     ///
     /// - Throws: ``FeedListsError``, `HostError`, or an error of the system.
     func write(_ changed: [FeedListText]) throws {
@@ -66,7 +66,7 @@ package struct FeedListFolder: Sendable {
             guard now == old?.text, old != nil || !HostFile.exists(text.file) else {
                 throw FeedListsError(text.file, "was changed in the meantime; run this again")
             }
-            // A link stays one: what it leads to is replaced.
+            // A symbolic link is kept; its target is replaced.
             let path = old == nil ? text.file : URL(filePath: text.file).resolvingSymlinksInPath().path
             let permissions = old == nil ? Self.permissions : try HostFile.permissions(path)
             files.append(HostFile.Content(path: path, text: text.text, permissions: permissions))

@@ -1,12 +1,12 @@
 internal import YAMLFiles
 internal import Yams
 
-/// The text of one feed list, as its author wrote it: comments, order and spacing are theirs.
+/// The text of one feed list as its author wrote it, with comments, order and spacing.
 struct FeedListText {
     let file: String
     let text: String
 
-    /// The text of a list that is new; `members` are its keys without category and feeds.
+    /// Creates the text of a new list; `members` are its keys without category and feeds.
     init(file: String, category: String, members: [ListMember], feeds: [[ListMember]]) {
         self.file = file
         let head = [ListMember("category", .text(category))] + members
@@ -34,11 +34,11 @@ struct FeedListText {
         return feeds.map { if case .mapping(let members) = $0 { members } else { [] } }
     }
 
-    /// The text with feeds at the end of its list, and everything else as it was.
+    /// The text with feeds added at the end of its list, and otherwise unchanged.
     ///
-    /// The outcome is read again and compared, so that no way of writing YAML can have it damaged.
+    /// The result is read again and compared, so that an unusual YAML style cannot damage it.
     ///
-    /// - Throws: ``FeedListShapeError`` when the list is written so that no lines can be added to it.
+    /// - Throws: ``FeedListShapeError`` when no lines can be added to the list because of its style.
     func appending(_ added: [[ListMember]]) throws(FeedListShapeError) -> FeedListText {
         guard !added.isEmpty else { return self }
         guard let place = place() else { throw FeedListShapeError(file: file, lines: Self.lines(added, indent: 2)) }
@@ -74,7 +74,7 @@ struct FeedListText {
 
     private typealias Place = (before: [String], indent: Int, after: [String])
 
-    /// The end of the list of feeds; `nil` when it is not written with a line for each feed.
+    /// The end of the list of feeds; `nil` when the feeds are not on separate lines.
     private func place() -> Place? {
         guard let mapping = (try? YAMLText.root(of: text))?.mapping,
             let (key, value) = mapping.first(where: { $0.key.scalar?.string == "feeds" }), let first = key.mark?.line
@@ -89,7 +89,7 @@ struct FeedListText {
             guard lines[line - 1].dropFirst(space.count).hasPrefix("-") else { return nil }
             indent = space.count
         } else {
-            // An empty list, or nothing at all; what is said beside it stays.
+            // The list is empty; a comment on the line is kept.
             let rest = lines[first - 1].dropFirst("feeds:".count)
             let comment = rest.firstIndex(of: "#").map { " " + rest[$0...] }
             lines[first - 1] = "feeds:" + (comment ?? (rest.hasSuffix("\r") ? "\r" : ""))
@@ -105,7 +105,7 @@ struct FeedListText {
 /// A list to which no feeds can be added without rewriting it.
 package struct FeedListShapeError: Error, Sendable, CustomStringConvertible {
     package let file: String
-    /// The text to be added by hand.
+    /// The lines to add by hand.
     package let lines: [String]
 
     package var description: String {

@@ -1,15 +1,15 @@
 internal import Feeds
 
-/// The keys of a feed list as attributes of an outline, and the other way round.
+/// Converts the keys of a feed list to attributes of an outline, and back.
 ///
-/// OPML's own attributes give `url` and `title`; others that a list has no key for are kept under `opml`. The
-/// keys that OPML has no attribute for have attributes of our namespace, which count before the others.
+/// OPML's own attributes give `url` and `title`; attributes without a matching key are kept under `opml`. Keys without
+/// an OPML attribute have attributes in our own namespace, which take precedence.
 enum OutlineKeys {
     static let namespace = "urn:x-newswire:feed-list"
     static let prefix = "newswire"
-    /// Never taken from a document: a third party could make us send requests to our own network.
+    /// A key never accepted from a document: a third party could make us send requests to our own network.
     static let local = "local"
-    /// Taken from documents of one's own only: they say how often others' servers are asked, and what is taken back.
+    /// Keys accepted only from the user's own documents: they set polling intervals and what is withdrawn.
     static let ofOwners: Set = ["every", "by-agreement", "updates", "corrections", "retractions"]
 
     private static let category = ours("category")
@@ -18,7 +18,7 @@ enum OutlineKeys {
 
     // MARK: Reading
 
-    /// The list that a folder says it is, if it says so.
+    /// The category in a folder's own attribute, if there is one.
     static func category(of folder: OPMLOutline) -> String? { folder[category] }
 
     /// The keys of a list, without its category and feeds.
@@ -118,7 +118,7 @@ enum OutlineKeys {
 extension OPMLOutline {
     fileprivate mutating func set(_ name: OPMLName, _ value: String) {
         guard self[name] == nil else { return }
-        // What XML cannot hold goes, and is found missing when the outline is read back.
+        // Characters that XML does not allow are dropped; reading the outline back detects the difference.
         let text = value.unicodeScalars.filter(OPMLWriter.isAllowed)
         attributes.append(Attribute(name, String(String.UnicodeScalarView(text))))
     }
@@ -129,7 +129,7 @@ extension OPMLOutline {
         }
     }
 
-    /// Says in our own attributes what the others do not give back.
+    /// Sets our own attributes for values that the other attributes do not preserve.
     fileprivate mutating func set(_ members: [ListMember], readBack: [ListMember]) {
         for member in members {
             let other = readBack.first { $0.name == member.name }?.value
@@ -139,7 +139,7 @@ extension OPMLOutline {
 }
 
 extension ListValue {
-    /// With the members of mappings by name: their order means nothing.
+    /// The value with the members of mappings sorted by name, since their order has no meaning.
     var sorted: ListValue {
         switch self {
         case .text: self

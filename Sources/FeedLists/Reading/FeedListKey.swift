@@ -1,7 +1,7 @@
-/// A key that a feed list may hold: what the reader knows, and what the reference in `docs/feed-lists.md` says of it.
+/// A key of feed lists: its name for the reader, and its description in the reference in `docs/feed-lists.md`.
 package struct FeedListKey: Sendable {
     package let name: String
-    /// The values that it may have, for people.
+    /// The allowed values, for people.
     package let value: String
     package let summary: String
 

@@ -13,7 +13,7 @@ extension FeedListReader {
         }
     }
 
-    /// Reads the list's own keys, and takes the main language off the feeds that name it.
+    /// Reads the list's own keys, and removes the main language from the feeds that name it.
     mutating func readLocalization(_ members: [String: Node], _ feeds: inout [FeedSource]) -> Localization {
         var localization = Localization(main: readLanguage(members["language"]))
         if let node = members["match"] {

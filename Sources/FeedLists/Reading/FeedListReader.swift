@@ -4,11 +4,11 @@ internal import HubProtocol
 internal import YAMLFiles
 internal import Yams
 
-/// Reads one feed list and gathers everything that is wrong with it.
+/// Reads one feed list and collects all of its problems.
 ///
-/// Works on YAML nodes instead of a `Codable`: a node knows its line, and an unknown key must be an error.
+/// It uses YAML nodes instead of a `Codable` type: a node knows its line, and an unknown key must be an error.
 struct FeedListReader {
-    /// Feeds of one list.
+    /// The largest number of feeds in one list.
     static let maximumFeeds = 1_000
 
     let file: String
@@ -16,7 +16,7 @@ struct FeedListReader {
 
     init(file: String) { self.file = file }
 
-    /// `nil` when ``problems`` is not empty afterwards.
+    /// Reads a list; `nil` when ``problems`` is not empty afterwards.
     mutating func read(_ text: String) -> FeedList? {
         let before = problems.count
         let root: Node?
@@ -91,7 +91,7 @@ struct FeedListReader {
             problem(root, "has no 'feeds:'")
             return []
         }
-        // All feeds commented out: a category of other publishers, or of tomorrow.
+        // All feeds are commented out: other publishers announce this category, or it is prepared for later.
         if node.null != nil { return [] }
         guard let sequence = node.sequence else {
             problem(node, "'feeds' must be a list of '- url: …'")
@@ -138,7 +138,7 @@ struct FeedListReader {
             source.language = readLanguage(members["language"])
             return source
         } catch {
-            // A broken address may have a password anywhere, so the message gives its line instead.
+            // A malformed address may contain a password anywhere, so the message names its line instead.
             problem(urlNode, (FeedAddress.apparentHost(of: url).map { "feed of '\($0)'" } ?? "'url'") + " \(error)")
             return nil
         }
@@ -157,7 +157,7 @@ struct FeedListReader {
         return interval
     }
 
-    /// A feed's filters add to the list's; its other rules replace them.
+    /// Reads rules; a feed's filters add to the list's, and its other rules replace them.
     private mutating func readRules(_ members: [String: Node], _ outer: FeedRules) -> FeedRules {
         var rules = outer
         let filter = KeywordFilter(

@@ -2,19 +2,19 @@ internal import Feeds
 internal import FoundationEssentials
 internal import Yams
 
-/// The value of a key of a feed list, whatever the key means, so that lists can be handed on whole.
+/// The value of any key of a feed list, so that lists can be exported completely.
 enum ListValue: Sendable, Equatable {
-    /// All scalars of a list are texts.
+    /// A text; all scalars of a list are texts.
     case text(String)
     case list([ListValue])
     case mapping([ListMember])
 
-    /// Lists and mappings inside one another.
+    /// The largest nesting depth of lists and mappings.
     static let maximumDepth = 8
-    /// Values inside one another or beside each other, which an alias of YAML multiplies.
+    /// The largest number of values, which YAML aliases can multiply.
     private static let maximumValues = 200_000
 
-    /// `nil` for keys that are not texts, and for values that are nested too deeply or are too many.
+    /// Creates a value; `nil` for keys that are not texts, and for values that are too deep or too many.
     init?(_ node: Node) {
         var left = Self.maximumValues
         self.init(node, depth: 0, left: &left)
@@ -48,12 +48,12 @@ enum ListValue: Sendable, Equatable {
 
     // MARK: As YAML
 
-    /// The value on one line, as it can follow a key or be part of a flow collection.
+    /// The value on one line, which can follow a key or be part of a flow collection.
     var yaml: String {
         if case .text(let text) = self, Self.isPlain(text) { text } else { json(name: Self.yamlName) }
     }
 
-    /// JSON, which is YAML as well: what YAML's reader takes for line breaks or refuses is escaped.
+    /// The value as JSON, which is also YAML; characters that YAML readers treat as line breaks or refuse are escaped.
     private func json(name: (String) -> String = Self.quoted) -> String {
         switch self {
         case .text(let text): Self.quoted(text)
@@ -67,7 +67,7 @@ enum ListValue: Sendable, Equatable {
         name.isEmpty || !name.utf8.allSatisfy { 0x61...0x7A ~= $0 | 0x20 } ? quoted(name) : name
     }
 
-    /// Texts that need no quotation marks, and that no reader of YAML takes for something else.
+    /// True for text that needs no quotation marks, and that no YAML reader takes for another type.
     private static func isPlain(_ text: String) -> Bool {
         guard let first = text.utf8.first, let last = text.utf8.last, isLetterOrDigit(first) else { return false }
         let isSafe = text.utf8.allSatisfy { isLetterOrDigit($0) || " $()+,-./:;=?@_~!&%*".utf8.contains($0) }
@@ -94,7 +94,8 @@ enum ListValue: Sendable, Equatable {
 
     // MARK: As an attribute
 
-    /// A text as it is; JSON for lists and mappings, and for texts that begin like JSON or that XML cannot hold.
+    /// The value as an attribute: text unchanged; JSON for lists, mappings, and text that looks like JSON or is invalid
+    /// XML.
     var attribute: String {
         guard case .text(let text) = self, text.first.map({ !Self.jsonBeginnings.contains($0) }) ?? true,
             text.unicodeScalars.allSatisfy(OPMLWriter.isAllowed)

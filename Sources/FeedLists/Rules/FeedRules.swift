@@ -1,22 +1,22 @@
 /// The rules of a list for a feed's entries.
 package struct FeedRules: Sendable, Hashable {
-    /// An entry must pass all of them: the list's and the feed's own.
+    /// The list's and the feed's filters; an entry must pass all of them.
     package var filters: [KeywordFilter] = []
-    /// True if an entry that changed after it was read is announced once more.
+    /// True if an entry that changed after it was read is announced again.
     package var announcesUpdates = false
-    /// True if an entry dated more than a day ahead waits for its date.
+    /// True if an entry dated more than a day ahead is held until its date.
     package var holdsFuture = false
-    /// Which entries correct or take back others.
+    /// The marks of entries that correct or withdraw others.
     package var marks = EditorialMarks()
-    /// The hour until which news found from midnight on waits.
+    /// The time of day until which news found from midnight on is held.
     package var notBefore: HourOfDay?
 
     package init() {}
 }
 
-/// The words by which a list knows corrections and retractions, at the ends of titles and among an entry's categories.
+/// The words that mark corrections and retractions, at the ends of titles and among an entry's categories.
 ///
-/// In the middle of a title they are part of the news: troops are withdrawn.
+/// In the middle of a title they are part of the news, as in "troops are withdrawn".
 package struct EditorialMarks: Sendable, Hashable {
     package var corrections: [Keyword] = []
     package var retractions: [Keyword] = []

@@ -1,12 +1,12 @@
-// Foundation, not FoundationEssentials: only it has compatibility decomposition on Linux.
+// Only Foundation, not FoundationEssentials, has compatibility decomposition on Linux.
 internal import Foundation
 
-/// A text as its words without case, accents and width, for comparing what people write.
+/// A text as words without case, accents and width, for comparing what people write.
 package enum FoldedWords {
-    /// Runs of letters and digits, in small letters; a sign before a number stays with it.
+    /// The runs of letters and digits in lower case; a sign before a number is kept with it.
     ///
-    /// Marks of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped; in other scripts they make another letter.
-    /// Linear in the text.
+    /// Marks of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped; in other scripts they make a different letter.
+    /// The time is linear in the length of the text.
     package static func of(_ text: some StringProtocol) -> [String] {
         let isASCII = text.utf8.allSatisfy { $0 < 0x80 }
         let plain = isASCII ? String(text) : text.decomposedStringWithCompatibilityMapping
@@ -30,10 +30,11 @@ package enum FoldedWords {
         return words
     }
 
-    /// True if words of this script follow one another without spaces, so that they cannot be separated.
+    /// True if this script writes words without spaces, so that they cannot be separated.
     package static func runsOn(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
-        // Thai to Tibetan, Myanmar, Hangul letters, Khmer, kana, ideographs, Hangul syllables, ideographs of the planes.
+        // Thai to Tibetan, Myanmar, Hangul letters, Khmer, kana, ideographs, Hangul syllables, and supplementary
+        // ideographs.
         case 0x0E00...0x0FFF, 0x1000...0x11FF, 0x1780...0x17FF, 0x3040...0x30FF, 0x3400...0x9FFF, 0xAC00...0xD7FF,
             0xF900...0xFAFF, 0x20000...0x3FFFF:
             true
@@ -66,7 +67,7 @@ package enum FoldedWords {
         }
     }
 
-    /// Letters that Unicode does not take apart, as they are written without them.
+    /// Letters that Unicode does not decompose, with their plain spelling.
     private static let plainLetters: [Unicode.Scalar: String] = [
         "ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ς": "σ",
     ]

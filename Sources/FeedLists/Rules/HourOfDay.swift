@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A time of the day by the clock on the wall.
+/// A time of day in local time.
 package struct HourOfDay: Sendable, Hashable {
     private static let hours = 0..<24
     private static let minutes = 0..<60
@@ -8,7 +8,7 @@ package struct HourOfDay: Sendable, Hashable {
     let hour: Int
     let minute: Int
 
-    /// Reads `7:00` or `07:00`; `nil` for anything else.
+    /// Parses `7:00` or `07:00`; `nil` for other text.
     init?(parsing text: String) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 2, (1...2).contains(parts[0].utf8.count), parts[1].utf8.count == 2,
@@ -20,9 +20,10 @@ package struct HourOfDay: Sendable, Hashable {
         self.minute = minute
     }
 
-    /// The time at which it comes today; `nil` when it has come.
+    /// Today's occurrence of this time; `nil` when it has passed.
     ///
-    /// An hour that summer time leaves out comes when the clocks go on; one that comes twice, the first time.
+    /// A time that the change to summer time skips is moved to the change; of a time that occurs twice, the first
+    /// counts.
     package func release(after now: Date, in zone: TimeZone) -> Date? {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = zone

@@ -1,22 +1,22 @@
 package import Feeds
 
-/// Which entries of a feed are wanted, by words in their titles, summaries and categories.
+/// A filter of a feed's entries by words in their titles, summaries and categories.
 ///
-/// No patterns: a word or a phrase is looked for in time linear in the text, whatever either holds.
+/// There are no patterns: words and phrases are found in time linear in the text.
 package struct KeywordFilter: Sendable, Hashable {
-    /// Terms of one list.
+    /// The largest number of terms in one list.
     static let maximumTerms = 200
-    /// Bytes of an entry's text that are looked at.
+    /// The number of bytes of an entry's text that are searched.
     private static let maximumText = 65_536
 
-    /// One of these must be there; empty: nothing must.
+    /// Terms of which at least one must occur, unless empty.
     package var include: [Keyword] = []
-    /// None of these may be there.
+    /// Terms that must not occur.
     package var exclude: [Keyword] = []
 
     package var isEmpty: Bool { include.isEmpty && exclude.isEmpty }
 
-    /// The text of an entry that filters look at, folded once for all of them.
+    /// The text of an entry that filters search, folded once for all of them.
     package struct FilterText: Sendable {
         let bytes: [UInt8]
 
@@ -28,7 +28,7 @@ package struct KeywordFilter: Sendable, Hashable {
             var bytes: [UInt8] = []
             for field in fields where bytes.count < maximumText {
                 let text = String(decoding: field.utf8.prefix(maximumText), as: UTF8.self)
-                // No phrase reaches from one field into the next.
+                // A phrase cannot extend from one field into the next.
                 bytes += Array("| \(FoldedWords.of(text).joined(separator: " ")) |".utf8)
             }
             self.bytes = bytes
@@ -36,20 +36,21 @@ package struct KeywordFilter: Sendable, Hashable {
     }
 }
 
-/// A word, a phrase, or with `*` at its end the beginning of one.
+/// A word or phrase; with `*` at its end, the beginning of one.
 package struct Keyword: Sendable, Hashable {
     private static let maximumBytes = 200
 
-    /// As the list has it.
+    /// The term as written in the list.
     package let text: String
-    /// Folded; the last of them may be the beginning of one.
+    /// The folded words; the last of them may be a prefix.
     let words: [String]
     private let isOpenEnded: Bool
     private let needle: [UInt8]
-    /// For each beginning of ``needle``, how much of its own end it begins with (Knuth, Morris and Pratt's table).
+    /// For each prefix of ``needle``, the length of its longest proper suffix that is also a prefix (Knuth, Morris,
+    /// Pratt).
     private let overlaps: [Int]
 
-    /// - Throws: ``KeywordError`` with what is wrong.
+    /// - Throws: ``KeywordError`` with the reason.
     package init(parsing text: String) throws(KeywordError) {
         guard text.utf8.count <= Self.maximumBytes else {
             throw KeywordError("is longer than \(Self.maximumBytes) bytes")
@@ -84,11 +85,11 @@ package struct Keyword: Sendable, Hashable {
         return false
     }
 
-    /// The rest of a text that begins or ends with it, in words; `nil` for other texts.
+    /// The remaining words of a text that begins or ends with the term; `nil` for other texts.
     package func rest(of others: [String]) -> [String]? {
         guard others.count >= words.count, let first = words.first, let last = words.last else { return nil }
         let (head, tail) = (others.prefix(words.count), others.suffix(words.count))
-        // Words that run on can be parts of longer ones.
+        // Words without spaces between them can be parts of longer runs.
         if last.unicodeScalars.last.map(FoldedWords.runsOn) ?? false, head.dropLast() == words.dropLast(),
             let found = head.last, found.hasPrefix(last)
         {
@@ -103,7 +104,7 @@ package struct Keyword: Sendable, Hashable {
         return isEqual(tail) ? others.dropLast(words.count) : nil
     }
 
-    /// True if it is a text of as many words.
+    /// True if the text has the same words and the same number of them.
     private func isEqual(_ others: ArraySlice<String>) -> Bool {
         guard others.dropLast() == words.dropLast(), let last = words.last, let found = others.last else {
             return false
@@ -124,7 +125,7 @@ extension Keyword {
     package func hash(into hasher: inout Hasher) { hasher.combine(needle) }
 }
 
-/// An error in a term, as the end of a sentence that begins with the term.
+/// An error in a term, worded as the end of a sentence that begins with the term.
 package struct KeywordError: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,25 +1,25 @@
 package import HubProtocol
 
-/// The way in which stories that feeds of one category tell in several languages are known to be one.
+/// The rule by which stories from feeds of one category in several languages are recognized as one.
 ///
-/// Never by their titles.
+/// Titles are never used.
 package enum TranslationMatch: String, Sendable, CaseIterable {
-    /// Their addresses, but for a mark of the language in them (``EntryKey/init(translatedLink:)``).
+    /// The stories' addresses, apart from a language mark in them (``EntryKey/init(translatedLink:)``).
     case link
-    /// The identifier that the publisher gives the story in all languages.
+    /// The identifier that the publisher gives to the story in all languages.
     case id
 }
 
-/// The languages in which a list's feeds tell their stories.
+/// The languages of a list's feeds.
 package struct Localization: Sendable {
-    /// Languages of one list: each has a text of its own in a message of 4 KB.
+    /// The largest number of languages of one list: each adds a text to a message of 4 KB.
     static let maximumLanguages = 10
 
-    /// Spoken by feeds that name none, and by recipients whose template names none.
+    /// The language of feeds, and of recipients' templates, that name none.
     package var main: LanguageName?
-    /// Those beside ``main``, in the order of the feeds.
+    /// The languages other than ``main``, in the order of the feeds.
     package var others: [LanguageName] = []
-    /// Texts that replace the list's.
+    /// Templates for languages, which replace the list's.
     package var templates: [LanguageName: InlineTemplate] = [:]
     package var match = TranslationMatch.link
 }

@@ -1,20 +1,21 @@
-/// The interval at which a feed is asked for, written `30s`, `5m`, `2h` or `1d`.
+/// The polling interval of a feed, written as `30s`, `5m`, `2h` or `1d`.
 package struct PollInterval: Hashable, Sendable, CustomStringConvertible {
-    /// For feeds that name none: many sites regard more as rude, and breaking news cannot wait an hour (feeds.md §10).
+    /// The interval of feeds without one: many sites dislike more requests, and news cannot wait an hour (feeds.md
+    /// §10).
     package static let standard = PollInterval(seconds: 15 * 60)
-    /// Below this a public server would have every reason to block us.
+    /// The shortest interval; a public server would have reason to block shorter ones.
     package static let minimum = PollInterval(seconds: 60)
-    /// For feeds of one's own (`local: true`).
+    /// The shortest interval of the user's own feeds (`local: true`).
     package static let localMinimum = PollInterval(seconds: 1)
     package static let maximum = PollInterval(seconds: 7 * 86_400)
 
     private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
-    /// Longer numbers are mistakes, and could overflow.
+    /// The largest number of digits; longer numbers are mistakes, and could overflow.
     private static let maximumDigits = 7
 
     package let seconds: Int64
 
-    /// - Parameter text: Digits and one of the units `s`, `m`, `h`, `d`; `nil` for anything else.
+    /// - Parameter text: Digits and one of the units `s`, `m`, `h`, `d`; the result is `nil` for other text.
     init?(parsing text: String) {
         guard let last = text.last, let unit = Self.units[last] else { return nil }
         let digits = text.dropLast()

@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// A public warning in the Common Alerting Protocol, 1.1 or 1.2.
 ///
-/// Alone in a document, or repeated in the entries of an index. Vocabularies are kept as written, trimmed: `Actual`,
-/// `Update`, `Extreme`.
+/// An alert is a whole document, or is repeated in the entries of an index. Values of vocabularies are kept as written,
+/// trimmed: `Actual`, `Update`, `Extreme`.
 ///
 /// Source: OASIS CAP-v1.2 §3.2.
 package struct Alert: Sendable, Equatable, Encodable {
@@ -20,7 +20,7 @@ package struct Alert: Sendable, Equatable, Encodable {
     package var references: String?
     /// The same message in several languages or for several places.
     package var info: [Info] = []
-    /// `sent` as written: part of the name by which other messages refer to this one.
+    /// The text of `sent` as written, which is part of the message's ``reference``.
     var sentText: String?
 
     package struct Info: Sendable, Equatable, Encodable {
@@ -38,7 +38,7 @@ package struct Alert: Sendable, Equatable, Encodable {
         package var description: String?
         package var instruction: String?
         package var web: String?
-        /// Names of the areas that are warned.
+        /// The names of the areas that the alert applies to.
         package var areas: [String] = []
 
         package init() {}
@@ -52,13 +52,13 @@ package struct Alert: Sendable, Equatable, Encodable {
 
     package init() {}
 
-    /// Members as CAP names them.
+    /// The members with their names in CAP.
     private enum CodingKeys: String, CodingKey {
         case version, identifier, sender, sent, status, scope, source, note, references, info
         case messageType = "msgType"
     }
 
-    /// The name of this message in the ``references`` of others; `nil` when a part is missing.
+    /// The name of this message in the ``references`` of other messages; `nil` when a part is missing.
     package var reference: String? {
         guard let sender, let identifier, let sentText else { return nil }
         return "\(sender),\(identifier),\(sentText)"
@@ -72,15 +72,15 @@ package struct Alert: Sendable, Equatable, Encodable {
     /// The effect of a message on earlier ones.
     package enum Kind: Sendable, CaseIterable {
         case alert
-        /// Takes the place of the messages it refers to.
+        /// Replaces the messages that it refers to.
         case update
-        /// Calls the messages off that it refers to.
+        /// Cancels the messages that it refers to.
         case cancel
-        /// Says to other systems that a message was taken or refused; nothing for the public.
+        /// Informs other systems that a message was accepted or refused; nothing for the public.
         case acknowledgement
     }
 
-    /// The kind that ``messageType`` names; a missing or unknown type is an alert, so that none is lost.
+    /// The kind given by ``messageType``; a missing or unknown type counts as an alert, so that no alert is lost.
     package var kind: Kind {
         switch messageType?.lowercased() {
         case "update": .update
@@ -90,19 +90,19 @@ package struct Alert: Sendable, Equatable, Encodable {
         }
     }
 
-    /// True if people have to act at once, or if the severity is extreme.
+    /// True if people have to act immediately, or if the severity is extreme.
     package var isUrgent: Bool {
         info.contains { $0.urgency?.lowercased() == "immediate" || $0.severity?.lowercased() == "extreme" }
     }
 
-    /// Tests, exercises, drafts and messages for a closed circle must not reach the public.
+    /// False for tests, exercises, drafts and messages with a restricted scope, which must not reach the public.
     ///
-    /// An index that leaves the fields out means the usual.
+    /// Fields that an index leaves out have their usual values.
     package var isForThePublic: Bool {
         (status ?? "Actual").lowercased() == "actual" && (scope ?? "Public").lowercased() == "public"
     }
 
-    /// The time at which its last part expires; `nil` when a part has no end.
+    /// When the last part expires; `nil` when a part does not expire.
     package var expires: Date? {
         let ends = info.compactMap(\.expires)
         return ends.count == info.count ? ends.max() : nil

@@ -3,11 +3,11 @@ internal import Markup
 
 /// Reads CAP alerts: whole documents, whole alerts inside entries, and the fields that an index repeats in its entries.
 struct AlertReader {
-    /// Blocks of information kept of one alert: a language or an area each.
+    /// The largest number of information blocks kept of one alert, each for a language or an area.
     private static let maximumInfo = 50
     private static let maximumAreas = 500
 
-    /// Names of which an entry with an alert has at least one.
+    /// Element names; an entry with an alert has at least one of them.
     static let names = XMLNameTable(FeedNames.vocabulary, names: FeedNames.alert)
 
     private let context: FeedContext
@@ -20,7 +20,7 @@ struct AlertReader {
 
     static func accepts(_ root: XMLElement) -> Bool { root.name == "cap:alert" || root.name == "alert" }
 
-    /// A document that is one alert.
+    /// Reads a document that is a single alert.
     static func feed(root: XMLElement, context: FeedContext) -> Feed {
         let alert = AlertReader(context, root: root).alert(root)
         var feed = Feed(format: FeedFormat(.cap, version: alert.version))
@@ -31,7 +31,7 @@ struct AlertReader {
         return feed
     }
 
-    /// The alert in an entry: the `alert` element, in its content or directly, else the fields beside its own.
+    /// The alert in an entry: the `alert` element, in its content or directly, or else the alert fields of the entry.
     static func alert(in entry: XMLElement, content: XMLElement?, context: FeedContext) -> Alert? {
         guard context.hasAlerts else { return nil }
         if let element = entry.first("cap:alert") ?? content?.first("cap:alert") {
@@ -103,7 +103,7 @@ struct AlertReader {
         info.description = text(element, "description")
         info.instruction = text(element, "instruction")
         info.web = element.first(prefix + "web").flatMap { context.link($0.text, at: $0) }
-        // An index has the areas' names without the areas.
+        // An index has the areas' names without the `area` elements.
         let names =
             element.all(prefix + "area").compactMap { $0.first(prefix + "areadesc") }
             + element.all(prefix + "areadesc")

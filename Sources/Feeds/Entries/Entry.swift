@@ -2,13 +2,13 @@ package import FoundationEssentials
 
 /// One item of a feed.
 ///
-/// Titles, summaries and the pictures inside them are kept as published and made plain when asked for: of most
-/// documents nothing is new, and no text is asked for.
+/// Titles, summaries and the pictures inside them are kept as published, and converted to plain text when they are
+/// read: most documents have no new entries, so most texts are never read.
 package struct Entry: Sendable, Equatable {
-    /// The publisher's identifier, trimmed and otherwise untouched (RFC 4287 §4.2.6.1).
+    /// The publisher's identifier, trimmed but otherwise unchanged (RFC 4287 §4.2.6.1).
     package var id: String?
     package var link: String?
-    /// The entry's pages in other languages, where the feed names them.
+    /// The entry's pages in other languages, if the feed names them.
     package var translations: [String] = []
     package var published: Date?
     package var updated: Date?
@@ -16,20 +16,20 @@ package struct Entry: Sendable, Equatable {
     package var enclosures: [Enclosure] = []
     /// The author that the entry itself names.
     package var byline: Person?
-    /// The picture that the entry names as such.
+    /// The picture that an element of the entry names.
     package var ownImage: String?
     /// The place of the event.
     package var point: GeographicPoint?
-    /// The warning that the entry is, or repeats.
+    /// The alert that the entry contains or repeats.
     package var alert: Alert?
 
-    /// The title, then the texts that replace an empty one.
+    /// The title, then texts that replace an empty title.
     var titleTexts: [FeedText] = []
-    /// The short text, then what else the entry says, best first.
+    /// The short text, then the entry's other texts, best first.
     var summaryTexts: [FeedText] = []
-    /// The texts in which a picture is searched for when no element names one.
+    /// The texts that are searched for a picture when no element names one.
     var pictureTexts: [FeedText] = []
-    /// The base of addresses in ``pictureTexts``.
+    /// The base of the addresses in ``pictureTexts``.
     var pictureBase: String?
     /// The feed's author, for entries that name none (RFC 4287 §4.2.1).
     var inheritedAuthor: String?
@@ -43,13 +43,13 @@ package struct Entry: Sendable, Equatable {
         set { titleTexts = newValue.map { [FeedText($0, .plain)] } ?? [] }
     }
 
-    /// The short text, else the beginning of the full text.
+    /// The short text, or else the beginning of the full text.
     package var summary: String? {
         get { summary(limit: FeedText.summaryLimit) }
         set { summaryTexts = newValue.map { [FeedText($0, .plain)] } ?? [] }
     }
 
-    /// ``summary`` in no more than so many characters; a text that only repeats the title is the last choice.
+    /// The ``summary``, limited to a number of characters; a text that only repeats the title is the last choice.
     package func summary(limit: Int) -> String? {
         guard let first = summaryTexts.first else { return nil }
         guard summaryTexts.count > 1 else { return first.plain(limit: limit) }
@@ -63,13 +63,13 @@ package struct Entry: Sendable, Equatable {
         return repeated
     }
 
-    /// The writer's name, the entry's own or else the feed's; never a mail address.
+    /// The writer's name, from the entry or else from the feed; never an email address.
     package var author: String? {
         get { byline?.name ?? inheritedAuthor }
         set { byline = Person(name: newValue, mail: nil) }
     }
 
-    /// The entry's picture, else the first in its text.
+    /// The entry's picture, or else the first picture in its text.
     package var image: String? {
         get {
             if let ownImage { return ownImage }
@@ -85,7 +85,7 @@ package struct Enclosure: Sendable, Equatable, Encodable {
     package var url: String
     /// The media type as given.
     package var type: String?
-    /// Bytes; `nil` when absent, zero or not a number.
+    /// The size in bytes; `nil` when absent, zero or not a number.
     package var length: Int?
 
     package init(url: String, type: String? = nil, length: Int? = nil) {
@@ -95,14 +95,14 @@ package struct Enclosure: Sendable, Equatable, Encodable {
     }
 }
 
-/// A place in degrees, on the ellipsoid of GPS (WGS 84).
+/// A position in degrees, on the ellipsoid of GPS (WGS 84).
 package struct GeographicPoint: Sendable, Equatable {
-    /// North of the equator.
+    /// Degrees north of the equator.
     package let latitude: Double
-    /// East of Greenwich.
+    /// Degrees east of Greenwich.
     package let longitude: Double
 
-    /// `nil` for coordinates out of range, and for (0, 0), which publishers write for "unknown".
+    /// Creates a point; `nil` for coordinates out of range, and for (0, 0), which publishers use for "unknown".
     init?(latitude: Double, longitude: Double) {
         guard abs(latitude) <= 90, abs(longitude) <= 180, latitude != 0 || longitude != 0 else { return nil }
         self.latitude = latitude

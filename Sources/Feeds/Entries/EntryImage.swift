@@ -2,20 +2,20 @@ internal import Markup
 
 /// Finds the picture of an entry.
 enum EntryImage {
-    /// Addresses of pictures that count readers instead of showing something.
+    /// Addresses of tracking pixels, which count readers and show nothing.
     private static let trackers = [
         "feedburner.com/~r", "feedsportal.com", "doubleclick.net", "pixel.wp.com", "stats.wordpress.com",
         "feeds.wordpress.com", "google-analytics.com", "/pixel.", "scorecardresearch.com",
     ]
 
-    /// Pictures examined in one text.
+    /// The largest number of pictures examined in one text.
     private static let candidates = 20
 
     static func isImage(_ enclosure: Enclosure) -> Bool {
         enclosure.type?.lowercased().hasPrefix("image/") ?? false
     }
 
-    /// The first picture in HTML that is not there for counting readers.
+    /// The first picture in HTML that is not a tracking pixel.
     static func first(in text: FeedText, base: URLReference?) -> String? {
         guard let html = text.markup else { return nil }
         var tokens = HTMLTokenizer(html)

@@ -1,10 +1,10 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The key of an entry: 16 bytes of a SHA-256, so that a hostile identifier of a megabyte costs nothing.
+/// The key of an entry: 16 bytes of a SHA-256, so that a hostile identifier of a megabyte takes no more room.
 ///
-/// Stable across runs and versions: it is stored. A key means something only inside its own feed, but a link's key
-/// is the same in every feed.
+/// Keys are stable across runs and versions, because they are stored. A key is only meaningful within its own feed,
+/// except that of a link, which is the same in every feed.
 package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     package static let byteCount = 16
 
@@ -19,7 +19,7 @@ package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
         (high, low) = halves
     }
 
-    /// Hashes parts in order; the parts' boundaries count, so that ("ab", "c") differs from ("a", "bc").
+    /// Hashes parts in order; the boundaries between parts count, so that ("ab", "c") differs from ("a", "bc").
     init(_ parts: String...) {
         var hash = SHA256()
         for part in parts {
@@ -30,7 +30,7 @@ package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
         self.init(hash.finalize())
     }
 
-    /// Hashes bytes in which the caller has marked where its parts end.
+    /// Hashes bytes in which the caller has marked the ends of parts.
     package init(hashing bytes: [UInt8]) {
         self.init(SHA256.hash(data: bytes))
     }

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-/// The rules by which entries of one feed are distinguished, best first.
+/// The rules for distinguishing entries of one feed, best first.
 ///
-/// A feed in which every entry has the same identifier needs the next rule. Store the rule in use with the feed and
-/// pass it to the next ``Feed/identity(startingAt:)``, or the keys would change when such a feed shrinks.
+/// If all entries of a feed have the same identifier, the next rule is needed. Store the rule in use with the feed and
+/// pass it to the next ``Feed/identity(startingAt:)``; otherwise the keys would change when such a feed shrinks.
 package enum IdentityRule: Int, Sendable, Comparable, CaseIterable {
     case id, link, titleAndDate, titleAndText
 
@@ -12,31 +12,33 @@ package enum IdentityRule: Int, Sendable, Comparable, CaseIterable {
 
 /// The keys of one entry of a document.
 package struct EntryIdentity: Sendable, Equatable {
-    /// Position in ``Feed/entries``.
+    /// The position in ``Feed/entries``.
     package let index: Int
     package let key: EntryKey
-    /// The key of the identifier without scheme and `www.`: finds an entry again whose publisher moved to `https` or to
-    /// another spelling of the host.
+    /// The key of the identifier without scheme and `www.`.
+    ///
+    /// It finds an entry again after its publisher has moved to `https` or to another spelling of the host.
     ///
     /// `nil` when the entry has no identifier of its own.
     package let loose: EntryKey?
-    /// The key of the link, normalised for comparison; the same in every feed.
+    /// The key of the link, normalized for comparison; the same in every feed.
     ///
-    /// `nil` when entries of this document share it, or when it is the feed's own page: such a link says nothing
-    /// about one story.
+    /// `nil` when several entries of this document have the link, or when it is the feed's own page: such a link does
+    /// not identify a story.
     package let link: EntryKey?
 }
 
 extension EntryKey {
-    /// The key of a link as ``EntryIdentity/link`` has it; `nil` when the text is not an address.
+    /// Creates the key of a link, as in ``EntryIdentity/link``; `nil` when the text is not an address.
     package init?(link: String) {
         guard let link = URLReference(link)?.comparable else { return nil }
         self.init("link", link)
     }
 
-    /// The key of an alert by its ``Alert/reference``, the same in every feed and in the references of other alerts.
+    /// Creates the key of an alert from its ``Alert/reference``; the same in every feed and in other alerts'
+    /// references.
     ///
-    /// The time in it counts as a time: senders write one zone here and another there.
+    /// The time in the reference is compared as a time, since senders use different zones in different places.
     package init(alert reference: String) {
         let parts = reference.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, let sent = FeedDate.parse(parts[2]) else {
@@ -46,30 +48,30 @@ extension EntryKey {
         self.init("alert", parts[0], parts[1], String(Int64(sent.timeIntervalSince1970)))
     }
 
-    /// The key of one feed's entry among those of all feeds.
+    /// Creates the key of a feed's entry among the entries of all feeds.
     package init(_ key: EntryKey, feed: Int64) {
         self.init("entry", String(feed), key.description)
     }
 }
 
 extension Feed {
-    /// Entries that may carry one key before the rule that made it is given up.
+    /// The number of entries that may have the same key before the rule is abandoned.
     ///
-    /// Repeats of an edited entry are legal (RFC 4287 §4.1.1) and few; a feed that puts its home page into every
-    /// `guid` repeats it for all.
+    /// Repeats of an edited entry are legal (RFC 4287 §4.1.1) and few; a feed with its home page in every `guid`
+    /// repeats the key for all entries.
     private static let toleratedRepeats = 3
 
-    /// The keys of all distinct entries, by the best rule that fits this document.
+    /// The keys of all distinct entries, by the best rule that works for this document.
     package func keys() -> [EntryIdentity] {
         identity(startingAt: .id).entries
     }
 
-    /// The keys of all distinct entries, and the rule that was fit.
+    /// The keys of all distinct entries, and the rule that was used.
     ///
-    /// Of entries with one key the newest by ``Entry/updated`` counts, else the first. Entries without anything to
-    /// tell them by are left out.
+    /// Among entries with the same key, the newest by ``Entry/updated`` is used, or else the first. Entries without any
+    /// identifying field are left out.
     ///
-    /// - Parameter rule: The best rule to try: what the last document of this feed was read with.
+    /// - Parameter rule: The first rule to try, which is the rule used for the last document of this feed.
     /// - Returns: The rule to store with the feed, and the entries in document order.
     package func identity(startingAt rule: IdentityRule) -> (rule: IdentityRule, entries: [EntryIdentity]) {
         let links = entries.map { comparableLink(of: $0) }
@@ -115,7 +117,7 @@ extension Feed {
         }
     }
 
-    /// An entry without the field that the rule reads gets its key from the next rule.
+    /// The key of an entry by a rule, or by the next rule if the entry lacks the field.
     private func key(of entry: Entry, link: String?, by rule: IdentityRule) -> EntryKey? {
         if rule <= .id, let id = entry.id { return EntryKey("id", id) }
         if rule <= .link, let link { return EntryKey("link", link) }

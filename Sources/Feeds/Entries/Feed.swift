@@ -1,29 +1,29 @@
-/// A feed document in the one shape that every format is read into.
+/// A feed document, in the same form for every format.
 ///
-/// All texts are plain: no markup, no control or bidirectional characters. All addresses are absolute `http` or
-/// `https` URLs, except `Entry.id`, which is as its publisher wrote it.
+/// All texts are plain, without markup and without control or bidirectional characters. All addresses are absolute
+/// `http` or `https` URLs, except `Entry.id`, which is kept as its publisher wrote it.
 package struct Feed: Sendable, Equatable {
     package var format: FeedFormat
     package var title: String?
     package var link: String?
     package var language: String?
-    /// The address that the feed gives as its own; the topic of a WebSub subscription.
+    /// The feed's own address as the feed gives it, which is the topic of a WebSub subscription.
     package var selfURL: String?
     package var hubs: [String] = []
-    /// Minutes between polls that the publisher asks for.
+    /// The minutes between polls that the publisher asks for.
     package var ttl: Int?
     package var hints = PollingHints()
-    /// In document order.
+    /// The entries in document order.
     package var entries: [Entry] = []
-    /// The reason why a document that was read is not well-formed.
+    /// The reason why the document, although it was read, is not well-formed.
     package var malformed: String?
-    /// False when the document was cut or not read to its end.
+    /// False when the document was truncated or not read to its end.
     ///
-    /// Its validators must not be stored then: the next poll has to bring the whole document.
+    /// In this case its validators must not be stored: the next poll has to fetch the whole document.
     package var isComplete = true
-    /// True if the document has more entries than ``FeedReader/maximumEntries``, which were read.
+    /// True if the document has more than ``FeedReader/maximumEntries`` entries, of which that many were read.
     ///
-    /// Its validators may be stored: another poll would bring the same entries.
+    /// Its validators may be stored: another poll would return the same entries.
     package var isTruncated = false
 
     package init(format: FeedFormat) {

@@ -1,16 +1,16 @@
 /// The reason why a document yields no feed.
 package enum FeedError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The body has no bytes, or white space only.
+    /// The body is empty or only white space.
     ///
-    /// It does not mean that the feed has no entries now.
+    /// This does not mean that the feed has no entries now.
     case empty
-    /// A web page came instead of a feed: a consent wall, an error page, or the wrong address.
+    /// The document is a web page instead of a feed: a consent page, an error page, or the wrong address.
     case html(discovered: [String])
-    /// A readable document in a vocabulary that is not one of feeds.
+    /// The document can be read, but its vocabulary is not one of feeds.
     case notAFeed(root: String)
     /// The body exceeds ``FeedReader/maximumBytes``.
     case tooLarge(limit: Int)
-    /// No document can be made out in the bytes.
+    /// The bytes cannot be read as a document.
     case unreadable(reason: String)
 
     package var description: String {

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// Something about a feed that its publisher should know, or that makes it harder to follow.
+/// A fault of a feed that its publisher should know about, or that makes it harder to follow.
 package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
     case malformed(String)
     case incomplete
@@ -45,7 +45,7 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension Feed {
-    /// Seconds that a date may be ahead of the clock without a finding: no two clocks agree.
+    /// The number of seconds by which a date may be in the future without a finding, since clocks differ.
     private static let clockSlack = 600.0
 
     /// The feed's faults, worst first.

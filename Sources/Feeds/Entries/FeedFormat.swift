@@ -5,7 +5,7 @@ package struct FeedFormat: Sendable, Hashable, CustomStringConvertible {
     }
 
     package let family: Family
-    /// `nil` when the document states none that anybody defined.
+    /// The version; `nil` when the document does not state a known one.
     package let version: String?
 
     package init(_ family: Family, version: String?) {

@@ -1,28 +1,28 @@
 internal import Markup
 
-/// A text as its publisher wrote it, made plain when it is asked for.
+/// A text as its publisher wrote it, converted to plain text on demand.
 struct FeedText: Sendable, Equatable {
     enum Kind: Sendable {
         case plain
         case html
-        /// An RSS title: most publishers mean plain text, many mean HTML, and no attribute says which.
+        /// An RSS title: most publishers mean plain text and many mean HTML, and no attribute tells which.
         case undecided
-        /// Plain text in which references are escaped once more than XML asks.
+        /// Plain text in which references are escaped once more than XML requires.
         case references
     }
 
-    /// Characters.
+    /// The longest title, in characters.
     ///
-    /// No outlet writes headlines of this length; a title that is a whole article is cut here.
+    /// No outlet writes headlines of this length; a title that contains a whole article is cut here.
     static let titleLimit = 1_000
-    /// Characters: some paragraphs, several times what any message carries.
+    /// The longest summary, in characters: several paragraphs, and several times the size of a message.
     static let summaryLimit = 4_000
     private static let nameLimit = 300
-    /// Bytes kept, markup included: sixteen for each character of the longest summary.
+    /// The number of bytes kept, including markup: sixteen for each character of the longest summary.
     static let maximumBytes = 65_536
 
     let kind: Kind
-    /// Most often a part of the document, which is kept for it and not copied.
+    /// The source text, usually a slice of the document that is not copied.
     private let source: ArraySlice<UInt8>
 
     init(_ source: ArraySlice<UInt8>, _ kind: Kind) {
@@ -48,7 +48,7 @@ struct FeedText: Sendable, Equatable {
         return text.isEmpty ? nil : text
     }
 
-    /// The text if it is HTML with a tag in it.
+    /// The text, if it is HTML that contains a tag.
     var markup: ArraySlice<UInt8>? { kind == .html && source.contains(0x3C) ? source : nil }
 
     // MARK: Short texts
@@ -65,7 +65,7 @@ struct FeedText: Sendable, Equatable {
         text.flatMap { FeedText($0, kind).plain(limit: titleLimit) }
     }
 
-    /// Drops empty ones and repeats in any letter case, and keeps the order.
+    /// Drops empty names and case-insensitive repeats, and keeps the order.
     static func distinct(_ names: [String?]) -> [String] {
         guard names.count > 1 else { return names.compactMap(\.self) }
         var seen: Set<String> = []
@@ -76,7 +76,7 @@ struct FeedText: Sendable, Equatable {
         return result
     }
 
-    /// Entries hold some dozens of categories at most; more is a mistake or an attack.
+    /// The largest number of categories of an entry; more are a mistake or an attack.
     static let maximumCategories = 100
 
     static func trimmed(_ text: String?) -> String? {

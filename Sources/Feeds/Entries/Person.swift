@@ -1,12 +1,12 @@
 internal import Markup
 
-/// Somebody who wrote something.
+/// The author of a text.
 package struct Person: Sendable, Equatable {
-    /// Characters.
+    /// The longest name, in characters.
     private static let limit = 300
 
     package var name: String?
-    /// Told to whoever checks a feed, never published.
+    /// The email address, which is shown when a feed is checked and never published.
     package var mail: String?
 
     init?(name: String?, mail: String?) {
@@ -15,7 +15,7 @@ package struct Person: Sendable, Equatable {
         self.mail = mail
     }
 
-    /// Reads `mail (Name)`, `Name <mail>`, `Name`, or a mail address alone.
+    /// Reads `mail (Name)`, `Name <mail>`, `Name`, or an email address alone.
     init?(_ text: String) {
         guard text.utf8.contains(0x40) else {
             self.init(name: FeedText(text, .html).plain(limit: Self.limit), mail: nil)

@@ -1,14 +1,14 @@
 internal import Markup
 
-/// When a publisher wants its feed to be asked for, beside `ttl`.
+/// The publisher's hints on when to poll its feed, other than `ttl`.
 ///
 /// Source: RSS 2.0 (`skipHours`, `skipDays`); RSS 1.0 Modules: Syndication (`sy:`).
 package struct PollingHints: Sendable, Equatable {
     /// Minutes between updates: `sy:updatePeriod` divided by `sy:updateFrequency`.
     package var updateMinutes: Int?
-    /// Hours of the day, GMT, 0 to 23, in which nobody should ask.
+    /// Hours of the day, GMT, 0 to 23, in which the feed should not be polled.
     package var skipHours: Set<Int> = []
-    /// Days of the week, GMT, from 0 for Sunday, on which nobody should ask.
+    /// Days of the week, GMT, from 0 for Sunday, on which the feed should not be polled.
     package var skipDays: Set<Int> = []
 
     package init(updateMinutes: Int? = nil, skipHours: Set<Int> = [], skipDays: Set<Int> = []) {
@@ -17,14 +17,14 @@ package struct PollingHints: Sendable, Equatable {
         self.skipDays = skipDays
     }
 
-    /// Reads an RSS channel; what cannot be understood is as if it were not there.
+    /// Reads the hints of an RSS channel; values that cannot be parsed are ignored.
     init(channel: XMLElement) {
         updateMinutes = Self.updateMinutes(
             period: FeedText.trimmed(channel.first("sy:updateperiod")?.text),
             frequency: FeedText.trimmed(channel.first("sy:updatefrequency")?.text)
         )
         for hour in channel.first("skiphours")?.all("hour") ?? [] {
-            // 24 stands for 0 in feeds of before RSS 2.0.
+            // 24 means 0 in feeds before RSS 2.0.
             guard let number = FeedText.trimmed(hour.text).flatMap({ Int($0) }), 0...24 ~= number else { continue }
             skipHours.insert(number % 24)
         }
@@ -38,7 +38,7 @@ package struct PollingHints: Sendable, Equatable {
     private static let days = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
     private static let periods = ["hourly": 60, "daily": 1_440, "weekly": 10_080, "monthly": 43_200, "yearly": 525_600]
 
-    /// Once a day where only a frequency is given, once a period where only that is, as the module has it.
+    /// The interval, with the module's defaults: a period of one day and a frequency of one.
     private static func updateMinutes(period: String?, frequency: String?) -> Int? {
         guard period != nil || frequency != nil, let length = periods[(period ?? "daily").lowercased()]
         else { return nil }

@@ -1,14 +1,15 @@
-/// The part that the addresses of one story in several languages have in common.
+/// The common part of the addresses of one story in several languages.
 ///
-/// Publishers keep one address for all languages of a story but for a mark of the language in it: `/en/` and `/fr/`,
-/// `en.example.org` and `fr.example.org`, `?lang=en` and none. What is left without these marks is compared, so the
-/// rule says nothing about two addresses of one language.
+/// Publishers use the same address for all languages of a story, except for a language mark in it: `/en/` and `/fr/`,
+/// `en.example.org` and `fr.example.org`, `?lang=en` and none. The remainder without these marks is compared, so the
+/// rule does not apply to two addresses in one language.
 ///
-/// A mark is a language tag: two letters of ISO 639-1, alone or with a region or script behind `-` or `_` (`pt-br`,
-/// `zh_Hans`). Taken away are, of the address as ``EntryIdentity/link`` compares it, the first label of a host of three
-/// labels or more if it is a mark, the first segment of the path that is one, and those of ``parameters`` that hold one.
+/// A mark is a language tag: two letters of ISO 639-1, alone or with a region or script after `-` or `_` (`pt-br`,
+/// `zh_Hans`). From the address, as ``EntryIdentity/link`` compares it, three kinds of mark are removed: the first
+/// label of a host with at least three labels, the first segment of the path that is a mark, and each of ``parameters``
+/// with a mark as its value.
 enum TranslatedLink {
-    /// Parameters whose value may be a language tag.
+    /// Query parameters whose value may be a language tag.
     private static let parameters: Set<Substring> = ["lang", "language", "locale", "hl"]
 
     /// The two-letter codes of ISO 639-1.
@@ -22,7 +23,7 @@ enum TranslatedLink {
         """.split(separator: " ")
     )
 
-    /// The address without its marks; `nil` when what is left names a whole site and no page of it.
+    /// The address without its marks; `nil` when the remainder names a whole site instead of a page.
     static func neutral(_ link: String) -> String? {
         guard let comparable = URLReference(link)?.comparable else { return nil }
         let end = comparable.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? comparable.endIndex
@@ -53,16 +54,16 @@ enum TranslatedLink {
 }
 
 extension EntryKey {
-    /// The key of a story's address in any language; `nil` when the text is not the address of a page.
+    /// Creates the key of a story's address in any language; `nil` when the text is not the address of a page.
     package init?(translatedLink link: String) {
         guard let neutral = TranslatedLink.neutral(link) else { return nil }
         self.init("translated link", neutral)
     }
 
-    /// The key of an identifier that a story has in every language.
+    /// Creates the key of an identifier that a story has in all languages.
     package init(translatedID id: String) { self.init("translated id", id) }
 
-    /// The key for one of several languages.
+    /// Creates the key for one of several languages.
     package init(_ key: EntryKey, in language: String) {
         self.init("in language", key.description, language.lowercased())
     }

@@ -1,12 +1,12 @@
-/// A list of feeds, as feed readers exchange them.
+/// A list of feeds in the exchange format of feed readers.
 ///
 /// Source: opml.org/spec2.opml.
 package struct OPMLDocument: Sendable, Equatable {
     package var title: String?
     package var outlines: [OPMLOutline]
-    /// Why the document is not well-formed; it was read as far as it goes.
+    /// The reason why the document is not well-formed; it was read as far as possible.
     package var malformed: String?
-    /// False when the document was cut, or a limit was reached, before its end.
+    /// False when the document was truncated, or a limit was reached before its end.
     package var isComplete = true
 
     package init(title: String?, outlines: [OPMLOutline]) {
@@ -29,7 +29,7 @@ package struct OPMLOutline: Sendable, Equatable {
 
     package var attributes: [Attribute]
     package var children: [OPMLOutline]
-    /// Its line in the document, from 1, where known.
+    /// The line in the document, from 1, if known.
     package var line: Int?
 
     package init(_ attributes: [Attribute] = [], children: [OPMLOutline] = []) {
@@ -39,16 +39,16 @@ package struct OPMLOutline: Sendable, Equatable {
 
     package subscript(_ name: OPMLName) -> String? { attributes.first { $0.name == name }?.value }
 
-    /// The name for people: `title`, else `text`, as plain text; `nil` when that is only the feed's address.
+    /// The display name: `title`, or else `text`, as plain text; `nil` when that is only the feed's address.
     package var title: String? {
         [self[.title], self[.text]].lazy.compactMap(\.self).filter { $0 != self[.xmlURL] && $0 != self[.url] }
             .compactMap { FeedText.name($0) }.first
     }
 
-    /// The address of its feed, without what readers put around addresses: white space, `feed:`, and ampersands that
-    /// were escaped twice.
+    /// The address of the feed, without the additions of feed readers: white space, `feed:`, and ampersands escaped
+    /// twice.
     ///
-    /// `nil` for folders, notes, links to pages and inclusions, and for what has an ``unsupportedType``.
+    /// `nil` for folders, notes, links to pages, inclusions, and outlines with an ``unsupportedType``.
     package var feedAddress: String? {
         guard unsupportedType == nil else { return nil }
         let isReference = ["link", "include"].contains(self[.type]?.lowercased())
@@ -63,7 +63,7 @@ package struct OPMLOutline: Sendable, Equatable {
 }
 
 extension OPMLOutline {
-    /// The type of an outline whose address is not a feed, but a page or data to make entries of.
+    /// The type of an outline whose address is not a feed, but a page or data to create entries from.
     ///
     /// Source: freshrss.github.io/FreshRSS/en/developers/OPML.html.
     package var unsupportedType: String? {
@@ -74,9 +74,9 @@ extension OPMLOutline {
     }
 }
 
-/// The name of an attribute; those of OPML itself are in no namespace.
+/// The name of an attribute; OPML's own attributes have no namespace.
 package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
-    /// Bytes of a name with its namespace.
+    /// The longest name with its namespace, in bytes.
     private static let maximumBytes = 300
 
     /// The namespace of namespace declarations, which are not attributes.
@@ -90,7 +90,8 @@ package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
         self.local = local
     }
 
-    /// - Parameter text: ``description``; `nil` when an attribute cannot have this name.
+    /// - Parameter text: A name in the form of ``description``; the result is `nil` when an attribute cannot have
+    ///   this name.
     package init?(parsing text: String) {
         guard text.utf8.count <= Self.maximumBytes else { return nil }
         var local = text[...]
@@ -109,10 +110,10 @@ package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
         self.init(String(local), in: namespace.map(String.init))
     }
 
-    /// `name`, or `{namespace}name`.
+    /// The name as `name` or `{namespace}name`.
     package var description: String { namespace.map { "{\($0)}\(local)" } ?? local }
 
-    /// A name of XML without a colon, of ASCII alone: no other is in use.
+    /// True for an XML name without a colon, in ASCII only, as all names in use are.
     private static func isName(_ text: Substring) -> Bool {
         guard let first = text.utf8.first, 0x61...0x7A ~= first | 0x20 || first == 0x5F else { return false }
         return text.utf8.allSatisfy { 0x61...0x7A ~= $0 | 0x20 || 0x2D...0x2E ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x5F }
@@ -127,7 +128,7 @@ package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
     package static let url = OPMLName("url")
     package static let category = OPMLName("category")
 
-    /// Spelt as the specification does, in whatever case a document has them.
+    /// The names by lower-case name, spelled as in the specification.
     static let standard: [String: String] = Dictionary(
         uniqueKeysWithValues: [
             "text", "title", "type", "xmlUrl", "htmlUrl", "url", "description", "language", "category", "created",

@@ -2,15 +2,17 @@ internal import Markup
 
 /// Reads OPML 1.0 to 2.0 as feed readers write it: names in any case, broken XML, any encoding.
 package enum OPMLReader {
-    /// Bytes of an attribute's value; a feed with a longer one is refused.
+    /// The longest attribute value, in bytes; a feed with a longer one is refused.
     package static let maximumValueBytes = 16_384
-    /// Attributes kept of one outline.
+    /// The largest number of attributes kept of one outline.
     private static let maximumAttributes = 64
 
+    /// Reads a document.
+    ///
     /// - Parameters:
-    ///   - bytes: The document, at most ``FeedReader/maximumBytes``; gzip is undone.
-    ///   - contentType: The HTTP header field; only its `charset` counts.
-    /// - Returns: The document, as far as it goes when it is damaged.
+    ///   - bytes: The document, at most ``FeedReader/maximumBytes``; gzip is decompressed.
+    ///   - contentType: The HTTP header field, of which only `charset` is used.
+    /// - Returns: The document; a damaged one is read as far as possible.
     /// - Throws: ``OPMLError`` when the document is not OPML.
     package static func read(_ bytes: [UInt8], contentType: String?) throws(OPMLError) -> OPMLDocument {
         let text: [UInt8]
@@ -38,7 +40,7 @@ package enum OPMLReader {
         return document
     }
 
-    /// The depth of the recursion is bounded by the scanner.
+    /// Reads outlines; the scanner limits the depth of the recursion.
     private static func outlines(in parent: XMLElement, _ lines: inout OutlineLines) -> [OPMLOutline] {
         var result: [OPMLOutline] = []
         for element in parent.children where element.localName.lowercased() == "outline" {
@@ -66,7 +68,7 @@ package enum OPMLReader {
         element.children.first { $0.localName.lowercased() == name }
     }
 
-    /// Outlines hold outlines, so none of them is a record whose start ends another.
+    /// The vocabulary of OPML; outlines contain outlines, so a start tag never ends another outline.
     private static let vocabulary = XMLVocabulary(
         roots: ["opml"],
         containers: [],
@@ -79,10 +81,10 @@ package enum OPMLReader {
     )
 }
 
-/// The lines on which the `outline` tags of a document begin, in its order.
+/// The lines on which a document's `outline` tags begin, in order.
 ///
-/// The scanner keeps no lines, since feeds need none. Where the tags found here differ from the scanner's, lines are
-/// left out.
+/// The scanner does not keep lines, since feeds need none. Where the tags found here differ from the scanner's, lines
+/// are omitted.
 private struct OutlineLines {
     private let text: [UInt8]
     private var position = 0

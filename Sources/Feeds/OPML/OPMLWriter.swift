@@ -1,8 +1,10 @@
 /// Writes OPML 2.0.
 package enum OPMLWriter {
+    /// Writes a document.
+    ///
     /// - Parameters:
-    ///   - document: Characters that XML cannot hold are left out of its texts.
-    ///   - prefixes: For namespaces that are to have a certain prefix; others get one in order.
+    ///   - document: The document; characters that XML does not allow are omitted from its texts.
+    ///   - prefixes: Preferred prefixes by namespace; other namespaces get numbered ones.
     /// - Returns: The document without a date, so that equal documents give equal texts.
     package static func text(_ document: OPMLDocument, prefixes: [String: String]) -> String {
         var namespaces = prefixes
@@ -19,7 +21,7 @@ package enum OPMLWriter {
         return text + "  </body>\n</opml>\n"
     }
 
-    /// The depth of the recursion is that of the lists: a folder and its feeds.
+    /// Appends outlines; the depth of the recursion is that of the lists: a folder and its feeds.
     private static func append(
         _ outline: OPMLOutline,
         indent: String,
@@ -49,7 +51,8 @@ package enum OPMLWriter {
         }
     }
 
-    /// White space other than the space is written as a reference, or reading would make a space of it (XML §3.3.3).
+    /// Escapes a value; white space other than the space becomes a reference, since XML would read it as a space (XML
+    /// §3.3.3).
     private static func escaped(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -66,6 +69,8 @@ package enum OPMLWriter {
         return String(result)
     }
 
+    /// True for a character that XML allows.
+    ///
     /// Source: XML 1.0 §2.2, `Char`.
     package static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {

@@ -6,7 +6,7 @@ enum AtomTag: Int {
     case title, content, summary, id, link, published, issued, created, updated, modified, category, author, source
     case dcDate, dcSubject, dcCreator, mediaCategory
 
-    /// Without the prefix that the document's elements of Atom have.
+    /// The names without the prefix of the document's Atom elements.
     private static let names = [
         "title", "content", "summary", "id", "link", "published", "issued", "created", "updated", "modified",
         "category", "author", "source",
@@ -15,7 +15,7 @@ enum AtomTag: Int {
     private static let bare = names + others
     private static let prefixed = names.map { "atom:\($0)" } + others
 
-    /// In the order of the cases.
+    /// The names in the order of the cases.
     static func names(isPrefixed: Bool) -> [String] { isPrefixed ? prefixed : bare }
 }
 

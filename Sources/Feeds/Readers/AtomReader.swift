@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// Reads Atom 1.0 (RFC 4287) and 0.3, in their namespaces or in none.
+/// Reads Atom 1.0 (RFC 4287) and 0.3, with or without their namespaces.
 struct AtomReader {
-    /// Pages of one entry in other languages.
+    /// The largest number of pages of one entry in other languages.
     private static let maximumTranslations = 20
 
     private let context: FeedContext
@@ -15,7 +15,7 @@ struct AtomReader {
     init(root: XMLElement, context: FeedContext) {
         self.context = context
         self.root = root
-        // Some declare the namespace for a prefix, use it on the children, and forget it on the root.
+        // Some feeds declare the namespace for a prefix, use the prefix on the children, and omit it on the root.
         prefix = root.name.hasPrefix("atom:") || root.children.contains { $0.name.hasPrefix("atom:") } ? "atom:" : ""
         let namespace = root.namespace ?? ""
         isOld =
@@ -24,7 +24,7 @@ struct AtomReader {
         entries = AtomEntryReader(context, prefix: prefix, isOld: isOld)
     }
 
-    /// A bare entry is a document too (RFC 4287 §2).
+    /// True if the root is Atom; a single entry is a valid document too (RFC 4287 §2).
     static func accepts(_ root: XMLElement) -> Bool {
         ["atom:feed", "atom:entry", "feed"].contains(root.name)
     }
@@ -56,7 +56,7 @@ struct AtomReader {
 
     // MARK: Links
 
-    /// Takes the feed's own address and its hubs.
+    /// Reads the feed's own address and its hubs.
     static func takePush(_ links: [XMLElement], into feed: inout Feed, context: FeedContext) {
         for link in links {
             guard let address = context.link(link.attribute("href"), at: link) else { continue }
@@ -66,9 +66,9 @@ struct AtomReader {
         }
     }
 
-    /// The relations of a link; none given means `alternate` (RFC 4287 §4.2.7.2).
+    /// The relations of a link; without any, `alternate` (RFC 4287 §4.2.7.2).
     ///
-    /// `rel` may be an IANA address.
+    /// A value of `rel` may be an IANA address.
     static func relations(of link: XMLElement) -> [String] {
         guard let rel = FeedText.trimmed(link.attribute("rel")) else { return ["alternate"] }
         guard rel.utf8.contains(where: { !(0x61...0x7A ~= $0) }) else { return [rel] }
@@ -79,7 +79,7 @@ struct AtomReader {
         )
     }
 
-    /// The page: HTML or untyped before XHTML before all other types, then the entry's own language, then the first.
+    /// The page: HTML or untyped first, then XHTML, then other types; then the entry's own language, then the first.
     static func alternate(of links: [XMLElement], context: FeedContext) -> String? {
         var best: (rank: Int, link: String)?
         for link in links where relations(of: link).contains("alternate") {
@@ -102,7 +102,7 @@ struct AtomReader {
             .compactMap { context.link($0.attribute("href"), at: $0) }.prefix(maximumTranslations).map(\.self)
     }
 
-    /// True if a link leads to a page in another language than the text around it.
+    /// True if a link leads to a page in a language other than that of the text around it.
     private static func isForeign(_ link: XMLElement, context: FeedContext) -> Bool {
         guard let page = FeedText.trimmed(link.attribute("hreflang"))?.lowercased(),
             let text = context.language(of: link)?.lowercased()

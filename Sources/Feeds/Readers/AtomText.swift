@@ -5,14 +5,14 @@ internal import Markup
 enum AtomText {
     /// The text of a title or summary; `nil` when there is none.
     ///
-    /// An unknown type means text: publishers write `plain`, `string` or the media type of the whole feed.
+    /// An unknown type is read as text: publishers write `plain`, `string` or the media type of the whole feed.
     static func text(_ element: XMLElement?, isOld: Bool) -> FeedText? {
         guard let element else { return nil }
         let text = content(element, isOld: isOld)
         return text ?? (isOld ? nil : characters(element, .plain))
     }
 
-    /// The text of an entry's content; `nil` when there is none, or for content such as a picture.
+    /// The text of an entry's content; `nil` when there is none, or for other content such as a picture.
     static func content(_ element: XMLElement?, isOld: Bool) -> FeedText? {
         guard let element else { return nil }
         let type = FeedText.trimmed(element.attribute("type"))?.lowercased() ?? "text"
@@ -45,7 +45,8 @@ enum AtomText {
         type == "text" || type == "text/plain" ? .plain : .html
     }
 
-    /// Decodes base64; content that is not base64 is text, and bytes that are not text, such as a picture, give `nil`.
+    /// Decodes base64; content that is not base64 is read as text, and bytes that are not text, such as a picture, give
+    /// `nil`.
     private static func decoded(_ element: XMLElement, _ kind: FeedText.Kind) -> FeedText? {
         let text = element.text
         let isBase64 = text.utf8.allSatisfy { byte in

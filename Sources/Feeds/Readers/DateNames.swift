@@ -1,7 +1,9 @@
 /// Names of months, half days and zones in dates.
 enum DateNames {
-    /// One line a month: English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Greek, Hungarian,
-    /// Swedish, Czech, Turkish; short and long, case endings where dates use them.
+    /// The names of months, one month on each line.
+    ///
+    /// English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Greek, Hungarian, Swedish, Czech
+    /// and Turkish; short and long, with case endings that dates use.
     private static let monthNames = [
         "jan january januar jänner janv janvier ene enero gen gennaio janeiro januari sty stycznia янв января ιαν "
             + "ιανουαρίου január "
@@ -34,7 +36,7 @@ enum DateNames {
             + "prosinec prosince pro aralık aralik ara",
     ]
 
-    // Three letters, lower case, in one number.
+    // Three lower-case letters packed into one number.
     static let englishMonths: [UInt32] = packed("jan feb mar apr may jun jul aug sep oct nov dec")
     static let weekdays: [UInt32] = packed("mon tue wed thu fri sat sun")
     static let gmt: UInt32 = 0x676D74
@@ -52,9 +54,9 @@ enum DateNames {
         return table
     }()
 
-    /// Hours east of UTC.
+    /// The offsets of zones in hours east of UTC.
     ///
-    /// `IST` is India's more often than Ireland's or Israel's.
+    /// `IST` means India more often than Ireland or Israel.
     private static let zones: [String: Double] = [
         "gmt": 0, "utc": 0, "ut": 0, "wet": 0, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6,
         "pst": -8, "pdt": -7, "et": -5, "ct": -6, "mt": -7, "pt": -8, "akst": -9, "akdt": -8, "hst": -10, "ast": -4,
@@ -63,7 +65,7 @@ enum DateNames {
         "ist": 5.5, "sgt": 8, "hkt": 8, "jst": 9, "kst": 9, "aest": 10, "aedt": 11, "nzst": 12, "nzdt": 13,
     ]
 
-    /// Zones of the United States whose names leave summer time open.
+    /// Zones of the United States whose names do not tell whether summer time applies.
     private static let american: Set<String> = ["et", "ct", "mt", "pt"]
 
     /// The year, month and day of East Asian dates, and the ordinals of English ones.
@@ -73,7 +75,7 @@ enum DateNames {
 
     static func isAmerican(_ word: String) -> Bool { american.contains(word) }
 
-    /// The bytes of a date with typographic minus signs, hyphens and spaces replaced by those of ASCII.
+    /// The bytes of a date, with typographic minus signs, hyphens and spaces replaced by ASCII.
     static func plain(_ text: ArraySlice<UInt8>) -> [UInt8] {
         guard text.contains(where: { $0 >= 0x80 }) else { return Array(text) }
         var plain = String.UnicodeScalarView()
@@ -87,7 +89,7 @@ enum DateNames {
         return Array(String(plain).utf8)
     }
 
-    /// A word in lower case, without the combining dot that `İ` becomes.
+    /// A word in lower case, without the combining dot that results from `İ`.
     static func folded(_ word: ArraySlice<UInt8>) -> String {
         let lower = String(decoding: word, as: UTF8.self).lowercased()
         return word.contains(0xC4) ? String(lower.unicodeScalars.filter { $0.value != 0x307 }) : lower
@@ -95,9 +97,9 @@ enum DateNames {
 
     static func month(_ word: String) -> Int? { months[word] }
 
-    /// Seconds east of UTC.
+    /// The offset of a zone in seconds east of UTC.
     ///
-    /// The military letters are UTC: RFC 822 has their signs wrong.
+    /// Military letters count as UTC, since RFC 822 has their signs wrong.
     static func zone(_ word: String) -> Int? {
         word.utf8.count == 1 ? 0 : zones[word].map { Int($0 * 3_600) }
     }

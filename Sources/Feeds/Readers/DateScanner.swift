@@ -1,14 +1,15 @@
-/// Takes a date's text apart into numbers, names, a time and an offset, in whatever order they come.
+/// Splits a date's text into numbers, names, a time and an offset, in any order.
 struct DateScanner {
-    /// Unknown words allowed, such as `on`, `at` or a weekday in another language; a text with more is a sentence.
+    /// The number of unknown words allowed, such as `on`, `at` or a weekday in another language; with more, it is a
+    /// sentence.
     private static let maximumUnknownWords = 5
-    /// Seconds since 1970 in the years 2001 to 2286.
+    /// Times in seconds since 1970 in the years 2001 to 2286.
     private static let unixSeconds = 1_000_000_000..<10_000_000_000
 
     private struct Number {
         let value: Int
         let digits: Int
-        /// The byte that follows it.
+        /// The byte that follows the number.
         let separator: UInt8
     }
 
@@ -21,18 +22,18 @@ struct DateScanner {
     private var zone: Int?
     private var zoneIsUTC = false
     private var unknownWords = 0
-    /// False after a part that dates do not have, such as the `v` of `v1.2.34`.
+    /// False after a part that dates do not contain, such as the `v` of `v1.2.34`.
     private var isDate = true
-    /// True for a zone such as `ET`, which has summer time when the United States have it.
+    /// True for a zone such as `ET`, which includes summer time while it applies in the United States.
     private(set) var isAmerican = false
-    /// An ISO week date: `2026-W10-1`, `2026W101`, `2026-W10`.
+    /// An ISO week date, such as `2026-W10-1`, `2026W101` or `2026-W10`.
     private(set) var week: (year: Int, week: Int, day: Int)?
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// Seconds east of UTC.
+    /// The offset in seconds east of UTC.
     var offset: Int { zone ?? 0 }
 
     var time: (hour: Int, minute: Int, second: Int) {
@@ -42,7 +43,7 @@ struct DateScanner {
         return time
     }
 
-    /// Seconds since 1970, for a text that is only a number of seconds or milliseconds.
+    /// The time in seconds since 1970, for a text that is only a number of seconds or milliseconds.
     var unixSeconds: Int? {
         guard isDate, numbers.count == 1, clock == nil, namedMonth == nil, unknownWords == 0 else { return nil }
         let seconds = numbers[0].digits == 13 ? numbers[0].value / 1_000 : numbers[0].value
@@ -54,7 +55,7 @@ struct DateScanner {
             return nil
         }
         guard numbers.count < 3 else { return fullDate }
-        // A year or month alone is a date only if the text has nothing else.
+        // A year or month alone is a date only if the text contains nothing else.
         guard numbers.count == 2 && namedMonth != nil || unknownWords == 0 else { return nil }
         let parts = numbers.map(\.value)
         switch (numbers.count, namedMonth) {
@@ -82,7 +83,7 @@ struct DateScanner {
         return (fullYear(numbers[2]), monthFirst ? parts[0] : parts[1], monthFirst ? parts[1] : parts[0])
     }
 
-    /// RFC 2822 §4.3.
+    /// The full year of a short one (RFC 2822 §4.3).
     private func fullYear(_ number: Number) -> Int {
         switch (number.digits, number.value) {
         case (...2, 0...49): number.value + 2_000
@@ -158,14 +159,14 @@ struct DateScanner {
             default: break
             }
         }
-        // A clock already read may be followed by its second form, or by the year, as in asctime.
+        // A time may be followed by another form of it, or by the year, as in asctime.
         guard clock == nil || current != 0x3A else { return position += 1 }
-        // `10.0.12.1` is an address.
+        // `10.0.12.1` is an IP address.
         if numbers.count == 3, clock == nil, namedMonth == nil, numbers.allSatisfy({ $0.digits < 4 }) { isDate = false }
         if numbers.count < 3 { numbers.append(Number(value: value, digits: count, separator: current ?? 0)) }
     }
 
-    /// `20260302090506`, or without the seconds.
+    /// Reads `20260302090506`, or the same without seconds.
     private mutating func takeDateAndClock(_ value: Int, _ count: Int) {
         let time = count == 14 ? value % 1_000_000 : value % 10_000 * 100
         let date = value / (count == 14 ? 1_000_000 : 10_000)
@@ -201,7 +202,7 @@ struct DateScanner {
         zoneIsUTC = false
     }
 
-    /// The words of most dates, which need no table.
+    /// Reads the words of most dates, which need no table.
     private mutating func takeUsualWord(_ word: ArraySlice<UInt8>) -> Bool {
         guard word.count == 3 || word.count == 1 else { return false }
         let letters = word.reduce(UInt32(0)) { $0 << 8 | UInt32($1 | 0x20) }

@@ -2,15 +2,15 @@ internal import CZlib
 
 /// Decompresses gzip that a server did not announce, or applied twice.
 enum Decompression {
-    /// Layers removed: one more than any server was seen to add.
+    /// The largest number of layers removed: one more than has been seen in practice.
     private static let maximumLayers = 3
-    /// Bytes that one byte may expand to; feeds reach 30, and more is an attack.
+    /// The largest expansion ratio; feeds reach 30, and more than this is an attack.
     private static let maximumRatio = 200
-    /// Small bodies may expand as they like.
+    /// The size in bytes up to which a body may expand at any ratio.
     private static let unsuspicious = 1_048_576
     private static let chunk = 65_536
 
-    /// The decompressed body, or the body itself where it is not compressed.
+    /// The decompressed body, or the body itself if it is not compressed.
     static func plain(_ bytes: [UInt8], limit: Int) throws(FeedError) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<maximumLayers {
@@ -23,7 +23,7 @@ enum Decompression {
         return bytes
     }
 
-    /// Inflates up to the end or the first fault, so that a cut body is read as far as it goes.
+    /// Inflates up to the end or the first fault, so that a truncated body is read as far as possible.
     private static func inflated(_ bytes: [UInt8], limit: Int) throws(FeedError) -> [UInt8] {
         var stream = z_stream()
         guard czlib_inflate_init(&stream) == Z_OK else { throw .unreadable(reason: "it cannot be decompressed") }
@@ -43,7 +43,7 @@ enum Decompression {
                     status = inflate(&stream, Z_NO_FLUSH)
                     output.append(contentsOf: buffer.prefix(buffer.count - Int(stream.avail_out)))
                 }
-                // Members may follow one another (RFC 1952 §2.2).
+                // Several gzip members may follow one another (RFC 1952 §2.2).
                 if status == Z_STREAM_END, stream.avail_in > 0 { status = inflateReset(&stream) }
             }
         }

@@ -1,19 +1,19 @@
 internal import Markup
 
-/// Shared by the readers of XML formats: the document's address, and how its elements become values.
+/// The document's address, and the conversion of elements to values, which the readers of XML formats share.
 struct FeedContext {
-    /// Files kept of one entry.
+    /// The largest number of files kept of one entry.
     private static let maximumEnclosures = 100
 
     let tree: XMLTree
-    /// Where the document came from; `nil` when that is not known.
+    /// The document's address; `nil` when it is not known.
     private let addressText: String?
-    /// The page of a feed that sits on another host than its page does.
+    /// The page of a feed that is on another host than the feed.
     private var pageText: String?
-    /// Most documents have no `xml:base`, and need no search for one at every link.
+    /// True if the document uses `xml:base`; most do not, and need no search at every link.
     private let usesBase: Bool
 
-    // Most documents use none of these vocabularies, and need no search for them in every entry.
+    // Most documents use none of these vocabularies, and need no search in every entry.
     let hasAlerts: Bool
     let hasMedia: Bool
     let hasPlaces: Bool
@@ -27,18 +27,18 @@ struct FeedContext {
         hasPlaces = tree.uses(GeoRSS.names)
     }
 
-    /// Makes a channel's page the base of references without `xml:base` where the feed is on another host, as behind a
-    /// feed proxy.
+    /// Makes a channel's page the base of references without `xml:base` if the feed is on another host, as with a feed
+    /// proxy.
     mutating func takePage(_ link: String?) {
         guard let link = Self.link(link, base: nil) else { return }
         if let addressText, URLReference.sharesHost(addressText, link) { return }
         pageText = link
     }
 
-    /// Parsed only when a relative address needs it; most documents have none.
+    /// The parsed address, needed only for relative addresses; most documents have none.
     private var address: URLReference? { addressText.flatMap(URLReference.init) }
 
-    /// The base found last: the links of an entry share one.
+    /// The last base that was found, which the links of an entry share.
     private final class LastBase {
         var owner: XMLElement?
         var base: URLReference?
@@ -46,7 +46,7 @@ struct FeedContext {
 
     private let last = LastBase()
 
-    /// The nearest `xml:base`, each resolved against the outer one and the document's address (RFC 3986 §5.1).
+    /// The nearest `xml:base`, resolved against the outer bases and the document's address (RFC 3986 §5.1).
     private func xmlBase(of element: XMLElement) -> URLReference? {
         guard usesBase else { return nil }
         var owner: XMLElement? = element
@@ -67,7 +67,7 @@ struct FeedContext {
 
     /// The base of a relative reference.
     ///
-    /// A channel's page gives the host for a path that begins with `/`, but not the folder for a bare name.
+    /// A channel's page gives the host for a path that begins with `/`, but not the folder for a relative name.
     private func base(of element: XMLElement, for reference: String) -> URLReference? {
         let isPath = reference.hasPrefix("/") && !reference.hasPrefix("//")
         return xmlBase(of: element) ?? (isPath ? pageText.flatMap(URLReference.init) : nil) ?? address
@@ -91,7 +91,7 @@ struct FeedContext {
         return address.text
     }
 
-    /// HTML: the characters of an element, or its markup where somebody forgot to escape it.
+    /// The element's content as HTML: its text, or its markup if the publisher did not escape it.
     func html(_ element: XMLElement?) -> FeedText? {
         guard let element else { return nil }
         return FeedText(
@@ -115,14 +115,14 @@ struct FeedContext {
         FeedText.trimmed(element.attribute("xml:lang")) ?? element.parent.flatMap { language(of: $0) }
     }
 
-    /// Each address once.
+    /// The enclosures with each address once.
     static func distinct(_ enclosures: [Enclosure]) -> [Enclosure] {
         guard enclosures.count > 1 else { return enclosures }
         var seen: Set<String> = []
         return enclosures.filter { seen.count < maximumEnclosures && seen.insert($0.url).inserted }
     }
 
-    /// Bytes; `nil` for text that is not a number, and for zero, which publishers write for "unknown".
+    /// A size in bytes; `nil` for text that is not a number, and for zero, which publishers use for "unknown".
     static func length(_ text: String?) -> Int? {
         FeedText.trimmed(text).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
     }

@@ -1,15 +1,15 @@
 internal import FoundationEssentials
 
-/// Reads the dates of feeds: RFC 3339 and W3CDTF, RFC 822, and what publishers write instead of them.
+/// Reads the dates of feeds: RFC 3339 and W3CDTF, RFC 822, and other forms that publishers use.
 ///
-/// A scanner over bytes, since general formatters depend on the locale, differ between platforms and are slow.
+/// It scans bytes, since general formatters depend on the locale, differ between platforms and are slow.
 enum FeedDate {
-    /// Longest text looked at, in bytes.
+    /// The longest text that is read, in bytes.
     private static let maximumBytes = 128
-    /// Generators write 1970, 1900 or year 1 for "no date".
+    /// The years of valid dates; generators write 1970, 1900 or year 1 for "no date".
     private static let years = 1971...9999
 
-    /// `nil` when no date can be made out; the entry is kept then.
+    /// The date; `nil` when the text cannot be read as one, in which case the entry is kept.
     static func parse(_ text: String) -> Date? { parse(Array(text.utf8)[...]) }
 
     static func parse(_ text: ArraySlice<UInt8>) -> Date? {
@@ -26,14 +26,14 @@ enum FeedDate {
         return Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// Days from 1970-01-01; a day that its month does not have is the last that it has.
+    /// Days since 1970-01-01; a day after the end of its month counts as the last day of the month.
     private static func days(ofDate date: (year: Int, month: Int, day: Int)) -> Int? {
         guard years.contains(date.year), 1...12 ~= date.month, 1...31 ~= date.day else { return nil }
         let first = daysBeforeMonth(date.year, date.month)
         return first + min(date.day, daysBeforeMonth(date.year, date.month + 1) - first) - 1
     }
 
-    /// Days from 1970-01-01 to a day of an ISO week, of which the first has the year's first Thursday (ISO 8601 §3.1.1.23).
+    /// Days since 1970-01-01 of a day in an ISO week; week 1 contains the year's first Thursday (ISO 8601 §3.1.1.23).
     private static func days(ofWeek week: (year: Int, week: Int, day: Int)) -> Int? {
         guard years.contains(week.year), 1...53 ~= week.week, 1...7 ~= week.day else { return nil }
         let fourth = daysBeforeMonth(week.year, 1) + 3
@@ -41,13 +41,13 @@ enum FeedDate {
         return monday + 3 < daysBeforeMonth(week.year + 1, 1) ? monday + week.day - 1 : nil
     }
 
-    /// 0 for Monday; 1970-01-01 was a Thursday.
+    /// The weekday, 0 for Monday; 1970-01-01 was a Thursday.
     private static func weekday(_ days: Int) -> Int { (days + 3) % 7 }
 
-    /// Seconds that clocks in the United States are ahead of standard time.
+    /// The offset of United States summer time from standard time, in seconds.
     ///
-    /// From the second Sunday of March to the first Sunday of November, at two o'clock (United States Code, title 15,
-    /// section 260a).
+    /// It applies from the second Sunday of March to the first Sunday of November, at two o'clock (United States Code,
+    /// title 15, section 260a).
     private static func summerTime(at local: Int, _ year: Int?) -> Int {
         guard let year else { return 0 }
         func sunday(from first: Int) -> Int { (first + 6 - weekday(first)) * 86_400 + 2 * 3_600 }
@@ -55,9 +55,9 @@ enum FeedDate {
         return start..<sunday(from: daysBeforeMonth(year, 11)) ~= local ? 3_600 : 0
     }
 
-    /// Days from 1970-01-01 to the first of a month; month 13 is the next January.
+    /// Days from 1970-01-01 to the first day of a month; month 13 is the next January.
     private static func daysBeforeMonth(_ year: Int, _ month: Int) -> Int {
-        // The year is made to begin in March, so that the leap day is its last.
+        // Count the year from March, so that the leap day is its last day.
         let monthFromMarch = (month + 9) % 12
         let shifted = year + (month - 1) / 12 - (monthFromMarch >= 10 ? 1 : 0)
         return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * monthFromMarch + 2) / 5 - 719_468

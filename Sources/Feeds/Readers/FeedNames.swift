@@ -1,7 +1,8 @@
 internal import Markup
 
-/// Gives elements and attributes of feeds one name each, whatever prefix, namespace spelling or letter case a
-/// publisher chose: `title` for RSS, `atom:title`, `media:content`, all lower case.
+/// Gives elements and attributes of feeds one canonical lower-case name, for any prefix, namespace spelling or case.
+///
+/// Examples are `title` for RSS, `atom:title` and `media:content`.
 enum FeedNames {
     static let vocabulary = XMLVocabulary(
         roots: ["rss", "feed", "rdf", "channel", "entry", "alert", "urlset"],
@@ -13,7 +14,7 @@ enum FeedNames {
         naming: canonical
     )
 
-    /// Names that are read of every document outside its entries; other names are found too, but less quickly.
+    /// Names that are read in every document outside its entries; other names are found too, but more slowly.
     private static let others = [
         "rss", "channel", "items", "item", "language", "dc:language", "ttl", "skipdays", "skiphours",
         "sy:updatefrequency",
@@ -31,7 +32,7 @@ enum FeedNames {
         "sendername", "headline", "description", "instruction", "web", "area", "areadesc", "polygon", "geocode",
     ].map { "cap:\($0)" }
 
-    /// Namespaces without scheme, `www.` and trailing `/` or `#`, lower case.
+    /// Prefixes by namespace, in lower case without scheme, `www.` and trailing `/` or `#`.
     ///
     /// RSS itself has the empty prefix.
     private static let prefixes: [String: String] = [
@@ -54,7 +55,7 @@ enum FeedNames {
         "google.com/schemas/sitemap-news/0.9": "news", "google.com/schemas/sitemap-image/1.1": "image",
     ]
 
-    /// Prefixes read as if declared where a document forgot to.
+    /// Prefixes that are recognized even if the document does not declare them.
     private static let known: Set<String> = [
         "atom", "a10", "rdf", "xml", "dc", "dcterms", "content", "sy", "enc", "media", "itunes", "feedburner", "xhtml",
         "georss", "gml", "geo", "slash", "thr", "cap", "news",
@@ -67,7 +68,7 @@ enum FeedNames {
         }
     }
 
-    /// Namespaces as their specifications spell them, which most documents do as well.
+    /// Namespaces spelled as in their specifications and in most documents.
     private static let exact: [String: String] = {
         var table: [String: String] = [:]
         for (key, prefix) in prefixes {
@@ -91,7 +92,7 @@ enum FeedNames {
         let key = comparable(namespace)
         if let prefix = prefixes[key] { return prefix }
         if key.hasPrefix("purl.org/atom/ns#") { return "atom" }
-        // A default namespace that nobody knows, on a root that everybody does.
+        // An unknown default namespace on a known root element.
         if prefix == nil, key.hasSuffix("rss") || key.contains("/rss") { return "" }
         return "?\(prefix ?? "")"
     }
@@ -101,7 +102,7 @@ enum FeedNames {
         let isLower = name.utf8.allSatisfy { !(0x41...0x5A ~= $0) && $0 < 0x80 }
         var local = isLower ? name : name.lowercased()
         var prefix = outer
-        // libxml2 leaves a prefix that was never declared in the name.
+        // libxml2 leaves an undeclared prefix in the name.
         if outer.isEmpty, let colon = local.utf8.firstIndex(of: 0x3A) {
             prefix = space(nil, String(local[..<colon]))
             local = String(local[local.utf8.index(after: colon)...])

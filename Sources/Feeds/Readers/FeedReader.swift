@@ -2,28 +2,28 @@ internal import Markup
 
 /// Reads a feed document of any format.
 package enum FeedReader {
-    /// Largest body read, in bytes, after decompression.
+    /// The largest body that is read, in bytes, after decompression.
     ///
     /// Ordinary feeds have 10 KB to 2 MB, podcast archives up to 10 MB.
     package static let maximumBytes = 16 * 1_048_576
-    /// Entries read of one document, the first ones: publishers put the newest first.
+    /// The largest number of entries read of one document, from its start: publishers put the newest first.
     package static let maximumEntries = 5_000
 
-    /// Bytes at the beginning of a document in which namespaces are searched for that no element uses.
+    /// The number of bytes at the beginning of a document that are searched for namespaces that no element uses.
     private static let headBytes = 2_048
-    /// Hubs kept; one is enough to subscribe.
+    /// The largest number of hubs kept; one is enough to subscribe.
     private static let maximumHubs = 8
 
-    /// Reads a document, whose content alone decides its format.
+    /// Reads a document; only the content decides its format.
     ///
     /// - Parameters:
     ///   - bytes: The body; gzip that the transport did not announce is decompressed.
     ///   - url: The document's address after redirects.
-    ///   - contentLocation: The HTTP header field: before the URL the base of relative addresses.
-    ///   - contentType: The HTTP header field; only its `charset` counts.
-    /// - Returns: The feed, as far as the document goes.
-    /// - Throws: ``FeedError`` when there is no feed in it. A damaged feed is read as far as it goes and says so in
-    ///   ``Feed/malformed`` and ``Feed/isComplete``.
+    ///   - contentLocation: The HTTP header field, which precedes `url` as the base of relative addresses.
+    ///   - contentType: The HTTP header field, of which only `charset` is used.
+    /// - Returns: The feed; a damaged one is read as far as possible, and ``Feed/malformed`` and ``Feed/isComplete``
+    ///   report the damage.
+    /// - Throws: ``FeedError`` when the document contains no feed.
     package static func read(
         _ bytes: [UInt8],
         url: String,
@@ -39,7 +39,7 @@ package enum FeedReader {
         return feed
     }
 
-    /// The document decompressed and in UTF-8, and why it could not be decoded cleanly.
+    /// The document, decompressed and in UTF-8, and the reason why it could not be decoded cleanly.
     static func text(of bytes: [UInt8], contentType: String?) throws(FeedError) -> (text: [UInt8], fault: String?) {
         guard bytes.count <= maximumBytes else { throw .tooLarge(limit: maximumBytes) }
         let bytes = try Decompression.plain(bytes, limit: maximumBytes)
@@ -76,7 +76,7 @@ package enum FeedReader {
             throw .notAFeed(root: FeedText.name(root.localName) ?? "")
         }
         feed.malformed = tree.fault?.description
-        // A limit of the scanner that ends a truncated document cost none of the entries that are read.
+        // A scanner limit that ends a truncated document does not affect the entries that are read.
         feed.isComplete = tree.isComplete || feed.isTruncated
         return feed
     }

@@ -2,7 +2,7 @@ internal import Markup
 
 /// Reads the place of an entry: GeoRSS simple and GML, and the older W3C vocabulary.
 enum GeoRSS {
-    /// Names of which an entry with a place has at least one.
+    /// Element names; an entry with a position has at least one of them.
     static let names = XMLNameTable(
         FeedNames.vocabulary,
         names: ["georss:where", "georss:point", "gml:point", "geo:point", "geo:lat"]
@@ -19,7 +19,7 @@ enum GeoRSS {
         return GeographicPoint(latitude: latitude, longitude: longitude)
     }
 
-    /// Latitude first, parted by spaces, or by a comma where somebody did not read the specification.
+    /// Reads latitude and longitude, separated by spaces or, contrary to the specification, by a comma.
     private static func pair(_ text: String) -> GeographicPoint? {
         let numbers = text.prefix(64).split { $0.isWhitespace || $0 == "," }.map { Double($0) }
         guard numbers.count >= 2, let latitude = numbers[0], let longitude = numbers[1] else { return nil }

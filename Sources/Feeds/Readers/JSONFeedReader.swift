@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 /// Reads JSON Feed 1.0 and 1.1.
 ///
-/// A field of the wrong type is skipped, its item kept.
+/// A field of the wrong type is skipped; its item is kept.
 struct JSONFeedReader {
     private let base: URLReference?
     private let root: JSONValue
@@ -67,7 +67,7 @@ struct JSONFeedReader {
         }
     }
 
-    /// 1.1 has `authors`, 1.0 had `author`.
+    /// The author; version 1.1 has `authors`, 1.0 had `author`.
     private func author(of value: JSONValue) -> Person? {
         ((value["authors"]?.list ?? []) + (value["author"]?.list ?? [])).lazy
             .compactMap { text($0, "name").flatMap { Person($0) } }.first

@@ -1,9 +1,9 @@
-/// A JSON value as far as a document holds it: read so that a cut document still yields its complete parts.
+/// A JSON value that is read as far as possible: a truncated document still yields its complete parts.
 enum JSONValue: Sendable, Equatable {
     case object([String: JSONValue])
     case array([JSONValue])
     case string(String)
-    /// As written: identifiers can be numbers of any length.
+    /// A number as written, since identifiers can be numbers of any length.
     case number(String)
     case bool(Bool)
     case null
@@ -13,7 +13,7 @@ enum JSONValue: Sendable, Equatable {
         return members[name]
     }
 
-    /// Text of a string; of a number too, where `numbers` says so.
+    /// The text of a string, and also of a number if `numbers` is true.
     func text(numbers: Bool = false) -> String? {
         switch self {
         case .string(let text): text
@@ -22,7 +22,7 @@ enum JSONValue: Sendable, Equatable {
         }
     }
 
-    /// An array's values; a single value stands for an array of one.
+    /// The values of an array; any other value counts as an array of one.
     var list: [JSONValue] {
         switch self {
         case .array(let values): values
@@ -34,25 +34,25 @@ enum JSONValue: Sendable, Equatable {
 
 /// Reads JSON (RFC 8259) up to its end or its first fault.
 ///
-/// Values that are open where reading ends are kept, but an array drops its last, incomplete element.
+/// Arrays and objects that are not closed are kept; an array drops its last, incomplete element.
 struct JSONScanner {
-    /// Arrays and objects inside one another; a feed needs five.
+    /// The largest nesting depth of arrays and objects; a feed needs five.
     private static let maximumDepth = 64
-    /// Values of all kinds in one document; a feed of five thousand items has about 100,000.
+    /// The largest number of values in one document; a feed of five thousand items has about 100,000.
     private static let maximumValues = 500_000
 
     private let bytes: [UInt8]
     private var position = 0
     private var valueCount = 0
     private(set) var fault: String?
-    /// True if the document's value was read to its end; a fault, if any, follows it.
+    /// True if the document's value was read to its end; any fault is after it.
     private(set) var isComplete = false
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// `nil` when no value begins here.
+    /// Reads the document's value; `nil` when no value begins here.
     mutating func document() -> JSONValue? {
         let value = self.value(depth: 0)
         isComplete = fault == nil
@@ -138,7 +138,7 @@ struct JSONScanner {
         return .array(values)
     }
 
-    /// A comma before the end is common and means nothing.
+    /// Skips a separator; a trailing comma is common and is ignored.
     private mutating func separator(end: UInt8) {
         guard fault == nil else { return }
         skipSpace()

@@ -4,7 +4,7 @@ internal import Markup
 ///
 /// The other files of Media RSS are renditions of the entry's content, not attachments.
 struct MediaRSS {
-    /// Names of which an entry with media has at least one.
+    /// Element names; an entry with media has at least one of them.
     static let names = XMLNameTable(
         FeedNames.vocabulary,
         names: ["media:group", "media:content", "media:thumbnail", "media:title", "media:description"]
@@ -29,7 +29,7 @@ struct MediaRSS {
         description = places.lazy.compactMap { $0.first("media:description") }.first
     }
 
-    /// The widest picture; the first of those whose width is not given.
+    /// The widest picture; if no width is given, the first.
     var image: String? {
         let pictures = contents.filter(Self.isImage)
         let widest = pictures.max { Self.width($0) < Self.width($1) }

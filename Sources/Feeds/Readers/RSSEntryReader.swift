@@ -9,7 +9,7 @@ enum RSSTag: Int {
     case category, dcSubject, mediaCategory, itunesCategory, itunesKeywords, mediaKeywords, enclosure, encEnclosure
     case author, dcCreator, dcAuthor, atomAuthor, itunesAuthor, itunesImage
 
-    /// In the order of the cases.
+    /// The names in the order of the cases.
     static let names = [
         "title", "dc:title", "itunes:title", "link", "atom:link", "feedburner:origlink", "guid",
         "description", "content:encoded", "xhtml:body", "xhtml:div", "atom:content", "atom:summary", "dc:description",
@@ -83,7 +83,7 @@ struct RSSEntryReader {
         )
     }
 
-    /// A guid without `isPermaLink` is a permalink, but many are not URLs: only an absolute URL counts.
+    /// The permalink in a guid; many guids without `isPermaLink` are not URLs, so only an absolute URL counts.
     private func permalink(_ guid: XMLElement?) -> String? {
         guard let guid, guid.attribute("ispermalink")?.lowercased() != "false" else { return nil }
         return FeedContext.link(guid.text, base: nil)
@@ -127,7 +127,7 @@ struct RSSEntryReader {
         )
     }
 
-    /// The first author with a name, in the order of trust; else the first mail address.
+    /// The first author with a name, most reliable element first, or else the first email address.
     private func author(_ fields: XMLFields) -> Person? {
         var nameless: Person?
         for tag in [RSSTag.author, .dcCreator, .dcAuthor, .atomAuthor, .itunesAuthor] where fields[tag] != nil {

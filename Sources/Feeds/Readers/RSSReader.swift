@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// Reads RSS 0.90 to 2.0, all by the rules of 2.0; where RDF differs, it differs in places only.
+/// Reads RSS 0.90 to 2.0 by the rules of 2.0; RDF differs only in where elements are.
 struct RSSReader {
     private static let versions: Set<String> = ["0.90", "0.91", "0.92", "0.93", "0.94", "1.0", "2.0"]
     private static let levels = XMLNameTable(FeedNames.vocabulary, names: ["item", "channel", "items", "rss"])
-    /// Levels at which items are looked for.
+    /// The depth to which items are searched for.
     private static let maximumDepth = 8
 
     private let context: FeedContext
@@ -59,8 +59,9 @@ struct RSSReader {
         return FeedFormat(.rss, version: Self.versions.contains(version) ? version : nil)
     }
 
-    /// Items beside and inside the channel, and inside one another where an end tag was forgotten, in document order:
-    /// one more than is read, so that a truncated document is known.
+    /// Finds items beside and inside the channel, and inside other items with a missing end tag, in document order.
+    ///
+    /// One more than the limit is returned, so that a truncated document can be recognized.
     private static func findItems(below element: XMLElement, depth: Int, _ items: inout [XMLElement]) {
         guard depth < maximumDepth else { return }
         for child in element.children {

@@ -1,11 +1,11 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// Reads Google News sitemaps: the articles of the last two days, with titles, instead of a feed.
+/// Reads Google News sitemaps, which list the articles of the last two days with titles, like a feed.
 ///
 /// Source: developers.google.com/search/docs/crawling-indexing/sitemaps/news-sitemap.
 enum SitemapReader {
-    /// An ordinary sitemap lists pages, not news; one for news may be empty for want of any.
+    /// True for a news sitemap, which may be empty; an ordinary sitemap lists pages, not news.
     static func accepts(_ root: XMLElement, head: String) -> Bool {
         root.localName.lowercased() == "urlset"
             && (root.children.contains { $0.first("news:news") != nil } || head.contains("sitemap-news"))

@@ -4,26 +4,26 @@ import FoundationEssentials
 ///
 /// Instants are ISO 8601 in UTC.
 package struct AlarmReport: Sendable, Equatable, Codable {
-    /// The id by which it is silenced; the same whenever this alarm is raised.
+    /// The id for silencing it; the same whenever this alarm is raised.
     package let id: String
     /// `silentCategory`, `failingFeed`, `silentPublisher`, `absentAgent`, `expiringCredential`, `expiringCertificate` or
     /// `droppedMessages`.
     package let kind: String
-    /// The name of what it is about; empty for the hub as a whole.
+    /// The name of the category, feed or other object; empty for the hub as a whole.
     package let subject: String
     /// One line, for people.
     package let title: String
-    /// The problem, and what to do about it.
+    /// The condition, and the advice for the operator.
     package let text: String
-    /// Absent for one that has ended and is silenced for longer.
+    /// When the condition began; absent for an alarm that has ended and is still silenced.
     package var since: String?
-    /// When something expires.
+    /// The expiry time.
     package var deadline: String?
-    /// The publisher that has reported it.
+    /// The publisher that reported the condition.
     package var publisher: String?
-    /// Nothing is sent of it.
+    /// True if no notices are sent about it.
     package var isSilenced = false
-    /// Absent for a silence that ends with the alarm.
+    /// The end of the silence; absent for a silence that ends with the alarm.
     package var silencedUntil: String?
 
     package init(id: String, kind: String, subject: String, title: String, text: String) {

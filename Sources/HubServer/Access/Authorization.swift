@@ -4,7 +4,7 @@ import HubProtocol
 import HubRouting
 import Synchronization
 
-/// Checks tokens against rules, and remembers those that were found right.
+/// Checks tokens against rules, and remembers valid ones.
 struct TokenChecker: Sendable {
     private let rules: AccessRules
     private let proven = ProvenTokens()
@@ -13,7 +13,8 @@ struct TokenChecker: Sendable {
 
     /// Checks the value of an `Authorization` header (protocol document §1.4).
     ///
-    /// - Throws: 401 with the reason: missing, malformed, expired, bad signature, wrong audience, or lacking the right.
+    /// - Throws: 401 with the reason: the token is missing, malformed or expired, has a bad signature or the wrong
+    ///   audience, or lacks the right.
     func authorize(
         _ header: String?,
         path: String,
@@ -31,7 +32,8 @@ struct TokenChecker: Sendable {
 
     /// Finds the key that a token was signed with.
     ///
-    /// A name that no rule has takes as long as a wrong key, so that nobody learns the names.
+    /// A token that names an unknown rule takes as long as one with a wrong key, so that the names of rules cannot be
+    /// found out.
     ///
     /// - Throws: 401 for a token that cannot be read, or that no key of its rule has signed.
     private func prove(_ header: String) throws(ProtocolError) -> ProvenToken {
@@ -45,7 +47,8 @@ struct TokenChecker: Sendable {
         return result
     }
 
-    /// The first key that has signed a token; a name that no rule has is checked against as many keys as any other.
+    /// The first key that has signed a token; a token that names an unknown rule is checked against as many keys as any
+    /// other.
     private func credential(of token: SharedAccessToken) -> Credential? {
         var proven: Credential?
         for (rules, isOfNamespace) in [(rules.hub, false), (rules.namespace, true)] {
@@ -59,15 +62,15 @@ struct TokenChecker: Sendable {
     }
 }
 
-/// A token whose signature was found right, and what its rule allows.
+/// A token with a valid signature, and the grant of its rule.
 private typealias ProvenToken = (token: SharedAccessToken, grant: Grant)
 
-/// Tokens that were found right by one set of rules: clients send the same one for hours.
+/// Tokens that were valid under one set of rules: clients send the same token for hours.
 ///
-/// They are known by digests: to look for the text itself would compare signatures byte by byte, and tell by its time how many
-/// bytes are right.
+/// Tokens are looked up by digest. A lookup by text would compare signatures byte by byte, and its time would reveal
+/// how many bytes are right.
 private final class ProvenTokens: Sendable {
-    /// With some more than 8 KiB each at most.
+    /// Number of tokens, each of a little more than 8 KiB at most.
     private static let maximum = 1_024
 
     private let tokens = Mutex<[SHA256Digest: ProvenToken]>([:])
@@ -82,5 +85,5 @@ private final class ProvenTokens: Sendable {
     }
 }
 
-/// A rule whose keys nobody knows, for names that no rule has.
+/// A rule with unknown keys, for tokens that name an unknown rule.
 private let nobody = AccessRule.generated(name: "", rights: [])

@@ -2,15 +2,15 @@ package import HubProtocol
 import HubRouting
 import HubStore
 
-/// The access rules of a hub's file, for the operator; a hub may be serving from the file meanwhile.
+/// The access rules in a hub's file, for the operator; a hub may be serving from the file.
 package struct HubKeys: Sendable {
-    /// Whose rules.
+    /// The owner of the rules.
     package enum Owner: Sendable, Equatable {
         case hub(HubName)
         case namespace
     }
 
-    /// A running hub has taken a rotated key over after this.
+    /// Time after which a running hub has taken over a rotated key.
     package static let takeover = Housekeeping.rulesInterval * 2
 
     private let store: HubStore
@@ -18,7 +18,7 @@ package struct HubKeys: Sendable {
 
     /// Opens the file of a hub that was started before.
     ///
-    /// - Throws: ``HubKeysError/noHub`` when the file has never been a hub's.
+    /// - Throws: ``HubKeysError/noHub`` if no hub has ever used the file.
     package init(databasePath: String) async throws {
         store = try HubStore(path: databasePath)
         hubs = try await store.hubs()
@@ -26,10 +26,10 @@ package struct HubKeys: Sendable {
         guard !hubs.isEmpty || !epochs.isEmpty else { throw HubKeysError.noHub(path: databasePath) }
     }
 
-    /// The hubs in the order in which they were made.
+    /// The hubs in order of creation.
     package var hubNames: [HubName] { hubs.map(\.name) }
 
-    /// - Throws: ``HubKeysError/unknownHub`` when there is no such hub.
+    /// - Throws: ``HubKeysError/unknownHub`` if there is no such hub.
     package func rules(of owner: Owner) async throws -> [AccessRule] {
         switch owner {
         case .hub(let name): try await store.accessRules(hub: record(name).id)
@@ -39,12 +39,12 @@ package struct HubKeys: Sendable {
 
     /// Gives a rule a new primary key.
     ///
-    /// The old one becomes its secondary key, so that clients can change over, and the old secondary key ends. Rotating
-    /// twice ends both.
+    /// The old primary key becomes the secondary key, so that clients can change over, and the old secondary key is
+    /// revoked. Rotating twice revokes both.
     ///
-    /// A running hub takes it over within a second and ends the streams of a key that is gone.
+    /// A running hub takes over the key within a second, and ends the streams of a revoked key.
     ///
-    /// - Throws: ``HubKeysError/noRule`` when there is no such rule.
+    /// - Throws: ``HubKeysError/noRule`` if there is no such rule.
     package func rotate(_ name: String, of owner: Owner, at now: Timestamp) async throws -> AccessRule {
         let rules = try await rules(of: owner)
         guard let rule = rules.first(where: { $0.name == name }) else {

@@ -1,19 +1,19 @@
 import HubProtocol
 import ServiceLifecycle
 
-/// Tells whoever keeps connection strings when they are no longer what they were.
+/// Notifies the keeper of connection strings when they change.
 final class KeyWatch: Service {
     private let rules: @Sendable () -> [AccessRule]
     private let beginnings: AsyncStream<@Sendable () -> Void>
     private let continuation: AsyncStream<@Sendable () -> Void>.Continuation
 
-    /// `rules` are those that connection strings are made of.
+    /// Creates a watch on `rules`, from which connection strings are made.
     init(rules: @escaping @Sendable () -> [AccessRule]) {
         self.rules = rules
         (beginnings, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// Begins to watch; `onChange` is called within ``Housekeeping/rulesInterval`` of a change.
+    /// Starts to watch; `onChange` is called within ``Housekeeping/rulesInterval`` of a change.
     func begin(onChange: @escaping @Sendable () -> Void) { continuation.yield(onChange) }
 
     func run() async throws {

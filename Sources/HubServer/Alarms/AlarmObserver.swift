@@ -5,30 +5,30 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// Collects the facts about one hub that its alarms are judged by, in slices so that nobody waits for them.
+/// Collects the facts that one hub's alarms are judged by, in slices so that other work does not wait long.
 struct AlarmObserver {
-    /// Categories that are watched; those announced first.
+    /// Maximum number of watched categories; those announced first are watched.
     static let maximumCategories = 10_000
-    /// Failing feeds that are watched.
+    /// Maximum number of watched failing feeds.
     static let maximumFeeds = 1_000
-    /// Reports that one look reads, each of up to 512 KiB; the others come with the next looks.
+    /// Maximum number of reports that one look reads, each of up to 512 KiB; later looks read the others.
     static let maximumReports = 20
-    /// Messages of one read, and reads of one look.
+    /// Number of messages in one read, and of reads in one look.
     static let page = 1_000
     static let maximumPages = 200
 
     let hub: Hub
-    /// What publishers have reported to this hub.
+    /// The reports of publishers to this hub.
     let publishers: [PublisherSummary]
-    /// The hub that stands for its server where all hubs have something in common.
+    /// True for the hub that represents its server in matters that all hubs share.
     let isPrimary: Bool
     let tls: TLSKeeper?
 
     /// Observes the hub.
     ///
-    /// - Parameter record: What is known of the alarms; how far the log was read is noted in it.
-    /// - Returns: What is now.
-    /// - Throws: What SQLite says, or 404 for a hub that was deleted.
+    /// - Parameter record: The stored state of the alarms, which is updated with the last sequence scanned.
+    /// - Returns: The present facts.
+    /// - Throws: A `DatabaseError`, or 404 if the hub was deleted.
     func facts(_ record: inout AlarmRecord) async throws -> AlarmFacts {
         var facts = AlarmFacts()
         facts.categories = try await categories(&record)
@@ -52,16 +52,16 @@ struct AlarmObserver {
 
     private func categories(_ record: inout AlarmRecord) async throws -> [String: LogSequence?] {
         let configuration = hub.configuration
-        // In the spelling of the settings, where they name a category: so do the rules.
+        // Categories in the settings keep the spelling that they have there, as do the rules.
         let names = try await configuration.alarmRules.silences.keys.sorted() + hub.categories()
-        // Else an alarm about a category would end it.
+        // Otherwise an alarm about a category would end it.
         let tags = names.lazy.compactMap { try? Tag($0) }.filter { $0 != configuration.alarmTag }
             .prefix(Self.maximumCategories)
         let known = record.judge.categoryPlaces
         var places: [Tag: LogSequence?] = [:]
         for tag in tags where places[tag] == nil { places[tag] = .some(known[tag.text]) }
         var audiences: [String: [Tag]] = [:]
-        // What came before the first look is not looked at.
+        // Messages from before the first look are not scanned.
         var after = record.scanned ?? hub.status.head
         for _ in 0..<Self.maximumPages {
             let messages = try await hub.store.tags(hub: hub.record.id, after: after, limit: Self.page)
@@ -80,7 +80,7 @@ struct AlarmObserver {
         return Dictionary(places.map { ($0.key.text, $0.value) }) { first, _ in first }
     }
 
-    /// The tags that a message is for: those it asks for, alone or with others.
+    /// The tags that a message is addressed to, alone or in combination.
     private static func audience(_ text: String) -> [Tag] {
         guard let expression = try? TagExpression(parsing: text, limits: .stored) else { return [] }
         let tags = expression.tags
@@ -91,13 +91,13 @@ struct AlarmObserver {
 
     // MARK: Feeds
 
-    /// The failing feeds, as far as their publishers' reports were read.
+    /// The failing feeds that the reports read so far name.
     private func feeds() async throws -> [AlarmFacts.Feed] {
         var reports = hub.alarms.reports
         let failing = publishers.filter { $0.failedFeeds > 0 }
         let names = Set(failing.map(\.publisher))
         reports = reports.filter { names.contains($0.key) }
-        // Those that were read longest ago come first.
+        // Reports that were read longest ago come first.
         let due = failing.filter { reports[$0.publisher]?.reportedAt != $0.reportedAt }
             .sorted { (reports[$0.publisher]?.reportedAt ?? "") < (reports[$1.publisher]?.reportedAt ?? "") }
         for publisher in due.prefix(Self.maximumReports) {
@@ -127,7 +127,7 @@ struct AlarmObserver {
 
     // MARK: Agents
 
-    /// The agents that the settings name, from when they are first registered.
+    /// The agents named in the settings, once they have registered for the first time.
     private func agents(_ judge: AlarmJudge) async throws -> [String: Bool] {
         let expected = hub.configuration.alarmAgents
         guard !expected.isEmpty else { return [:] }

@@ -3,10 +3,10 @@ import Crypto
 import Foundation
 import HubProtocol
 
-/// What a hub knows of its alarms, as its database keeps it.
+/// The state of a hub's alarms, as stored in its database.
 struct AlarmRecord: Sendable, Codable {
     var judge = AlarmJudge()
-    /// Messages up to here have been looked at; `nil` before the first look.
+    /// Messages up to this sequence have been scanned; `nil` before the first look.
     var scanned: LogSequence?
 
     init() {}
@@ -17,12 +17,12 @@ struct AlarmRecord: Sendable, Codable {
         get throws { String(decoding: try JSONEncoder.sorted.encode(self), as: UTF8.self) }
     }
 
-    /// The alarm that an id stands for, among those that last and those that are silenced.
+    /// The alarm with an id, among active and silenced alarms.
     func alarm(_ id: String, at now: Timestamp) -> Alarm? {
         judge.entries(at: now).lazy.map(\.alarm).first { $0.id == id }
     }
 
-    /// What operators are shown: what needs somebody comes first.
+    /// The list that operators see: alarms that need attention come first.
     func list(at now: Timestamp) -> AlarmList {
         let entries = judge.entries(at: now)
         let sorted = entries.filter { !$0.isSilenced } + entries.filter(\.isSilenced)
@@ -31,7 +31,7 @@ struct AlarmRecord: Sendable, Codable {
         return list
     }
 
-    /// Number of alarms that last by kind, and of the silenced ones among them.
+    /// Number of active alarms by kind, and of silenced ones among them.
     func counts(at now: Timestamp) -> (kinds: [Alarm.Kind: Int], silenced: Int) {
         let alarms = judge.alarms
         return (
@@ -42,10 +42,10 @@ struct AlarmRecord: Sendable, Codable {
 }
 
 extension Alarm {
-    /// Hexadecimal digits of an id.
+    /// Number of hexadecimal digits in an id.
     private static let digits = 12
 
-    /// Short enough to be typed, and the same in all hubs and after each start.
+    /// An id that is short enough to type, and the same in all hubs and after each start.
     var id: String {
         let digest = SHA256.hash(data: Data("\(kind.rawValue)\u{0}\(subject)".utf8))
         let hex = digest.prefix(Self.digits / 2).map { byte in

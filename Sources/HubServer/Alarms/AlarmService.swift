@@ -6,7 +6,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Looks at each hub once a minute, and tells its operators of alarms that begin and end.
+/// Observes each hub once a minute, and notifies its operators of alarms that begin and end.
 final class AlarmService: Service {
     static let interval = Duration.seconds(60)
 
@@ -35,13 +35,13 @@ final class AlarmService: Service {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.look() }
         }
-        // What was observed since the last write.
+        // Stores the observations since the last write.
         for hub in directory.all.map(\.hub) {
             try? await hub.alarms.turns.pass { try await hub.write(hub.alarms.record) }
         }
     }
 
-    /// Takes over what the database has of each hub's alarms.
+    /// Loads the stored state of each hub's alarms.
     func load(isRestored: Bool) async throws {
         let states = try await store.alarmStates()
         for hub in directory.all.map(\.hub) {
@@ -60,7 +60,7 @@ final class AlarmService: Service {
         }
     }
 
-    /// Looks at all hubs.
+    /// Observes all hubs.
     func look() async {
         let hubs = directory.all.map(\.hub)
         let primary = hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
@@ -96,7 +96,7 @@ final class AlarmService: Service {
         logger.warning("alarms cannot be judged; it is tried again", metadata: ["error.reason": "\(failure)"])
     }
 
-    /// Looks at one hub; a disabled one sends nothing, and nobody misses anything there.
+    /// Observes one hub; a disabled hub sends nothing, and nothing is expected of it.
     private func look(at hub: Hub, _ publishers: [PublisherSummary], isPrimary: Bool) async throws {
         guard !hub.status.isDisabled else { return }
         let observer = AlarmObserver(hub: hub, publishers: publishers, isPrimary: isPrimary, tls: directory.tls)

@@ -8,10 +8,10 @@ import Synchronization
 
 /// The alarms of one hub.
 ///
-/// Everybody reads the last state that was written. Looks and silences change it one after the other; what begins or ends
-/// is written in one commit with the messages that tell of it, so that a crash neither loses nor repeats them.
+/// Readers see the last state written. Looks and silences change the state one at a time. The begin or end of an alarm
+/// is written in one commit with the notices about it, so that a crash neither loses nor repeats them.
 final class HubAlarms: Sendable {
-    /// A report of a publisher with failing feeds, as it was read.
+    /// A publisher's report with failing feeds, as last read.
     struct ReadReport: Sendable {
         let reportedAt: String
         let failing: [AlarmFacts.Feed]
@@ -21,20 +21,20 @@ final class HubAlarms: Sendable {
         var record = AlarmRecord()
         var reports: [String: ReadReport] = [:]
         var budget = AlarmBudget()
-        /// Looks since the state was last written.
+        /// Number of looks since the state was last written.
         var looks = 0
-        /// Alarms that have begun since the start.
+        /// Number of alarms that have begun since the start.
         var raised: [Alarm.Kind: Int] = [:]
     }
 
-    /// Looks between two writes if nothing begins or ends: a crash takes this much of what was observed.
+    /// Number of looks between two writes if no alarm begins or ends: a crash loses the observations of that time.
     private static let looksPerWrite = 5
 
-    /// Looks and silences, one at a time.
+    /// Serializes looks and silences.
     let turns = RequestTurns("changes of alarms")
     private let state = Mutex(State())
 
-    /// Takes over what the database has, after a start.
+    /// Takes over the stored state after a start.
     func load(_ record: AlarmRecord, isRestored: Bool) {
         var record = record
         record.judge.begin(isRestored: isRestored)
@@ -46,15 +46,15 @@ final class HubAlarms: Sendable {
         get { state.withLock { $0.reports } }
         set { state.withLock { $0.reports = newValue } }
     }
-    /// Alarms that have begun since the start, by kind.
+    /// Number of alarms that have begun since the start, by kind.
     var raised: [Alarm.Kind: Int] { state.withLock { $0.raised } }
 
-    /// Notices that may be sent now.
+    /// Number of notices that may be sent now.
     func room(at monotonic: Duration) -> Int { state.withLock { $0.budget.room(at: monotonic) } }
 
-    /// Takes over a state that needs no write yet.
+    /// Takes over a state that need not be written yet.
     ///
-    /// - Returns: False if it is to be written, for it was not for some looks.
+    /// - Returns: False if the state must be written, because some looks have passed since the last write.
     func keep(_ record: AlarmRecord) -> Bool {
         state.withLock { state in
             guard state.looks + 1 < Self.looksPerWrite else { return false }
@@ -75,17 +75,17 @@ final class HubAlarms: Sendable {
     }
 }
 
-/// How many notices may be sent: a holder of Send can let alarms begin and end as often as reports are looked at.
+/// Limits the number of notices: with Send, a client can make alarms begin and end as often as reports are read.
 struct AlarmBudget: Sendable {
-    /// Notices at once.
+    /// Maximum number of notices at once.
     static let burst = 12.0
-    /// Notices in an hour, in the long run.
+    /// Maximum number of notices per hour, in the long run.
     static let hourly = 12.0
 
     private var notices = Self.burst
     private var at: Duration?
 
-    /// Notices that may be sent now.
+    /// Number of notices that may be sent now.
     mutating func room(at now: Duration) -> Int {
         let hours = max(0, Double((now - (at ?? now)).milliseconds) / 3_600_000)
         notices = min(Self.burst, notices + hours * Self.hourly)
@@ -99,7 +99,7 @@ struct AlarmBudget: Sendable {
 // MARK: - Changes
 
 extension Hub {
-    /// Writes a state of the alarms, and sends what there is to tell in the same commit.
+    /// Writes a state of the alarms, and sends its notices in the same commit.
     func write(_ record: AlarmRecord, _ changes: [AlarmChange] = [], _ notices: [AlarmNotice] = []) async throws {
         let text = try record.text
         let at = configuration.timestamp
@@ -123,14 +123,14 @@ extension Hub {
         }
     }
 
-    /// Sends nothing more of an alarm until a time, or until it has ended.
+    /// Silences an alarm until a time, or until it has ended.
     ///
-    /// - Throws: 404 for an alarm that neither lasts nor is silenced.
+    /// - Throws: 404 if the alarm is neither active nor silenced.
     func silence(alarm id: String, until end: Timestamp?) async throws {
         try await changeAlarm(id) { $0.silence($1, until: end) }
     }
 
-    /// - Throws: 404 for an alarm that neither lasts nor is silenced.
+    /// - Throws: 404 if the alarm is neither active nor silenced.
     func endSilence(alarm id: String) async throws {
         try await changeAlarm(id) { $0.endSilence(of: $1) }
     }
@@ -148,7 +148,7 @@ extension Hub {
 }
 
 extension IncomingMessage {
-    /// A message of the hub's own; one about an alarm that has ended replaces the one that it began with.
+    /// Makes one of the hub's own messages; one about the end of an alarm replaces the one about its beginning.
     init(alarm notice: AlarmNotice, to tag: Tag, at now: Timestamp) throws {
         var values: [MessageProperty: String] = [
             .title: notice.title, .messageParam: notice.text, .category: tag.text, .published: now.wholeSecond,
@@ -162,6 +162,6 @@ extension IncomingMessage {
         self.init(id: .random(), message: message, idempotencyKey: nil, contentHash: [])
     }
 
-    /// Characters of a story's name that every push service takes.
+    /// Number of characters in a story's name that every push service accepts.
     private static let storyLength = 16
 }

@@ -6,12 +6,13 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
 
-/// Keeps a connection in order where a request's body and its answer cross.
+/// Keeps a connection usable when a request's body and its response overlap.
 ///
-/// Clients that announce a body with `Expect: 100-continue` are asked for it at once; they would wait a second otherwise. A
-/// request that is answered before its body has come does not take the connection hostage: what little is left is read, for
-/// more the connection ends, but not before the client had time to read the answer, which an early close would destroy.
-/// A body that is cut, malformed or too slow reaches its route as a ``RequestFault``, never as a shorter body.
+/// A client that announces a body with `Expect: 100-continue` is asked for it at once; otherwise it would wait a
+/// second. If a request is answered before its body has arrived, a short rest of the body is read and discarded. With a
+/// longer rest the connection ends, but only after the client had time to read the response, which an early close would
+/// destroy. A body that is truncated, malformed or too slow reaches its route as a ``RequestFault``, never as a shorter
+/// body.
 ///
 /// Source: RFC 9110 §10.1.1; RFC 9112 §9.6.
 final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
@@ -22,22 +23,22 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
 
     enum Version: Sendable {
         case http1
-        /// On the channel of one stream.
+        /// The channel of one HTTP/2 stream.
         case http2
     }
 
-    /// Bytes of a body that is worth being asked for: a batch is the largest that a route takes.
+    /// Maximum size of a body for which `100 Continue` is sent: that of a batch, the largest body that a route accepts.
     static let maximumExpected = SendRequest.Kind.batch.maximumBytes
-    /// Bytes of an answered request that are read so that its connection can go on.
+    /// Maximum number of bytes that are read after the response to keep the connection.
     static let maximumRest = 1 << 20
-    /// How long a client that goes on sending has to read its answer.
+    /// Time for a client that continues to send to read its response.
     static let linger = TimeAmount.seconds(10)
 
-    /// A request whose end has not come.
+    /// A request that has not ended.
     private struct Incoming {
         let announced: Int?
         var received = 0
-        /// Since when it is waited for.
+        /// The time since when the body is awaited.
         var since: NIODeadline
 
         var isNearlyThere: Bool { announced.map { $0 - received <= BodyManners.maximumRest } ?? false }
@@ -45,22 +46,22 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let version: Version
     private let limits: ConnectionLimits
-    /// The connection was begun by a client that waits for its end, unless it says otherwise (RFC 9112 §9.3).
+    /// True if an HTTP/1.0 client opened the connection: it waits for its end unless it says otherwise (RFC 9112 §9.3).
     var isHTTP10 = false
     private var incoming: Incoming?
-    /// Requests that have begun and whose answer has not ended.
+    /// Number of requests that have begun and whose response has not ended.
     private var unanswered = 0
     private var hasBegunAnswer = false
     private var owesContinue = false
     private var closesAfterAnswer = false
     private var isDiscarding = false
-    /// The body cannot be read any further.
+    /// True if the rest of the body cannot be read.
     private var isBroken = false
-    /// Garbage came behind a request, to which the answer comes first.
+    /// True if invalid data follows a request whose response must be sent first.
     private var refusesNext = false
     private var inputHasEnded = false
     private var end: Scheduled<Void>?
-    /// When the first head must have come; `nil` once it has.
+    /// The time by which the first head must have arrived; `nil` once it has.
     private var headDeadline: NIODeadline?
     private var clock: Scheduled<Void>?
     private var stall: Scheduled<Void>?
@@ -74,7 +75,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         for timer in [end, clock, stall] { timer?.cancel() }
     }
 
-    /// Answers a first request whose head has not come by then with 408.
+    /// Answers with 408 if the first request's head has not arrived by the deadline.
     func expectHead(by deadline: NIODeadline) { headDeadline = deadline }
 
     // MARK: - Requests
@@ -112,13 +113,13 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
             owesContinue = true
             if announced ?? 0 <= Self.maximumExpected { askForBody(context) }
         }
-        // Hummingbird knows one spelling.
+        // Hummingbird knows only one spelling.
         let connection = head.headerFields[.connection]?.lowercased()
         if connection == "close" || isHTTP10 && connection != "keep-alive" { head.headerFields[.connection] = "close" }
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    /// Not before the answers to former requests, in which it would end up.
+    /// Sent only after the responses to earlier requests, so that it does not end up inside one of them.
     private func askForBody(_ context: ChannelHandlerContext) {
         guard owesContinue, unanswered == 1 else { return }
         owesContinue = false
@@ -128,7 +129,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Faults
 
-    /// What comes is not HTTP, or a head is larger than it may be, or the connection was lost.
+    /// The input is not HTTP, a head is too large, or the connection was lost.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // Nothing more is read in any case.
         guard !isBroken, !isDiscarding else { return }
@@ -144,12 +145,12 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
     private static let garbage = ProtocolError.badRequest("The request is not valid HTTP/1.1.")
 
     func channelInactive(context: ChannelHandlerContext) {
-        // Without an error, what has come would pass for the whole.
+        // Without an error, the part that has arrived would pass for the whole body.
         if incoming != nil, unanswered > 0 { breakOff(.cutShort, context) }
         context.fireChannelInactive()
     }
 
-    /// Tells the route, whose answer ends the connection.
+    /// Reports the fault to the route, whose response ends the connection.
     private func breakOff(_ fault: RequestFault, _ context: ChannelHandlerContext) {
         guard !isBroken, !isDiscarding else { return }
         isBroken = true
@@ -157,7 +158,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireErrorCaught(fault)
     }
 
-    /// Answers what no route will ever see.
+    /// Answers a request that no route will see.
     private func refuseHere(_ error: ProtocolError, _ context: ChannelHandlerContext) {
         let refusal = ErrorReply(error)
         headDeadline = nil
@@ -171,9 +172,9 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Time
 
-    /// Sets the one timer of the connection, if anything must have come by some time.
+    /// Sets the connection's one timer if input is due.
     ///
-    /// Most requests come whole: they never set it.
+    /// Most requests arrive whole and never set it.
     private func watchClock(_ context: ChannelHandlerContext) {
         guard clock == nil, !isBroken, !isDiscarding, let deadline = headDeadline ?? bodyDeadline else { return }
         clock = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
@@ -182,18 +183,18 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// When more of a body must have come.
+    /// The time by which more of a body must have arrived.
     private var bodyDeadline: NIODeadline? {
         incoming.map { $0.since + TimeAmount(limits.bodyGrace) + .milliseconds(paid($0.received)) }
     }
 
-    /// Milliseconds that so many bytes may take.
+    /// Milliseconds that this number of bytes may take.
     private func paid(_ bytes: Int) -> Int64 { Int64(bytes) * 1_000 / Int64(limits.bodyRate) }
 
     private func timeIsUp(_ context: ChannelHandlerContext) {
         guard !isBroken, !isDiscarding else { return }
         let now = context.eventLoop.now
-        // While an earlier request is unanswered nobody reads the next one's body.
+        // While an earlier request is unanswered, the next request's body is not read.
         if unanswered > 1 { incoming?.since = now }
         if let headDeadline, headDeadline <= now {
             return refuseHere(ProtocolError.tooSlow("The head of the request came too slowly."), context)
@@ -204,7 +205,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         watchClock(context)
     }
 
-    /// Ends a connection that takes nothing of its answer.
+    /// Ends a connection whose client does not read its response.
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         stall?.cancel()
         stall = nil
@@ -237,7 +238,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    /// Ends our side, and the other when it has said what it wanted to say or ``linger`` is over.
+    /// Closes the outgoing side, and the connection when the client has finished or ``linger`` has passed.
     private func close(_ context: ChannelHandlerContext) {
         context.flush()
         guard incoming != nil, !inputHasEnded else { return endHere(context) }
@@ -247,7 +248,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         end = context.eventLoop.scheduleTask(in: Self.linger) { channel.close(promise: nil) }
     }
 
-    /// A stream of HTTP/2 is at its end by itself.
+    /// An HTTP/2 stream ends on its own.
     private func endHere(_ context: ChannelHandlerContext) {
         end?.cancel()
         if version == .http1 { context.close(promise: nil) }

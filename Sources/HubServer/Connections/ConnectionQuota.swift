@@ -2,12 +2,12 @@ import NIOCore
 import NetworkAddresses
 import Synchronization
 
-/// Limits how many connections are open, and how many of them have yet to show a token.
+/// Limits the number of open connections, and of those that have not yet presented a token.
 ///
-/// A connection that has brought a request with a valid token is *proven*. Those that have not come from anybody: of one
-/// address there may be some only, and when all places are taken the oldest of them makes room for a new one, unless all
-/// are so young that their requests may be on their way. This machine and the operator's proxies, which stand for many,
-/// have no bound of their own.
+/// A connection that has sent a request with a valid token is *proven*. The number of unproven connections from one
+/// address is limited. When all places are taken, the oldest unproven connection makes room for a new one, unless all
+/// of them are so young that their requests may still be on their way. This machine and the operator's proxies, which
+/// represent many clients, have no limit of their own.
 final class ConnectionQuota: Sendable {
     fileprivate struct Stranger {
         let channel: any Channel
@@ -26,7 +26,7 @@ final class ConnectionQuota: Sendable {
         var openByAddress: [AddressGroup: Int] = [:]
         var strangers: [ObjectIdentifier: Stranger] = [:]
         var strangersByAddress: [AddressGroup: Int] = [:]
-        /// In order; also of connections that are proven or gone.
+        /// In order of arrival, including connections that are proven or closed.
         var arrivals: [Arrival] = []
         var firstArrival = 0
         var number = 0
@@ -41,9 +41,9 @@ final class ConnectionQuota: Sendable {
         self.clock = clock
     }
 
-    /// Counts a connection until it is closed; an `address` of `nil` has no bound of its own.
+    /// Counts a connection until it is closed; an `address` of `nil` has no limit of its own.
     ///
-    /// - Returns: True if there is a place for it; else it is to be closed.
+    /// - Returns: True if there is a place for it; otherwise it must be closed.
     func enter(_ channel: any Channel, from address: NetworkAddress?) -> Bool {
         let group = address.map(AddressGroup.init)
         let (id, now) = (ObjectIdentifier(channel), clock())
@@ -69,7 +69,7 @@ final class ConnectionQuota: Sendable {
         return isIn
     }
 
-    /// Notes that a connection, or one whose stream of HTTP/2 this is, has brought a valid token.
+    /// Records that a connection, or the connection of an HTTP/2 stream, has sent a valid token.
     func prove(_ channel: any Channel) {
         state.withLock { state in
             if state.removeStranger(ObjectIdentifier(channel)) { return }
@@ -85,7 +85,7 @@ final class ConnectionQuota: Sendable {
         }
     }
 
-    /// Connections that are open, and those of them that are not proven.
+    /// Number of open connections, and of unproven ones among them.
     var counts: (open: Int, unproven: Int) { state.withLock { ($0.open, $0.strangers.count) } }
 }
 
@@ -109,7 +109,7 @@ extension ConnectionQuota.State {
         return true
     }
 
-    /// The stranger that came first, if it came by an instant.
+    /// The oldest unproven connection, if it arrived no later than an instant.
     fileprivate mutating func removeOldest(notAfter instant: Duration) -> (any Channel)? {
         while firstArrival < arrivals.count {
             let arrival = arrivals[firstArrival]
@@ -124,7 +124,7 @@ extension ConnectionQuota.State {
         return nil
     }
 
-    /// Forgets arrivals of connections that are no strangers any more, now and then.
+    /// Occasionally removes arrivals of connections that are no longer unproven.
     private mutating func forgetArrivals() {
         guard arrivals.count > 64, arrivals.count > 2 * strangers.count else { return }
         arrivals = arrivals[firstArrival...].filter { strangers[$0.id]?.number == $0.number }

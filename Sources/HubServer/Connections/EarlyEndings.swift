@@ -1,10 +1,10 @@
 import NIOCore
 import NIOHTTP2
 
-/// Lets a connection live on when one of its requests ends before as much has come as was announced.
+/// Keeps a connection open when one of its requests ends before its announced length has arrived.
 ///
-/// libcurl ends a body so when the request is refused meanwhile. It is that request's mistake alone, and NIO has reset it;
-/// Hummingbird would close the whole connection, and destroy the refusal on its way.
+/// libcurl ends a body in this way when the request is refused meanwhile. The fault is that request's alone, and NIO
+/// has reset its stream. Hummingbird would close the whole connection, and destroy the refusal on its way.
 final class EarlyEndings: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias InboundOut = HTTP2Frame

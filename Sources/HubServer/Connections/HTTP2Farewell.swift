@@ -1,9 +1,9 @@
 import NIOCore
 import NIOHTTP2
 
-/// Closes a connection of HTTP/2 some time after the hub has said that it will end.
+/// Closes an HTTP/2 connection some time after the hub has announced its end.
 ///
-/// Hummingbird waits for the client's answer to a PING before it closes, for ever if none comes.
+/// Hummingbird waits for the client's reply to a PING before it closes, forever if none comes.
 final class HTTP2Farewell: ChannelOutboundHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame

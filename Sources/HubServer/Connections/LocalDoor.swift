@@ -2,18 +2,19 @@ import NIOCore
 import NetworkAddresses
 import ServiceLifecycle
 
-/// Listens on this machine's own address, too, where the hub listens on one that others reach.
+/// Listens on the loopback address as well if the hub listens on another address.
 ///
-/// Programs of this machine speak plain HTTP, which is taken on that address alone.
+/// Programs on this machine use plain HTTP, which is accepted on that address only.
 struct LocalDoor: Service {
-    /// What the hub was reached by first, once it is: nothing comes where that takes in this machine's own address.
+    /// The ports on which the hub has begun to listen; yields none if its address already includes the loopback
+    /// address.
     let ports: AsyncStream<Int>
     /// Serves on ``host``.
     let serve: @Sendable (_ port: Int) async throws -> Void
 
     static let host = "127.0.0.1"
 
-    /// Whether a server that was bound to an address is reached by ``host`` on no way.
+    /// True if a server that was bound to an address cannot be reached as ``host``.
     static func isNeeded(beside bound: SocketAddress?) -> Bool {
         guard let address = bound?.networkAddress?.unmapped else { return false }
         return !address.isLoopback && !address.bytes.allSatisfy { $0 == 0 }

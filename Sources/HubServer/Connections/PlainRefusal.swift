@@ -1,12 +1,13 @@
 import HubProtocol
 import NIOCore
 
-/// Tells a client that speaks plain HTTP where only TLS is spoken, and ends the connection once it could read that.
+/// Answers a plain HTTP client on a TLS-only port with an error, and closes the connection once the client could read
+/// it.
 final class PlainRefusal: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// How long it may go on sending.
+    /// Time for which the client may continue to send.
     private static let linger = TimeAmount.seconds(2)
 
     private var end: Scheduled<Void>?

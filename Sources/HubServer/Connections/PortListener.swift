@@ -5,26 +5,26 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// Serves requests on one port: on the address that is configured, and on this machine's own where that is another one.
+/// Serves requests on one port, on the configured address and, if that is another one, on the loopback address.
 struct PortListener<Responder: HTTPResponder>: Sendable
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     /// An address of this machine.
     let host: String
-    /// 0 takes any free one.
+    /// 0 means any free port.
     let port: Int
     let responder: Responder
-    /// `nil` where no streams are served.
+    /// `nil` if no streams are served.
     let streams: StreamGate?
     let client: ClientAddress
     let connections: ConnectionQuota
-    /// `nil` where TLS is not spoken.
+    /// `nil` without TLS.
     let tls: TLSKeeper?
     let takesPlainHTTP: Bool
     let limits: ConnectionLimits
     let group: MultiThreadedEventLoopGroup
     let logger: Logger
 
-    /// What serves, once it is run; `onRunning` is called with the port when connections are accepted.
+    /// The services that listen and serve; `onRunning` is called with the port when connections are accepted.
     func services(onRunning: @escaping @Sendable (Int) async -> Void) -> [any Service] {
         let (ports, bound) = AsyncStream<Int>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let application = application(on: host, port) { channel in

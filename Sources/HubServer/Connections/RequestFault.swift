@@ -1,12 +1,12 @@
 import HubProtocol
 
-/// A request whose body did not come as it should have: a fault of its client or of the way, never the hub's.
+/// A fault in the transfer of a request's body, caused by the client or the network, never by the hub.
 enum RequestFault: Error, Sendable {
-    /// The connection, or the request's stream of HTTP/2, ended first.
+    /// The connection, or the request's HTTP/2 stream, ended early.
     case cutShort
-    /// Chunks, trailers or frames that are not valid HTTP.
+    /// Chunks, trailers or frames are not valid HTTP.
     case malformed
-    /// Slower than ``ConnectionLimits`` allows.
+    /// The body is slower than ``ConnectionLimits`` allows.
     case tooSlow
 
     var refusal: ProtocolError {

@@ -5,16 +5,16 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// Holds the first bytes of a connection back until they tell whether TLS or a stream is asked for.
+/// Holds back the first bytes of a connection until they show whether the client wants TLS or a stream.
 ///
-/// Within TLS there is one, too, for what is asked for there.
+/// Inside TLS a second one examines the decrypted bytes.
 final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    /// A request line that is longer is not one of a stream.
+    /// A longer request line is not that of a stream.
     private static let maximumRequestLine = 2_048
-    /// Begins a TLS record of the handshake (RFC 8446 §5.1), and no request.
+    /// First byte of a TLS handshake record (RFC 8446 §5.1), and of no HTTP request.
     private static let handshake: UInt8 = 0x16
 
     private let kinds: SniffingChannel.Kinds
@@ -22,7 +22,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     private let isWithinTLS: Bool
     private var held = ByteBuffer()
     private var isDecided = false
-    /// When the head of the first request must have come.
+    /// The time by which the head of the first request must have arrived.
     private var deadline = NIODeadline.distantFuture
     private var timeout: Scheduled<Void>?
 
@@ -77,14 +77,14 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// A connection that ends without an end of its TLS; others tell their errors to what they have become.
+    /// Handles a connection that ends without closing TLS; other errors go to the handlers that replaced this one.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if isDecided { context.fireErrorCaught(error) } else { context.close(promise: nil) }
     }
 
     // MARK: - What it becomes
 
-    /// Puts handlers behind this one and leaves the place to them, with what has come.
+    /// Adds handlers after this one, and hands over to them with the bytes received.
     private func decide(_ context: ChannelHandlerContext, _ become: () throws -> Void) {
         isDecided = true
         timeout?.cancel()
@@ -115,7 +115,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         let setup = kinds.http1.setup(channel: channel, logger: kinds.logger)
         let manners = try channel.pipeline.syncOperations.handler(type: BodyManners.self)
         manners.expectHead(by: deadline)
-        // Handlers behind the decoder are not told of the version.
+        // Handlers after the decoder do not learn the version.
         manners.isHTTP10 = isHTTP10
         setup.whenFailure { _ in channel.close(promise: nil) }
         setup.map { .http1($0) }.cascade(to: became)

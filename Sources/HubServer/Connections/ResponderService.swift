@@ -8,21 +8,21 @@ package import NetworkAddresses
 package import ServiceLifecycle
 import UnixSignals
 
-/// Where a responder that is not a hub's is served, and with what.
+/// The address and options for serving a responder that is not a hub's.
 package struct ListenConfiguration: Sendable {
     /// An address of this machine.
     package var host: String
-    /// 0 takes any free port.
+    /// 0 means any free port.
     package var port: Int
-    /// What TLS is spoken with.
+    /// The source of the TLS certificate.
     package var certificate: CertificateSource
-    /// True if plain HTTP is taken from other machines, too.
+    /// True if plain HTTP is accepted from other machines, too.
     package var takesPlainHTTP: Bool
-    /// What the server is reached by.
+    /// The name by which clients reach the server.
     package var publicName: HostName
-    /// Proxies whose `X-Forwarded-For` is believed.
+    /// Proxies whose `X-Forwarded-For` is trusted.
     package var trustedProxies: [AddressBlock]
-    /// How long a stop may take.
+    /// Maximum duration of a stop.
     package var drain = Duration.seconds(10)
 
     package init(
@@ -42,10 +42,10 @@ package struct ListenConfiguration: Sendable {
     }
 }
 
-/// Serves a responder that is not a hub's, as a hub serves its own: TLS with HTTP/2, plain HTTP on this machine, and
-/// bounds on connections and slow clients.
+/// Serves a responder that is not a hub's in the same way as a hub: TLS with HTTP/2, plain HTTP on this machine, and
+/// limits on connections and slow clients.
 package final class ResponderService: Sendable {
-    /// Threads that serve connections.
+    /// Number of threads that serve connections.
     private static let eventLoops = 2
 
     private let configuration: ListenConfiguration
@@ -61,17 +61,17 @@ package final class ResponderService: Sendable {
         connections = ConnectionQuota(ConnectionLimits(), clock: { Housekeeping.monotonic })
     }
 
-    /// Notes that a connection has brought valid credentials, so that it makes no room for those that have not.
+    /// Records that a connection has sent valid credentials, so that it is not closed in favour of others.
     package func prove(_ channel: any Channel) { connections.prove(channel) }
 
-    /// Serves until the task is cancelled or a signal asks for a stop.
+    /// Serves until the task is cancelled or a signal requests a stop.
     ///
     /// - Parameters:
     ///   - responder: Answers requests.
     ///   - services: Run as long as requests are served.
-    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop, after which the process ends: as of a hub's.
+    ///   - stopsOnSignals: True if SIGTERM and SIGINT request a stop, after which the process ends, as for a hub.
     ///   - onRunning: Called with the port when connections are accepted.
-    /// - Throws: ``HubListenError``, or why a service has failed.
+    /// - Throws: ``HubListenError``, or the error of a service that failed.
     package func run<Responder: HTTPResponder>(
         _ responder: Responder,
         with services: [any Service],

@@ -3,15 +3,16 @@ import HummingbirdHTTP2
 import Logging
 import NIOCore
 
-/// A connection whose first bytes decide what it becomes: TLS or plain, a stream on a bare channel, or ordinary HTTP.
+/// A connection whose first bytes decide its kind: TLS or plain, a stream on a bare channel, or ordinary HTTP.
 ///
-/// Hummingbird's body writers cost four times the processor time a delivery and four times the memory an idle stream.
+/// With Hummingbird's body writers a delivery costs four times the processor time, and an idle stream four times the
+/// memory.
 struct SniffingChannel: ServerChildChannel {
-    /// What a connection became, once its first bytes have come.
+    /// The kind that a connection turned out to have, once its first bytes have arrived.
     enum Outcome: Sendable {
         case http1(HTTP1Channel.Value)
         case http2(HTTP2Channel.Value)
-        /// A stream, or nothing: it ended before its request, or was refused.
+        /// A stream, or nothing: the connection ended before its request, or was refused.
         case nothing
     }
 
@@ -20,17 +21,17 @@ struct SniffingChannel: ServerChildChannel {
         let outcome: EventLoopFuture<Outcome>
     }
 
-    /// Into what connections may turn.
+    /// The kinds of connection that are accepted.
     struct Kinds: Sendable {
         let http1: HTTP1Channel
         let http2: HTTP2Channel
-        /// `nil` where no streams are served.
+        /// `nil` if no streams are served.
         let streams: StreamGate?
         let client: ClientAddress
         let connections: ConnectionQuota
-        /// `nil` where TLS is not spoken.
+        /// `nil` without TLS.
         let tls: TLSKeeper?
-        /// Whether plain HTTP is taken from other machines, too; on the way to this one nobody listens.
+        /// True if plain HTTP is accepted from other machines, too; on the way to this machine nobody can listen.
         let takesPlainHTTP: Bool
         let limits: ConnectionLimits
         let logger: Logger
@@ -42,7 +43,7 @@ struct SniffingChannel: ServerChildChannel {
         let promise = channel.eventLoop.makePromise(of: Outcome.self)
         guard kinds.connections.enter(channel, from: kinds.client.boundedPeer(of: channel)) else {
             promise.succeed(.nothing)
-            // It is not registered yet, and could not be closed.
+            // The channel is not registered yet, and could not be closed.
             channel.eventLoop.execute { channel.close(promise: nil) }
             return channel.eventLoop.makeSucceededFuture(Value(channel: channel, outcome: promise.futureResult))
         }
@@ -62,7 +63,7 @@ struct SniffingChannel: ServerChildChannel {
 }
 
 extension SniffingChannel {
-    /// How long the clients of an HTTP/2 connection have to end their requests at a stop.
+    /// Time for the clients of an HTTP/2 connection to finish their requests at a stop.
     private static let gracefulClose = Duration.seconds(5)
 
     init(

@@ -4,11 +4,11 @@ import NIOCore
 import NIOHTTP2
 import NIOTLS
 
-/// Waits for the end of a handshake, in which client and hub agree on a version of HTTP; without a word on it, 1.1.
+/// Waits for the end of a handshake, in which client and hub agree on a version of HTTP, by default 1.1.
 final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    /// As they are agreed upon (RFC 7301 §6), the better one first.
+    /// Names for protocol negotiation (RFC 7301 §6), in order of preference.
     static let protocols = ["h2", "http/1.1"]
 
     private let kinds: SniffingChannel.Kinds
@@ -44,7 +44,7 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// Clients that do not trust the certificate break off here; it is theirs to say so.
+    /// Clients that do not trust the certificate disconnect here; they report the error themselves.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isOver else { return context.fireErrorCaught(error) }
         kinds.logger.debug("a TLS handshake failed", metadata: ["error.reason": "\(error)"])
@@ -59,7 +59,7 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
         context.fireChannelInactive()
     }
 
-    /// What comes within TLS follows this event at once, so all is set up before it returns.
+    /// Sets up the connection before it returns: the first decrypted bytes follow this event immediately.
     private func complete(_ context: ChannelHandlerContext, _ version: String?) {
         isOver = true
         timeout?.cancel()

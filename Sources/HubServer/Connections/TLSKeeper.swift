@@ -8,16 +8,16 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// Keeps the certificate that the hub shows up to date, for connections that begin from then on.
+/// Keeps the hub's TLS certificate up to date for new connections.
 final class TLSKeeper: Service {
-    /// Between two looks at the certificate's files.
+    /// Time between two checks of the certificate's files.
     static let interval = Duration.seconds(5)
-    /// How long a client has to end TLS in an orderly way.
+    /// Time for a client to close TLS cleanly.
     private static let shutdownTimeout = TimeAmount.seconds(2)
 
     private struct Looks {
         var watch: CertificateWatch
-        /// What is wrong with the files, as it was last seen and as it was last said.
+        /// The problem with the files, as last seen and as last logged.
         var seen: String?
         var said: String?
     }
@@ -26,13 +26,13 @@ final class TLSKeeper: Service {
     private let now: @Sendable () -> Date
     private let logger: Logger
     private let makeContext: @Sendable (ServerIdentity) throws -> NIOSSLContext
-    /// Held while files are read, which may take long.
+    /// Locked while files are read, which may take long.
     private let looks: Mutex<Looks>
-    /// Event loops take it, and must not wait for a disk.
+    /// Used by event loops, which must not wait for a disk.
     private let current: Mutex<NIOSSLContext>
     private let shown: Mutex<ShownCertificate>
 
-    /// - Throws: ``CertificateProblem`` when there is no certificate to begin with.
+    /// - Throws: ``CertificateProblem`` if there is no certificate to start with.
     init(
         _ source: CertificateSource,
         now: @escaping @Sendable () -> Date,
@@ -59,10 +59,10 @@ final class TLSKeeper: Service {
         }
     }
 
-    /// The certificate in force, for operators.
+    /// The certificate in use, for operators.
     struct ShownCertificate: Sendable {
         let facts: CertificateFacts
-        /// The hub makes the next one on its own.
+        /// True if the hub renews the certificate itself.
         let isRenewed: Bool
 
         init(_ identity: ServerIdentity) {
@@ -73,7 +73,7 @@ final class TLSKeeper: Service {
 
     var certificate: ShownCertificate { shown.withLock { $0 } }
 
-    /// For the next connection.
+    /// The context for the next connection.
     var context: NIOSSLContext { current.withLock { $0 } }
 
     func run() async throws {
@@ -82,7 +82,7 @@ final class TLSKeeper: Service {
                 group.addTask {
                     while (try? await Task.sleep(for: Self.interval)) != nil { await self.lookAside() }
                 }
-                // Without files there is nothing to read again.
+                // Without files there is nothing to reload.
                 guard case .files = self.source else { return }
                 group.addTask {
                     for await _ in await UnixSignalsSequence(trapping: .sighup) { await self.lookAside() }
@@ -91,15 +91,15 @@ final class TLSKeeper: Service {
         }
     }
 
-    /// Looks from a thread that may wait for a disk.
+    /// Checks the files from a thread that may wait for a disk.
     private func lookAside() async {
         try? await NIOThreadPool.singleton.runIfActive { self.look() }
     }
 
-    /// Takes another certificate where there is one; a broken one leaves the former in force.
+    /// Replaces the certificate if its files have changed; a broken one leaves the former in use.
     ///
-    /// Certificate and key are two files, which change one after the other: what is wrong is said when the next look finds it
-    /// unchanged, and once.
+    /// Certificate and key are two files, which change one after the other. A problem is therefore logged only if the
+    /// next check finds it unchanged, and only once.
     func look() {
         let identity: ServerIdentity? = looks.withLock { looks in
             do {
@@ -108,7 +108,7 @@ final class TLSKeeper: Service {
                 let context = try makeContext(identity)
                 current.withLock { $0 = context }
                 shown.withLock { $0 = ShownCertificate(identity) }
-                // Only now: of a certificate that TLS refuses the watch must tell again.
+                // Set only now: if TLS refuses a certificate, the watch must report it again.
                 looks = Looks(watch: watch)
                 return identity
             } catch {

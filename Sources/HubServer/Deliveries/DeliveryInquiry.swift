@@ -6,30 +6,31 @@ import HubStreams
 import NIOCore
 import Synchronization
 
-/// Finds out what became of messages.
+/// Reports the outcomes of messages.
 ///
-/// Each installation is judged by what it wanted when the message came, which the store knows as far back as the log:
-/// the registry answers for those that have not changed since, what they were owed for the others.
+/// Each installation is judged by its choice when the message was accepted, which the store keeps as long as the log.
+/// The registry supplies the choices of installations that have not changed since, and the store those of the others.
 struct DeliveryInquiry: Sendable {
-    /// Messages that are listed at once.
+    /// Maximum number of messages in one list.
     static let maximumListed = 100
-    /// Changed installations that are looked at in one snapshot of the store.
+    /// Number of changed installations that are read in one snapshot of the store.
     private static let changedAtOnce = 100
-    /// What rendering may cost one inquiry, in bytes; heavy recipients beyond it count as not too large.
+    /// The rendering cost that one inquiry may spend, in bytes; beyond it, heavy recipients are assumed to get messages
+    /// of allowed size.
     private static let maximumCost = 32 << 20
 
     let hub: Hub
     let loops: [StreamLoop]
 
-    /// A message, wherever it is.
+    /// A message, in the log or scheduled.
     private enum Found {
         case sent(AcceptedMessage)
         case scheduled(ScheduledMessage)
     }
 
-    /// What became of a message, and, where asked for, why a device got it or did not.
+    /// Reports the outcome of a message and, on request, the reason why a device got it or did not.
     ///
-    /// - Throws: 404 when the hub does not hold the message.
+    /// - Throws: 404 if the hub does not hold the message.
     func report(_ id: MessageID, device: String?) async throws -> MessageReport {
         switch try await find(id) {
         case .sent(let message):
@@ -43,9 +44,9 @@ struct DeliveryInquiry: Sendable {
         }
     }
 
-    /// The protocol's telemetry of a message, and whether a target of a push service has failed.
+    /// The protocol's telemetry of a message, and whether a target on a push service has failed.
     ///
-    /// - Throws: 404 when the hub does not hold the message.
+    /// - Throws: 404 if the hub does not hold the message.
     func details(_ id: MessageID) async throws -> (NotificationDetails, hasFailures: Bool) {
         switch try await find(id) {
         case .sent(let message):
@@ -58,30 +59,30 @@ struct DeliveryInquiry: Sendable {
         }
     }
 
-    /// The newest messages, newest first; behind as many that wait for their time.
+    /// The newest messages, newest first, after as many scheduled ones.
     func newest(_ count: Int) async throws -> [MessageReport] {
         try await scheduled(count).reversed() + (try await sent(count, before: .end))
     }
 
-    /// The newest of the messages before a place in the log, newest first.
+    /// The newest messages before a place in the log, newest first.
     func sent(_ count: Int, before place: LogSequence) async throws -> [MessageReport] {
         let last = min(hub.status.head, place.previous)
         return try await reports(hub.store.newestMessages(hub: hub.record.id, through: last, limit: count))
     }
 
-    /// The messages that wait for their time, the next one first.
+    /// The waiting messages, the next due first.
     func scheduled(_ count: Int) async throws -> [MessageReport] {
         try await hub.store.scheduledMessages(hub: hub.record.id, limit: count).map { try scheduledReport($0) }
     }
 
-    /// The message of a test send, with what became of it so far.
+    /// The message of a test send, with its outcome so far.
     func testSend(_ id: MessageID) async throws -> AcceptedMessage {
         guard case .sent(let message) = try await find(id) else { throw unknown(id) }
         return message
     }
 
     private func find(_ id: MessageID) async throws -> Found {
-        // A message is in one of two places, and is committed a little before it is told of.
+        // A message is in one of two places, and is committed shortly before it is visible to readers.
         for isLast in [false, true] {
             if let scheduled = try await hub.store.scheduledMessage(hub: hub.record.id, id: id) {
                 return .scheduled(scheduled)
@@ -105,7 +106,7 @@ struct DeliveryInquiry: Sendable {
             """
     }
 
-    /// The reports of messages, which are newest first.
+    /// The reports of messages, which are given newest first.
     private func reports(_ messages: [AcceptedMessage]) async throws -> [MessageReport] {
         try await hub.inquiries.pass { try await reportsInTurn(messages) }
     }
@@ -115,12 +116,12 @@ struct DeliveryInquiry: Sendable {
         let asked = try await asking(messages)
         let recounted = try await hub.ask { $0.recounted }
         let encoding = hub.encoding
-        // Of each message the streams that it matched, and whether it is too large for them.
+        // For each message, the streams that it matched, and whether it is too large for them.
         let cost = Spent(maximum: Self.maximumCost)
         var matching = asked.map { asked in
             asked.streams.mapValues { encoding.isTooLarge(asked, for: $0, cost) }
         }
-        // Whoever changes from here on changes after all of the messages, and is found here.
+        // An installation that changes from here on changes after all of the messages, and is found here.
         let changed = try await hub.store.changedInstallations(hub: hub.record.id, after: oldest.logged.sequence)
         for first in stride(from: 0, to: changed.count, by: Self.changedAtOnce) {
             let page = changed[first..<min(first + Self.changedAtOnce, changed.count)]
@@ -157,10 +158,10 @@ struct DeliveryInquiry: Sendable {
         return reports
     }
 
-    /// What has become of a message so far.
+    /// The outcome of a message so far.
     private struct Progress {
         let outcomes: [DeviceOutcome]
-        /// An agent with an open stream is still to be written it.
+        /// True if the message is still to be written to an agent's open stream.
         let isAwaited: Bool
         let deliveries: [DeliveryState]
         let isTest: Bool
@@ -208,7 +209,7 @@ struct DeliveryInquiry: Sendable {
         return report
     }
 
-    /// Agents that are away change counts, and never the state.
+    /// Disconnected agents affect counts, but never the state.
     private static func state(
         _ matched: RecipientCounts?,
         _ streams: StreamOutcomes,
@@ -230,7 +231,7 @@ struct DeliveryInquiry: Sendable {
         return streams.matched == 0 && deliveries.isEmpty ? .unknown : .completed
     }
 
-    /// What became of a message that a `stream` installation matched as it was then.
+    /// The outcome of a message for a `stream` installation that matched it at that time.
     func outcome(
         of message: AcceptedMessage,
         _ routed: RoutedMessage,
@@ -259,27 +260,27 @@ struct DeliveryInquiry: Sendable {
 
 // MARK: - Streams
 
-/// How far an installation's stream is.
+/// The progress of an installation's stream.
 struct StreamStanding: Sendable {
-    /// As noted in the store or waiting to be.
+    /// The progress in the store, or waiting to be stored.
     var progress: StreamProgress?
-    /// It is open, and was written up to this position.
+    /// The position up to which the open stream was written; `nil` if it is closed.
     var open: LogSequence?
-    /// The position it last came back with, 0 for none that this hub can honour.
+    /// The cursor of its last connection; 0 if it had none that this hub accepts.
     var resumed = LogSequence.start
 
-    /// It was written everything up to here.
+    /// The position up to which the stream was written.
     var position: LogSequence { max(open ?? progress?.written ?? .start, resumed) }
 }
 
 extension DeliveryInquiry {
-    /// How far the streams of installations are now, open ones to the byte that was handed to their connections.
+    /// The present progress of installations' streams; for open ones exact to the byte handed to their connections.
     func standings(of ordinals: Set<Ordinal>) async throws -> [Ordinal: StreamStanding] {
         var open: [Ordinal: LogSequence] = [:]
         for loop in loops {
             open.merge(try await loop.eventLoop.submit { loop.positions(of: ordinals) }.get()) { max($0, $1) }
         }
-        // Streams that have ended before are noted by now.
+        // The progress of streams that have ended before is recorded by now.
         await hub.writer.passInOrder()
         let pending = try await hub.ask { view in
             let progress = view.progress
@@ -303,7 +304,7 @@ extension DeliveryInquiry {
 // MARK: - Matching
 
 extension DeliveryInquiry {
-    /// Targets that are looked up before others get their turn at the writer.
+    /// Number of targets that are looked up before the writer does other work.
     private static let lookedUpAtOnce = 1_000
 
     private func asking(_ messages: [AcceptedMessage]) async throws -> [AskedMessage] {
@@ -312,7 +313,7 @@ extension DeliveryInquiry {
         return asked
     }
 
-    /// Finds the `stream` installations that a message is for, each as it is when it is looked up.
+    /// Finds the `stream` installations that a message is for, each in its state when it is looked up.
     private func asking(_ message: AcceptedMessage) async throws -> AskedMessage {
         let routed = try message.logged.routed
         var streams: [Ordinal: Recipient] = [:]
@@ -335,15 +336,15 @@ private struct AskedMessage: Sendable {
     let streams: [Ordinal: Recipient]
 }
 
-/// What an installation that has changed wanted when; the choices are compiled as they are asked for.
+/// The former choices of an installation that has changed, compiled on demand.
 private struct FormerRecipient {
     private let rows: [OwedRow]
-    /// The last choice that was asked for, `nil` where it is none of platform `stream` that can be read.
+    /// The last choice requested; `nil` if it is unreadable or not for platform `stream`.
     private var last: (row: LogSequence, recipient: Recipient?)?
 
     init(_ rows: [OwedRow]) { self.rows = rows }
 
-    /// What it was as a stream, if the message matched it then.
+    /// The recipient at the time of a message, if it was a stream that the message matched.
     mutating func stream(matching message: RoutedMessage) -> Recipient? {
         guard
             let row = rows.inForce(at: message.sequence), let recipient = recipient(row), recipient.receives(message)
@@ -360,7 +361,7 @@ private struct FormerRecipient {
     }
 }
 
-/// What rendering has cost one inquiry.
+/// The rendering cost of one inquiry so far.
 private final class Spent: Sendable {
     let maximum: Int
     private let cost = Atomic<Int>(0)
@@ -373,9 +374,9 @@ private final class Spent: Sendable {
 }
 
 extension EventEncoding {
-    /// True if a gap is sent instead of a message.
+    /// True if a gap is sent instead of the message.
     fileprivate func isTooLarge(_ asked: AskedMessage, for recipient: Recipient, _ spent: Spent) -> Bool {
-        // Only heavy templates, and long messages, can make so much.
+        // Only heavy templates and long messages can exceed the limit.
         let isLong = asked.message.logged.body.count > Self.maximumMessageBytes / 64
         guard isLong || recipient.isHeavy, !spent.isExhausted else { return false }
         var cost = 0
@@ -385,7 +386,7 @@ extension EventEncoding {
 }
 
 extension Duration {
-    /// In the largest unit that leaves a whole number: `72 h`, `90 min`, `5 s`.
+    /// The duration in the largest unit that leaves a whole number: `72 h`, `90 min`, `5 s`.
     fileprivate var inUnits: String {
         let seconds = components.seconds
         if seconds % 3600 == 0 { return "\(seconds / 3600) h" }

@@ -16,7 +16,7 @@ extension DeviceInquiry {
             let (outcome, reason) = try await fate(of: meant.0.ordinal, on: platform(of: meant.1), name)
             report = answer(device, then, outcome, [reason])
         } else {
-            // What an agent is told of its templates, a phone is told of its own.
+            // Agents get reports on their templates; other devices get them on their registrations.
             let mismatch =
                 isAboutTemplates && registrations.allSatisfy { $0.tile == nil }
                 ? templates.mismatch(tags: then.tags, judge) : reasons(registrations)
@@ -32,7 +32,7 @@ extension DeviceInquiry {
 
     private var isAboutTemplates: Bool { routed.format == .template && routed.installations == nil }
 
-    /// The registrations that an installation stood for when the message came.
+    /// The registrations of an installation when the message was accepted.
     private func parts(of device: FormerInstallation, _ then: Installation) async throws -> [FoundRegistration] {
         let current = device.current.installation
         let stored = try await hub.store.registrations(ofInstallation: device.current.ordinal)
@@ -55,7 +55,7 @@ extension DeviceInquiry {
         }
     }
 
-    /// What became of the message at a registration, or a handle, that it was for.
+    /// The outcome of the message at a registration or handle that it was for.
     private func fate(
         of target: Ordinal?,
         on platform: Platform,
@@ -89,7 +89,7 @@ extension DeviceInquiry {
         }
     }
 
-    /// Why each of several registrations did not get the message.
+    /// The reasons why several registrations did not get the message.
     private func reasons(_ registrations: [RegistrationReport]) -> String {
         guard registrations.count > 1 else { return registrations.first?.reason ?? "it has no registration" }
         return registrations.prefix(RegistrationJudge.maximumNamed).map { registration in
@@ -104,19 +104,20 @@ extension DeviceInquiry {
         return try judge.excess(on: platform(of: meant)).map { [$0] } ?? []
     }
 
-    /// Where the message goes: a direct send to the platform of its format, whatever its handle is registered for.
+    /// The platform that the message is sent to: for a direct send, that of its format, whatever the handle is
+    /// registered for.
     private func platform(of meant: RegistrationReport) -> Platform { routed.format.platform ?? meant.platform }
 }
 
 // MARK: - Handles
 
 extension DeviceInquiry {
-    /// Registrations of one handle that are looked at: a device has a few, but anybody may make more.
+    /// Maximum number of registrations of one handle to check: a device has a few, but any client can create more.
     static let maximumOfHandle = 100
 
-    /// Why the registrations of a push handle got a message, or did not.
+    /// Reports why the registrations of a push handle got a message, or did not.
     ///
-    /// - Returns: `nil` for a handle that the hub does not know.
+    /// - Returns: `nil` if the hub does not know the handle.
     func report(handle: String) async throws -> DeviceReport? {
         let sequence = message.logged.sequence
         let current = try await hub.store.registrations(
@@ -180,13 +181,13 @@ extension DeviceInquiry {
         )
     }
 
-    /// What became of a direct send at a handle; `nil` if the message is none, or is for others.
+    /// The outcome of a direct send at a handle; `nil` if the message is not a direct send to it.
     private func fateOfDirect(_ handle: String, _ name: String) async throws -> (DeviceOutcome, reason: String)? {
         guard let place = judge.place(of: handle), let platform = routed.format.platform else { return nil }
         return try await fate(of: Ordinal(rawValue: Int64(place)), on: platform, name)
     }
 
-    /// The parts of an installation that had a handle when the message came.
+    /// The parts of an installation that had a handle when the message was accepted.
     private func parts(of id: InstallationID, withHandle handle: String) async throws -> [FoundRegistration] {
         guard
             let device = try await hub.store.installation(hub: hub.record.id, id: id, at: message.logged.sequence),
@@ -214,7 +215,7 @@ extension FoundRegistration {
 }
 
 extension DeviceReport {
-    /// What can be said of a message that is not sent.
+    /// Reports on a message that has not been sent yet.
     init(id: String, waitingFor message: MessageReport) {
         let reason =
             message.state == .canceled

@@ -4,7 +4,7 @@ import HubRouting
 import HubStore
 import HubStreams
 
-/// Finds out why one device got a message, or did not.
+/// Reports why one device got a message, or did not.
 ///
 /// A device is an installation of any platform, or a push handle with all its registrations.
 struct DeviceInquiry {
@@ -22,7 +22,7 @@ struct DeviceInquiry {
 
     var hub: Hub { inquiry.hub }
 
-    /// Takes an installation's id, else a push handle.
+    /// Takes an installation's id or else a push handle.
     func report(_ device: String) async throws -> DeviceReport {
         if let id = try? InstallationID(device),
             let found = try await hub.store.installation(hub: hub.record.id, id: id, at: message.logged.sequence)
@@ -30,7 +30,7 @@ struct DeviceInquiry {
             return try await report(found)
         }
         if let report = try await report(handle: device) { return report }
-        // An import has brought the registrations of an installation, which has not come itself.
+        // An import has created the registrations of an installation that has not registered itself.
         if let id = try? InstallationID(device) {
             let known = try await hub.registrations.page(.tag(.installation(id)), from: nil, limit: 1).registrations
                 .first
@@ -44,7 +44,7 @@ struct DeviceInquiry {
             explanation: [
                 """
                 device '\(device.excerpt)' is not registered at the hub '\(hub.record.name)'; if it was when the message \
-                came, its removal has ended what it was owed
+                came, its pending messages were removed with it
                 """
             ]
         )
@@ -68,7 +68,7 @@ struct DeviceInquiry {
         return report
     }
 
-    /// False for a message to a user or device that an installation is today no longer.
+    /// False for a message to a user or device that the installation no longer belongs to.
     private func isStillAddressed(_ recipient: Recipient, _ current: Installation) throws -> Bool {
         let reserved = hub.configuration.reservedTags
         guard routed.namesIdentity(reserved) else { return true }
@@ -94,8 +94,8 @@ struct DeviceInquiry {
     private func registeredLater(_ device: FormerInstallation, _ name: String) -> DeviceReport {
         let at = device.registeredAt.map { " at \($0.wholeSecond)" } ?? ""
         let reason = """
-            \(name) did not get it: it was registered\(at), after the message, and is owed only what comes after that; \
-            one that was removed and registers again begins anew
+            \(name) did not get it: it was registered\(at), after the message, and gets only later messages; a device \
+            that was removed and registers again begins anew
             """
         var report = answer(device, nil, .registeredLater, [reason])
         report.tagsNow = device.current.installation.tags.map(\.text)
@@ -111,7 +111,7 @@ struct DeviceInquiry {
         }
         return TemplateReport(
             name: target.name,
-            // Beside its name, which is shown as such.
+            // The template's name is left out, because it is shown as such.
             tags: target.tags.filter { $0 != Tag(templateName: target.name) }.map(\.text).sorted(),
             matches: recipient.matches(routed, target),
             isEmpty: isEmpty,
@@ -121,7 +121,7 @@ struct DeviceInquiry {
         )
     }
 
-    /// What else a person should know.
+    /// Remarks that explain the outcome further.
     func remarks(_ report: DeviceReport, _ recipient: Recipient, _ standing: StreamStanding?) -> [String] {
         var remarks: [String] = []
         for (template, target) in zip(report.templates ?? [], recipient.targets)
@@ -136,7 +136,7 @@ struct DeviceInquiry {
         guard report.platform == .stream, let progress = standing?.progress else { return remarks }
         if let cursor = progress.resumedFrom, StreamPosition(parsing: cursor).map(hub.epochs.knows) != true {
             let shown = cursor.excerpt
-            remarks.append("it came with the cursor '\(shown)', which this hub does not know, and was told of a gap")
+            remarks.append("it came with the cursor '\(shown)', which this hub does not know, and was sent a gap")
         }
         if let at = progress.revokedAt, at >= progress.connectedAt ?? .distantPast, standing?.open == nil {
             remarks.append(
@@ -146,7 +146,7 @@ struct DeviceInquiry {
         if let at = progress.replacedAt {
             remarks.append(
                 """
-                a newer stream of this installation took the place of an open one at \(at.wholeSecond); only \
+                a newer stream of this installation replaced an open one at \(at.wholeSecond); only \
                 one at a time is served
                 """
             )
@@ -158,7 +158,7 @@ struct DeviceInquiry {
 // MARK: - The verdict on a stream
 
 extension DeviceInquiry {
-    /// What became of the message here, and the sentence that says so.
+    /// The outcome of the message at this installation, and a sentence that explains it.
     private func judgeStream(
         _ then: Installation,
         _ recipient: Recipient,
@@ -198,7 +198,7 @@ extension DeviceInquiry {
             return "\(name) did not get it: its templates make more than \(limit) of it; a gap takes its place"
         case .expired:
             let until = inquiry.expiry(of: message).wholeSecond
-            return "\(name) did not get it: it was owed until \(until) and its stream was not written so far by then"
+            return "\(name) did not get it: it expired at \(until), before its stream was written so far"
         default:
             if standing.open != nil { return "\(name) is still owed it: its stream is open and not yet written so far" }
             guard let progress = standing.progress else {
@@ -211,7 +211,7 @@ extension DeviceInquiry {
 }
 
 extension [TemplateReport] {
-    /// Why none of them matches an expression.
+    /// The reason why none of the templates matches the message's expression.
     func mismatch(tags: [Tag], _ judge: RegistrationJudge) -> String {
         guard let first else { return "it has no template, and a message is shown through templates" }
         func reason(_ template: TemplateReport) -> String {

@@ -2,15 +2,15 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// Lists the targets of push services that were not sent a message.
+/// Lists the targets on push services that were not sent a message.
 ///
-/// Of one message and platform as many are known as ``Transaction/maximumFailures``.
+/// The number of known failures of one message and platform is limited by ``Transaction/maximumFailures``.
 struct FailureInquiry {
     private static let linesAtOnce = 1_000
-    /// Pages of one report: it names 100,000 targets.
+    /// Maximum number of pages of one report, which then names 100,000 targets.
     static let maximumPages = 100
 
-    /// Where a page begins.
+    /// The place at which a page begins.
     struct Place: Sendable {
         let platform: String
         let ordinal: Ordinal
@@ -41,9 +41,9 @@ struct FailureInquiry {
 
     let hub: Hub
 
-    /// A page of failed targets, by platform and in the order of their registration.
+    /// A page of failed targets, ordered by platform and registration ordinal.
     ///
-    /// - Throws: 404 when the hub does not hold the message.
+    /// - Throws: 404 if the hub does not hold the message.
     func page(_ id: MessageID, from: String?, limit: Int) async throws -> FailedTargets {
         let message = try await message(id)
         let entries = try await entries(of: message, after: try from.map { try Place($0) }, limit: limit)
@@ -61,9 +61,9 @@ struct FailureInquiry {
         return FailedTargets(targets: targets, next: entries.count == limit ? entries.last?.place.text : nil)
     }
 
-    /// A page of failed targets in the service's own form, each on a line of its own.
+    /// A page of failed targets in the service's own format, one on each line.
     ///
-    /// - Returns: The lines, and where the next page begins; `nil` on the last one.
+    /// - Returns: The lines, and the place at which the next page begins, which is `nil` on the last page.
     func lines(_ message: AcceptedMessage, from place: Place?) async throws -> (text: String, next: Place?) {
         let id = try message.logged.id
         let entries = try await entries(of: message, after: place, limit: Self.linesAtOnce)
@@ -71,7 +71,7 @@ struct FailureInquiry {
         return (text, entries.count == Self.linesAtOnce ? entries.last?.place : nil)
     }
 
-    /// - Throws: 404 when the hub does not hold the message.
+    /// - Throws: 404 if the hub does not hold the message.
     func message(_ id: MessageID) async throws -> AcceptedMessage {
         guard let message = try await hub.store.message(hub: hub.record.id, id: id, through: hub.status.head) else {
             throw ProtocolError.notFound("There is no message '\(id)' here.")

@@ -4,18 +4,18 @@ import HubStore
 
 /// The files of a hub's feedback container: the handles that push services have reported dead, day by day.
 ///
-/// A report is known as long as the message that brought it about.
+/// A report is kept as long as the message that caused it.
 struct FeedbackInquiry {
-    /// Rows of one file, which is some 5 MB then; a day with more has several.
+    /// Maximum number of rows of one file, which then has about 5 MB; a day with more rows has several files.
     static let rowsOfFile = 10_000
-    /// The newest are listed.
+    /// Maximum number of files in a list, which shows the newest.
     static let maximumFiles = 20
-    /// Files of one day: a hub keeps no more failures.
+    /// Maximum number of files of one day: a hub keeps no more failures.
     private static let maximumOfDay = Transaction.maximumFailuresOfHub / rowsOfFile + 1
 
     let hub: Hub
 
-    /// The files, the oldest first.
+    /// The files, oldest first.
     func files() async throws -> [ContainerListing.File] {
         try await hub.inquiries.pass {
             var files: [ContainerListing.File] = []
@@ -33,7 +33,7 @@ struct FeedbackInquiry {
         }
     }
 
-    /// What a file holds; `nil` for one that is not there.
+    /// The content of a file; `nil` if it does not exist.
     func file(_ name: FeedbackFileName) async throws -> String? {
         try await hub.inquiries.pass { try await content(of: name)?.text }
     }

@@ -3,10 +3,10 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// How many targets of a message came to which outcome, in the words of the protocol's telemetry.
+/// Counts of a message's targets by outcome, in the terms of the protocol's telemetry.
 ///
-/// Only what has happened is told: targets that are still owed the message are in none. What an older version took has no
-/// deliveries for platforms that the hub had no credential for: there every target was given up.
+/// Only past events count: targets for which the message is pending appear in no count. Messages that an older version
+/// accepted have no deliveries on platforms without a credential: there every target was abandoned.
 struct MessageOutcomes: Sendable, Equatable {
     private(set) var counts: [Platform: [OutcomeName: Int]] = [:]
 
@@ -24,7 +24,7 @@ struct MessageOutcomes: Sendable, Equatable {
         let delivered = Set(deliveries.map(\.delivery.key.platform))
         for (name, count) in matched?.platforms ?? [:] where !delivered.contains(name.lowercased()) {
             let platform = Platform(rawValue: name)
-            // What a stop has cut off of a test send is not known.
+            // The outcome of a test send that a stop interrupted is unknown.
             guard platform != .stream, targets?.isTest != true else { continue }
             let isTooLarge = try Self.excess(of: record, on: platform) != nil
             add(count, isTooLarge ? .invalidNotificationSize : .abandoned, platform)
@@ -39,7 +39,7 @@ struct MessageOutcomes: Sendable, Equatable {
         add(targets?.unknown ?? 0, .wrongToken, .stream)
     }
 
-    /// The most that a platform takes, where a native message is larger.
+    /// The maximum body size of a platform, if a native message exceeds it.
     static func excess(of record: MessageRecord, on platform: Platform) throws -> Int? {
         guard record.format.platform == platform else { return nil }
         return NotificationSize.exceeded(by: record.body, record.format, try record.headers)
@@ -49,7 +49,7 @@ struct MessageOutcomes: Sendable, Equatable {
         if count > 0 { counts[platform, default: [:]][outcome, default: 0] += count }
     }
 
-    /// The same for reports; `nil` for none.
+    /// The counts by the names used in reports; `nil` if there are none.
     var named: [String: [String: Int]]? {
         guard !counts.isEmpty else { return nil }
         return counts.reduce(into: [:]) { named, platform in
@@ -59,7 +59,7 @@ struct MessageOutcomes: Sendable, Equatable {
 }
 
 extension StreamOutcomes {
-    /// Counts what became of a message at each stream that matched it and is still registered.
+    /// Counts the outcomes of a message at each stream that matched it and is still registered.
     init(_ outcomes: [DeviceOutcome]) {
         self.init()
         matched = outcomes.count
@@ -78,7 +78,7 @@ extension StreamOutcomes {
 }
 
 extension MessageReport {
-    /// Takes over what a message was sent with.
+    /// Adds the tags, headers and targets that a message was sent with.
     mutating func describe(_ headers: ForwardedHeaders, tags: String?, _ targets: MessageTargets?) {
         self.headers = headers.isEmpty ? nil : headers.values
         self.tags = tags
@@ -90,12 +90,12 @@ extension MessageReport {
 // MARK: - Telemetry
 
 extension NotificationDetails {
-    /// `endedAt` is when the last target of a push service had its final outcome.
+    /// Creates telemetry; `endedAt` is the time of the last final outcome on a push service.
     init(_ report: MessageReport, _ message: AcceptedMessage, endedAt: Timestamp?) {
         self.init(report, message.logged.record)
         enqueueTime = (message.enqueuedAt ?? message.at).second
         startTime = message.at.second
-        // When the last stream was written is not noted.
+        // The time at which the last stream was written is not recorded.
         let isOver = report.state != .processing && report.state != .enqueued
         if isOver, report.matched?[Platform.stream.rawValue] == nil { endTime = endedAt?.second ?? startTime }
         if report.matched?.isEmpty == false { targetPlatforms = Self.platforms(report) }
@@ -120,7 +120,7 @@ extension NotificationDetails {
         }
     }
 
-    /// The format of a native message; of a template message each platform that it matched: `appletemplate`.
+    /// The format of a native message; for a template message, each platform that it matched: `appletemplate`.
     private static func platforms(_ report: MessageReport) -> [String] {
         if let format = report.format { return [format.rawValue] }
         return (report.matched ?? [:]).keys.map { "\(MessageFormat(of: Platform(rawValue: $0)))template" }.sorted()
@@ -128,6 +128,6 @@ extension NotificationDetails {
 }
 
 extension Timestamp {
-    /// Without the fraction of its second, as telemetry shows it.
+    /// The time without fractions of a second, as telemetry shows it.
     fileprivate var second: Date { Date(timeIntervalSince1970: Double(seconds)) }
 }

@@ -4,7 +4,7 @@ import HubRouting
 import HubStore
 
 extension PnsFeedback {
-    /// What is said of a target that was not sent a message.
+    /// Describes a target that was not sent a message.
     init(_ target: FailedTarget, on platform: Platform, of message: MessageID) {
         self.init(
             feedbackTime: Date(timeIntervalSince1970: Double(target.at.seconds)),

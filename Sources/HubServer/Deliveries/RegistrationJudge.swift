@@ -3,26 +3,26 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// One registration as it was when a message came.
+/// One registration in its state when a message was accepted.
 struct FoundRegistration {
-    /// `nil` for a part of an installation that is there no longer.
+    /// `nil` for a part of an installation that no longer exists.
     var id: RegistrationID?
     let platform: Platform
-    /// The template's name; `nil` for a native one.
+    /// The template's name; `nil` for a native registration.
     let template: String?
     let tile: String?
     let installation: InstallationID?
-    /// `nil` for a part of an installation that is there no longer.
+    /// `nil` for a part of an installation that no longer exists.
     let ordinal: Ordinal?
     let handle: String?
     let tags: [Tag]
-    /// Today, if they differ.
+    /// The present tags, if they differ.
     var tagsNow: [Tag]?
 }
 
-/// Decides why a message was for a registration, or was not.
+/// Determines why a message was for a registration, or was not.
 struct RegistrationJudge {
-    /// Names that a sentence spells out.
+    /// Maximum number of names that a sentence lists.
     static let maximumNamed = 10
 
     private let record: MessageRecord
@@ -60,7 +60,7 @@ struct RegistrationJudge {
     }
 
     private func judge(_ found: FoundRegistration, _ evaluation: TagEvaluation?) -> (Bool, String) {
-        // A direct send asks for a handle, and for nothing that is registered under it.
+        // A direct send is for a handle, not for the registrations that have it.
         if let targets, targets.isDirect {
             let isMeant = targets.handles.contains { handle in found.handle.map(handle.isAddressed) == true }
             return isMeant
@@ -90,33 +90,34 @@ struct RegistrationJudge {
     }
 
     private var testLimit: String {
-        "it matches, but a test send goes to \(NotificationOutcome.maximumResults) of those who do, and it is none of them"
+        "it matches, but a test send goes to \(NotificationOutcome.maximumResults) of those who do, and it is not one of them"
     }
 
-    /// Why an expression does not hold.
+    /// The reason why an expression does not match.
     func demand(_ evaluation: TagEvaluation?, _ tags: [String]) -> String {
         "the expression \(evaluation?.demand ?? "does not hold") and it has \(tags.quoted)"
     }
 
-    /// Why a direct or a test send is not for a `stream` installation; `nil` when it is no such send, or is.
+    /// The reason why a direct or test send is not for a `stream` installation; `nil` if it is, or if the message is
+    /// neither.
     func otherTargets(than id: InstallationID) -> String? {
         guard let targets, !targets.installations.contains(id) else { return nil }
         return targets.isDirect ? "the message was sent directly to other devices" : testLimit
     }
 
-    /// What a message that a platform cannot take weighs, as a remark; `nil` for one that it can.
+    /// A remark on the size of a message that a platform does not accept; `nil` if it accepts the message.
     func excess(on platform: Platform) throws -> String? {
         try MessageOutcomes.excess(of: record, on: platform).map { limit in
             "its body has \(record.body.count) bytes, and platform '\(platform)' takes at most \(limit)"
         }
     }
 
-    /// The place of a handle among those that a direct send names; `nil` if it is not among them.
+    /// The position of a handle among those that a direct send names; `nil` if it is not one of them.
     func place(of handle: String) -> Int? { targets?.handles.firstIndex { $0.isAddressed(by: handle) } }
 }
 
 extension [String] {
-    /// As a sentence names them.
+    /// The elements as a sentence names them.
     var quoted: String {
         guard !isEmpty else { return "no tags" }
         let shown = prefix(RegistrationJudge.maximumNamed).map { "'\($0)'" }.joined(separator: ", ")

@@ -1,9 +1,9 @@
 import HubProtocol
 import Synchronization
 
-/// Limits how many expensive requests of one kind a hub works on at once; the others wait in the order of their arrival.
+/// Limits the number of expensive requests of one kind that a hub works on at once; others wait in order of arrival.
 final class RequestTurns: Sendable {
-    /// Requests that may wait for their turn.
+    /// Maximum number of waiting requests.
     static let maximumWaiting = 64
 
     private struct State {
@@ -15,20 +15,23 @@ final class RequestTurns: Sendable {
     private let maximumRunning: Int
     private let state = Mutex(State())
 
+    /// Creates turns for one kind of request.
+    ///
     /// - Parameters:
     ///   - kind: Names the requests in a refusal: "inquiries about messages".
-    ///   - maximumRunning: Requests that are worked on at once, at least 1.
+    ///   - maximumRunning: Number of requests that are worked on at once, at least 1.
     init(_ kind: String, atOnce maximumRunning: Int = 1) {
         self.kind = kind
         self.maximumRunning = maximumRunning
     }
 
-    /// Number of requests that wait for their turn.
+    /// Number of waiting requests.
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     /// Runs a piece of work when its turn has come.
     ///
-    /// - Throws: 429 when too many requests wait, `CancellationError` when the request was cancelled; what the work throws.
+    /// - Throws: 429 if too many requests wait; `CancellationError` if the request was cancelled; any error of the
+    ///   work.
     func pass<Output>(_ work: () async throws -> Output) async throws -> Output {
         try await take()
         defer { yield() }
@@ -37,7 +40,8 @@ final class RequestTurns: Sendable {
     }
 
     private func take() async throws(ProtocolError) {
-        // Two requests that look at the same time may both enter: the bound is against floods, not exact.
+        // Two requests that check at the same time may both enter: the limit protects against floods, and need not be
+        // exact.
         guard waitingCount < Self.maximumWaiting else {
             throw .tooManyRequests("\(Self.maximumWaiting) \(kind) wait, which is the most; try again later.")
         }

@@ -7,8 +7,8 @@ import Synchronization
 
 /// One notification hub, as requests see it.
 ///
-/// What it knows in memory belongs to its ``HubMachine``, which the writer drives; here is what the writer publishes
-/// after each batch of changes.
+/// Its in-memory state belongs to its ``HubMachine``, which the writer drives. This class holds the values that the
+/// writer publishes after each batch of changes.
 final class Hub: Sendable {
     private struct Published: Sendable {
         var status: HubStatus
@@ -23,11 +23,11 @@ final class Hub: Sendable {
     let configuration: HubConfiguration
     let logger: Logger
     let counters = HubCounters()
-    /// Requests for the outcomes of messages: each may look at all that the hub has.
+    /// Inquiries about the outcomes of messages: each may read all data of the hub.
     let inquiries = RequestTurns("inquiries about messages")
-    /// Lists of registrations by push channel: each may look at a thousand rows.
+    /// Lists of registrations by push channel: each may read a thousand rows.
     let channelLists = RequestTurns("lists of registrations by push channel", atOnce: 4)
-    /// What its credentials speak to.
+    /// The push services that its credentials are used with.
     let push = PushServicesInUse()
     let testSends: TestSends
     let publicFeeds = TagFeeds()
@@ -59,10 +59,10 @@ final class Hub: Sendable {
         published = Mutex(Published(status: status, tokens: TokenChecker(status.rules)))
     }
 
-    /// As it was after the last batch of changes.
+    /// The status after the last batch of changes.
     var status: HubStatus { published.withLock { $0.status } }
 
-    /// Takes over what a batch has changed.
+    /// Takes over the status after a batch of changes.
     func publish(_ status: HubStatus) {
         published.withLock { published in
             if published.status.rulesRevision != status.rulesRevision {
@@ -74,7 +74,7 @@ final class Hub: Sendable {
 
     var isDeleted: Bool { deleted.load(ordering: .acquiring) }
 
-    /// The hub was deleted: nothing is written for it any more.
+    /// Records that the hub was deleted: nothing is written for it any more.
     func close() { deleted.store(true, ordering: .releasing) }
 
     /// Checks a request's token against this hub's rules and the namespace's.
@@ -103,7 +103,7 @@ final class Hub: Sendable {
         try await ask { $0.matched(by: expression, format).counts }
     }
 
-    /// Asks about this hub in the order of the log; see ``HubWriter/ask(_:_:)``.
+    /// Asks about this hub in log order; see ``HubWriter/ask(_:_:)``.
     func ask<Answer: Sendable>(_ question: @escaping @Sendable (borrowing HubView) -> Answer) async throws -> Answer {
         try await writer.ask(record, question)
     }
@@ -112,7 +112,7 @@ final class Hub: Sendable {
 // MARK: - What is told once
 
 extension Hub {
-    /// Counts a rendering that was too large, and logs the first: anybody with Listen can bring more about.
+    /// Counts a rendering that was too large, and logs the first one only: with Listen, a client can cause any number.
     func noteOversize(_ id: MessageID) {
         counters.streams.oversize.add(1)
         guard !hasSaidOversize.exchange(true, ordering: .relaxed) else { return }
@@ -125,7 +125,7 @@ extension Hub {
     func noteUnreadable(_ sequence: LogSequence, _ error: any Error) {
         guard !hasSaidUnreadable.exchange(true, ordering: .relaxed) else { return }
         logger.error(
-            "a message, or what an installation wanted when it came, cannot be read: streams are told of a gap",
+            "a message, or an installation's choice at the time, cannot be read: streams are sent a gap",
             metadata: ["log.sequence": "\(sequence)", "error.reason": "\(error)"]
         )
     }
@@ -134,7 +134,7 @@ extension Hub {
 // MARK: - Progress and counts
 
 extension Hub {
-    /// Writes to the store how far streams are; what could not be written stays for the next time.
+    /// Stores the progress of streams; progress that could not be written is kept for the next attempt.
     func flushProgress() async throws {
         let batch = try await ask { $0.progress }
         guard !batch.isEmpty else { return }
@@ -145,7 +145,7 @@ extension Hub {
         writer.post(.progressFlushed(batch), to: record.id)
     }
 
-    /// Writes corrected counts of messages to the store.
+    /// Stores the corrected counts of messages.
     func flushRecounted() async throws {
         let batch = try await ask { $0.recounted }
         guard !batch.isEmpty else { return }
@@ -169,7 +169,7 @@ extension Hub {
         categoryChanges.add(1, ordering: .acquiringAndReleasing)
     }
 
-    /// Counts the changes of the announced categories since the start.
+    /// Number of changes of the announced categories since the start.
     var categoryRevision: Int { categoryChanges.load(ordering: .acquiring) }
 
     /// Notes that a publisher has reported.
@@ -178,7 +178,7 @@ extension Hub {
     /// Counts the reports of publishers since the start.
     var reportRevision: Int { reports.load(ordering: .acquiring) }
 
-    /// All announced categories after the six standard ones, each once.
+    /// The six standard categories, then all announced ones, each once.
     func categories() async throws -> [String] {
         var seen: Set<String> = []
         let announced = try await store.categories(hub: record.id)

@@ -8,91 +8,93 @@ package import PushEmulator
 package import PushServices
 package import WebPages
 
-/// How a hub server runs; every value is decided before the start.
+/// The configuration of a hub server; every value is decided before the start.
 package struct HubConfiguration: Sendable {
     /// The SQLite file.
     package var databasePath: String
-    /// The file that counts along with the database, by which a copy put back by hand is noticed.
+    /// The file whose number is incremented with the database's, so that a copy put back by hand is noticed.
     ///
-    /// Its name does not begin with the database's: who copies `hub.sqlite*` must not copy it along.
+    /// Its name does not begin with the database's: copying `hub.sqlite*` must not include it.
     package var generationPath: String
-    /// The file with the key that credentials are encrypted with; it is made if need be.
+    /// The file with the key that encrypts credentials; it is created if necessary.
     ///
-    /// A copy of the database is of no use to a thief without it, and of no use to push services.
+    /// Without it, a copy of the database does not disclose credentials, and a hub cannot use them.
     package var secretsPath: String
-    /// The folder for the files of jobs: nothing outside of it is read or written for them.
+    /// The folder for the files of jobs: jobs read and write no files outside it.
     package var jobsFolder: String
     /// An address of this machine.
     package var host = "127.0.0.1"
-    /// 0 takes any free port.
+    /// 0 means any free port.
     package var port = 8787
-    /// What TLS is spoken with; `nil` for plain HTTP alone.
+    /// The source of the TLS certificate; `nil` for plain HTTP only.
     package var certificate: CertificateSource?
-    /// Whether plain HTTP is taken from other machines although TLS is spoken.
+    /// True if plain HTTP is accepted from other machines although the hub serves TLS.
     package var takesPlainHTTP = false
-    /// What the hub is reached by, for addresses in replies to requests that do not say it themselves.
+    /// The name by which clients reach the hub, for addresses in replies to requests that do not name it themselves.
     package var publicName = HostName.name("localhost")
-    /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are believed.
+    /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are trusted.
     package var trustedProxies: [AddressBlock] = []
-    /// The hub that a new file is given; its connection strings are the ones that programs of this machine find.
+    /// The name of the first hub of a new file; programs on this machine find its connection strings.
     package var hubName: HubName
-    /// Whether a new file is given ``hubName``, and not only what ``provisions`` ask for.
+    /// True if a new file gets the hub ``hubName``; otherwise it gets only the hubs of ``provisions``.
     package var makesFirstHub = true
-    /// Hubs and rules that are made sure of at the start.
+    /// Hubs and rules that are created or updated at the start.
     package var provisions = HubProvisions()
-    /// How long a message is owed.
+    /// Time for which a message stays pending.
     package var timeToLive = Duration.seconds(72 * 3600)
-    /// Bytes of messages that the log may hold, with tags, headers and targets, before some are dropped unexpired.
+    /// Maximum size of messages in the log in bytes, with tags, headers and targets; above it unexpired ones are
+    /// dropped.
     package var maximumLogBytes: Int64 = 1 << 30
-    /// Bytes that registry changes may take: what installations wanted before, for those that are away.
+    /// Maximum size of registry changes in bytes: the former choices of installations, for disconnected agents.
     package var maximumChangeBytes: Int64 = 256 << 20
-    /// How long an idempotency key is remembered.
+    /// Time for which an idempotency key is remembered.
     package var keyLifetime = Duration.seconds(7 * 86_400)
-    /// Tags that a registration may have, or an installation together with one template.
+    /// Maximum number of tags of a registration, or of an installation together with one template.
     package var maximumTags = Installation.maximumTags
-    /// Of the tag expressions of sends.
+    /// Limits of tag expressions in sends.
     package var expressionLimits = TagExpression.Limits.standard
-    /// What holders of Listen may store.
+    /// Limits of what holders of Listen may store.
     package var listenQuota = ListenQuota()
-    /// Tags with these prefixes may be set and removed with Manage only.
+    /// Prefixes of tags that can be set and removed only with Manage.
     package var reservedTags = ReservedTagPrefixes.standard
-    /// How long a stop may take.
+    /// Maximum duration of a stop.
     package var drain = Duration.seconds(10)
-    /// Threads that serve connections.
+    /// Number of threads that serve connections.
     package var eventLoops = 2
-    /// What is kept in memory for streams that lag.
+    /// Limits of the memory for streams that lag.
     package var streamLimits = StreamLimits()
-    /// What connections may do.
+    /// Time limits and maximum numbers of connections.
     package var connectionLimits = ConnectionLimits()
-    /// What streams a rule may have from one address.
+    /// Limits of the streams that a rule may have from one address.
     package var streamLimit = StreamLimit()
-    /// Changes of installations and registrations of one rule and address.
+    /// Limits of the changes that a rule may make from one address.
     package var writeLimit = WriteLimit()
-    /// Messages in the format of the retired GCM, and its registrations, go through FCM v1.
+    /// True if messages in the format of the retired GCM, and to its registrations, are sent through FCM v1.
     package var sendsGcmThroughFcm = false
-    /// Whom browsers' push services may write to about the hub's messages: a `mailto:` or `https:` address (RFC 8292 §2.1).
+    /// The contact address that browsers' push services may use, `mailto:` or `https:` (RFC 8292 §2.1).
     package var pushContact: String?
-    /// Stands for the push services, to try an app; `nil` where they are real.
+    /// Emulates the push services, for trying out an app; `nil` to use the real ones.
     package var emulator: PushEmulator?
-    /// Speaks to push services.
+    /// Makes the clients of push services.
     package var pushServices: any PushServiceMaker = PushServiceDirectory()
-    /// The most pages of the SQLite file, for tests of a full disk.
+    /// Maximum number of pages of the SQLite file, for tests of a full disk.
     package var maximumPages: Int?
-    /// Who may read pages and feeds without an account; `nil` for those who were invited, and for this machine where the
-    /// hub serves no other.
+    /// The readers of pages and feeds without an account; `nil` for invited readers, and for this machine if the hub
+    /// serves no other.
     package var pages: PageAccess?
-    /// The WebSub hub that feeds name.
+    /// The WebSub hub named in feeds.
     package var webSubHub: String?
     /// The tag that alarms are sent to; `nil` to show and log them only.
     package var alarmTag: Tag?
     package var alarmRules = AlarmRules()
-    /// Agents that should be connected, from when they are first registered.
+    /// Agents that should be connected, once they have registered for the first time.
     package var alarmAgents: [InstallationID] = []
-    /// Of the program, for `/metrics`.
+    /// The program's version, for `/metrics`.
     package var version: String?
-    /// Runs each stage of a change twice, the first time in vain: tests show so that stages can be repeated.
+    /// True if each stage of a change runs twice and the first run is rolled back: tests show that stages can be
+    /// repeated.
     var rehearsesStages = false
-    /// How old a page of `/metrics` may be.
+    /// Maximum age of a `/metrics` page.
     var metricsInterval = Duration.seconds(1)
     /// The wall clock.
     package var now: @Sendable () -> Date = { Date() }

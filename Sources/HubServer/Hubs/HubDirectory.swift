@@ -6,11 +6,11 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// The hubs of a server, by name, with their streams' event loops; they come and go while it serves.
+/// The hubs of a server by name, with the event loops of their streams; hubs are added and removed while it serves.
 final class HubDirectory: Sendable {
     struct Member: Sendable {
         let hub: Hub
-        /// One for each event loop of the server.
+        /// One stream loop for each event loop of the server.
         let loops: [StreamLoop]
     }
 
@@ -22,7 +22,7 @@ final class HubDirectory: Sendable {
 
     let eventLoops: [any EventLoop]
     let replay = ReplayService()
-    /// Of all hubs.
+    /// The stream quota of all hubs.
     let streamQuota: StreamQuota
     let writeQuota: WriteQuota
     /// `nil` for a server without TLS.
@@ -59,7 +59,7 @@ final class HubDirectory: Sendable {
         )
     }
 
-    /// In the order in which they were made.
+    /// In order of creation.
     var all: [Member] {
         state.withLock { Array($0.members.values) }.sorted { $0.hub.record.id < $1.hub.record.id }
     }
@@ -67,9 +67,9 @@ final class HubDirectory: Sendable {
     var namespaceRules: [AccessRule] { state.withLock { $0.namespace.rules } }
     var namespaceTokens: TokenChecker { state.withLock { $0.namespace.tokens } }
 
-    /// Finds a hub by the first segment of a path, as it was sent.
+    /// Finds a hub by the first segment of a path as received.
     ///
-    /// - Throws: 404 when there is none of this name.
+    /// - Throws: 404 if there is no hub of this name.
     func member(named name: String) throws(ProtocolError) -> Member {
         guard
             let known = try? HubName(pathSegment: name),
@@ -78,20 +78,20 @@ final class HubDirectory: Sendable {
         return member
     }
 
-    /// - Throws: 404 when there is none of this name.
+    /// - Throws: 404 if there is no hub of this name.
     func hub(named name: String) throws(ProtocolError) -> Hub { try member(named: name).hub }
 
-    /// The stream loop of an event loop, the first one for an event loop of somebody else.
+    /// The stream loop on an event loop; the first one for an event loop that is not the server's.
     func loop(of eventLoop: any EventLoop, for member: Member) -> StreamLoop {
         member.loops[loopIndices[ObjectIdentifier(eventLoop)] ?? 0]
     }
 
-    /// All stream loops of a hub; none when it was deleted.
+    /// All stream loops of a hub; none if it was deleted.
     func loops(of hub: Hub) -> [StreamLoop] {
         state.withLock { $0.members[hub.record.id] }?.loops ?? []
     }
 
-    /// - Throws: 404 when the hub was deleted.
+    /// - Throws: 404 if the hub was deleted.
     func anyLoop(for hub: Hub) throws(ProtocolError) -> StreamLoop {
         guard let loop = loops(of: hub).randomElement() else { throw .noHub(hub.record.name.text) }
         return loop
@@ -101,7 +101,7 @@ final class HubDirectory: Sendable {
 // MARK: - What the writer hands out, in the order of the log
 
 extension HubDirectory {
-    /// Carries out what a batch of changes has brought about.
+    /// Carries out the actions that a batch of changes requires.
     func carryOut(_ output: NamespaceMachine.Output, _ writer: HubWriter) {
         if let rules = output.rules {
             state.withLock { $0.namespace = (rules, TokenChecker(AccessRules(namespace: rules))) }
@@ -119,7 +119,7 @@ extension HubDirectory {
         for key in output.closed { close(key) }
     }
 
-    /// Adds a hub, whose streams can come from now on.
+    /// Adds a hub, which accepts streams from now on.
     func open(_ record: HubRecord, _ status: HubStatus, _ writer: HubWriter) {
         let hub = Hub(
             record,

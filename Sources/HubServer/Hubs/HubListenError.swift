@@ -1,10 +1,10 @@
 import Foundation
 import NIOCore
 
-/// The address cannot be listened on: it is in use, not of this machine, or not allowed.
+/// The hub cannot listen on the address: it is in use, does not belong to this machine, or is not permitted.
 package struct HubListenError: Error {
     package let reason: String
-    /// No port would help.
+    /// True if no other port would help.
     package let isOfAddress: Bool
 
     /// `nil` for an error of another kind.

@@ -5,9 +5,9 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// Makes, changes and deletes hubs while the server runs.
+/// Creates, changes and deletes hubs while the server runs.
 final class HubManagement: Sendable {
-    /// Hubs of a server: each costs memory and a look at its keys twice a second.
+    /// Maximum number of hubs of a server: each costs memory, and a check of its keys twice a second.
     static let maximumHubs = 1_000
 
     let directory: HubDirectory
@@ -36,9 +36,9 @@ final class HubManagement: Sendable {
         self.logger = logger
     }
 
-    /// Makes a hub; when this returns it takes requests.
+    /// Creates a hub, which accepts requests when this method returns.
     ///
-    /// - Throws: 409 when there is one of this name, 403 when there are ``maximumHubs``.
+    /// - Throws: 409 if a hub of this name exists, 403 if there are ``maximumHubs``.
     func create(_ name: HubName, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
         let at = configuration.timestamp
         let keys = BrowserKeys.missing(in: [], configuration)
@@ -60,9 +60,11 @@ final class HubManagement: Sendable {
         return hub
     }
 
-    /// Changes what is said of a hub; rules are in force when this returns, and streams of revoked keys have ended.
+    /// Changes a hub's description.
     ///
-    /// - Throws: 404 when it was deleted meanwhile.
+    /// When this method returns, rules are in force and streams of revoked keys have ended.
+    ///
+    /// - Throws: 404 if the hub was deleted meanwhile.
     func update(_ hub: Hub, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
         let at = configuration.timestamp
         return try await hub.perform(bytes: bytes) { transaction, _ in
@@ -76,9 +78,11 @@ final class HubManagement: Sendable {
         }
     }
 
-    /// Deletes a hub: its streams end and it is unknown from now on; what it has in the file goes bit by bit.
+    /// Deletes a hub: its streams end, and clients can no longer use it.
     ///
-    /// - Throws: 404 when it was deleted meanwhile.
+    /// Its rows are dropped step by step.
+    ///
+    /// - Throws: 404 if the hub was deleted meanwhile.
     func delete(_ hub: Hub) async throws {
         let at = configuration.timestamp
         try await writer.perform { transaction, _ in
@@ -92,6 +96,6 @@ final class HubManagement: Sendable {
 }
 
 extension ProtocolError {
-    /// What the service answers to a DELETE of a hub that is not there (protocol §8).
+    /// The response to a DELETE of a hub that does not exist (protocol §8).
     static let noService = ProtocolError.notFound("No service is hosted at the specified address.")
 }

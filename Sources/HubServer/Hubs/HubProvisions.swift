@@ -3,15 +3,15 @@ import HubRouting
 import HubStore
 import Logging
 
-/// Hubs and rules that are made sure of at each start; what else there is stays as it is.
+/// Hubs and rules that are created or updated at each start; all others stay as they are.
 package struct HubProvisions: Sendable, Equatable {
     package struct Hub: Sendable, Equatable {
         package let name: HubName
-        /// `nil` leaves it as it is.
+        /// `nil` leaves the present value.
         package let registrationTimeToLive: RegistrationTimeToLive?
-        /// These get exactly these keys and rights.
+        /// The rules, which get exactly these keys and rights.
         package let rules: [AccessRule]
-        /// These take the place of those of their kind.
+        /// The credentials, which replace those of the same platform.
         package let credentials: [PlatformCredential]
 
         package init(
@@ -33,7 +33,7 @@ package struct HubProvisions: Sendable, Equatable {
     package init() {}
 }
 
-/// Why the configured hubs cannot be made.
+/// The reason why the configured hubs cannot be created.
 package enum HubProvisionError: Error, CustomStringConvertible {
     case tooManyRules(hub: HubName, count: Int)
     case tooManyHubs
@@ -49,7 +49,7 @@ package enum HubProvisionError: Error, CustomStringConvertible {
 }
 
 extension HubProvisions {
-    /// What was done about one hub, or about the namespace.
+    /// A report of the changes to one hub, or to the namespace.
     struct Note: Sendable, Equatable {
         /// `nil` for the namespace.
         let hub: HubName?

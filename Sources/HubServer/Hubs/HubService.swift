@@ -11,7 +11,7 @@ import ServiceLifecycle
 import Synchronization
 import UnixSignals
 
-/// A hub server, from its file to its port.
+/// A hub server with its file and its port.
 package final class HubService: Sendable {
     private let configuration: HubConfiguration
     private let logger: Logger
@@ -31,9 +31,9 @@ package final class HubService: Sendable {
     private let client: ClientAddress
     private let group: MultiThreadedEventLoopGroup
 
-    /// Opens the file and reads what is in it; a new file is given a hub and its rules.
+    /// Opens the file and loads its content; a new file gets a hub and its rules.
     ///
-    /// - Throws: ``HubStoreError``, or what SQLite says of the file; ``CertificateProblem``.
+    /// - Throws: ``HubStoreError`` or a `DatabaseError` if the file cannot be used; ``CertificateProblem``.
     package convenience init(_ configuration: HubConfiguration, logger: Logger) async throws {
         try await self.init(configuration, log: EmbeddedLog(), logger: logger)
     }
@@ -56,7 +56,7 @@ package final class HubService: Sendable {
             log: log,
             rehearses: configuration.rehearsesStages
         )
-        // The machine is built from what the store has then.
+        // The machine is built from the store as it is then.
         try await store.follow { _ in }
         let lastSeen = try await store.lastSeenClock()
         let generationFile = GenerationFile(path: configuration.generationPath)
@@ -65,7 +65,7 @@ package final class HubService: Sendable {
         do {
             try generationFile.write(start.generation)
         } catch {
-            // The database is ahead of the file, as after a crash; housekeeping writes the file.
+            // The database is ahead of the file, as after a crash; housekeeping updates the file.
             logger.warning(
                 "an older copy of the database that is put back by hand now would not be noticed",
                 metadata: ["error.reason": "\(error)"]
@@ -150,7 +150,7 @@ package final class HubService: Sendable {
         )
     }
 
-    /// What is known in memory of the hubs that the store has.
+    /// The initial in-memory state of the hubs in the store.
     private static func machine(
         of hubs: [StoredHub],
         in store: HubStore,
@@ -195,7 +195,7 @@ package final class HubService: Sendable {
         return machine
     }
 
-    /// What a start has found and changed.
+    /// The findings and changes of a start.
     private struct Start: Sendable {
         let notes: [HubProvisions.Note]
         let generation: Generation
@@ -211,9 +211,9 @@ package final class HubService: Sendable {
         }
     }
 
-    /// Makes the hub of a new file, the namespace's rule and what is configured, and notes this start.
+    /// Creates the hub of a new file, the namespace's rule and the configured hubs, and records this start.
     ///
-    /// - Throws: What SQLite says, or a ``HostSystem/HostError`` when the file beside the database cannot be read.
+    /// - Throws: A `DatabaseError`, or a ``HostSystem/HostError`` if the file next to the database cannot be read.
     private static func prepare(
         _ store: HubStore,
         _ configuration: HubConfiguration,
@@ -225,9 +225,9 @@ package final class HubService: Sendable {
         let epoch = incarnation ?? EpochHistory.newName()
         let results = try await store.commit([
             { @Sendable transaction -> Start in
-                // Somebody may have deleted the last hub.
+                // An operator may have deleted the last hub.
                 let isNew = try transaction.isNew()
-                // What cannot be read must not be written over: the key file may come back.
+                // Credentials that cannot be read must not be overwritten: the key file may come back.
                 let sealed = Set(try transaction.hubsWithLostSecrets().map(\.id))
                 if isNew { try transaction.noteClock(at) }
                 try transaction.sealSecrets()
@@ -241,7 +241,8 @@ package final class HubService: Sendable {
                 _ = try transaction.beginEpoch(named: epoch, at: at)
                 let counted = try transaction.generation()
                 let sign = GenerationFile.sign(of: counted, inFile, isCopy: try transaction.isCopy())
-                // Of a new database nothing was ever accepted; an older copy of a node's has the rest from the log.
+                // A new database never accepted messages. An older copy of a node's database gets the rest from the
+                // log.
                 let mayLack = sign != nil && !isNew && incarnation == nil
                 let loss = mayLack ? try transaction.noteLoss(epoch: epoch, at: at) : nil
                 if sign == .copy { try transaction.clearCopyMark() }
@@ -265,18 +266,19 @@ package final class HubService: Sendable {
         return try results[0].get()
     }
 
-    /// Serves until the task is cancelled or a signal asks for a stop; then streams end first, and what was accepted
-    /// is written.
+    /// Serves until the task is cancelled or a signal requests a stop; streams then end first, and accepted changes are
+    /// written.
     ///
     /// - Parameters:
     ///   - applications: Served on the same port.
-    ///   - stopsOnSignals: SIGTERM and SIGINT ask for a stop, after which the process ends. The threads are left to its
-    ///     end then: Hummingbird's server does not wait for the task that stops it, which may still ask an event loop.
-    ///   - watchdog: Is told again and again that the hub works, as long as it does.
+    ///   - stopsOnSignals: True if SIGTERM and SIGINT request a stop, after which the process ends. The threads then
+    ///     live until the process ends: Hummingbird's server does not wait for the task that stops it, which may still
+    ///     use an event loop.
+    ///   - watchdog: Notified regularly as long as the hub works.
     ///   - onRunning: Called with the port when connections are accepted.
-    ///   - onKeysChanged: Called with the port when a connection string is another one than before.
+    ///   - onKeysChanged: Called with the port when a connection string has changed.
     ///   - onStopping: Called when a stop begins.
-    /// - Throws: ``HubListenError``, or why a part of the hub has failed.
+    /// - Throws: ``HubListenError``, or the error of a part of the hub that failed.
     package func run(
         mounting applications: [MountedApplication] = [],
         stopsOnSignals: Bool = false,
@@ -292,7 +294,7 @@ package final class HubService: Sendable {
         }
         var services: [any Service] = [writer]
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch]
-        // They stop after the requests that need them.
+        // Applications stop after the requests that need them.
         services += applications.flatMap(\.services)
         services += listener(applications).services(onRunning: running)
         if let tls { services.append(tls) }
@@ -315,7 +317,7 @@ package final class HubService: Sendable {
         try await close(endsProcess: stopsOnSignals)
     }
 
-    /// What serves requests on the hub's port, once it is run.
+    /// The services that accept and answer requests on the hub's port.
     private func listener(_ applications: [MountedApplication]) -> PortListener<MountingResponder> {
         let metrics = MetricsPage(
             hubs: directory,
@@ -361,30 +363,30 @@ package final class HubService: Sendable {
         try store.close()
     }
 
-    /// The connection string of each rule of the hub that has the configured name, else of the oldest one; the one with
-    /// Listen only comes first.
+    /// The connection string of each rule of the primary hub; the one with Listen only comes first.
     package func connectionStrings(endpoint: String) throws -> [ConnectionString] {
         try Self.connectionStrings(primaryRules, endpoint)
     }
 
     private var primaryRules: [AccessRule] { primaryHub?.status.rules.hub ?? [] }
 
-    /// The hub that has the configured name, else the oldest one.
+    /// The hub with the configured name, or else the oldest one.
     private var primaryHub: Hub? {
         let hubs = directory.all.map(\.hub)
         return hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
     }
 
-    /// The name of the hub that connection strings of this server are for; the configured one while there is none.
+    /// The name of the hub in this server's connection strings; the configured name if no hub exists.
     package var primaryHubName: HubName { primaryHub?.record.name ?? configuration.hubName }
 
-    /// Calls of this process to its hubs, while ``run(mounting:stopsOnSignals:watchdog:onRunning:onKeysChanged:onStopping:)`` runs.
+    /// Calls from this process to its hubs, while
+    /// ``run(mounting:stopsOnSignals:watchdog:onRunning:onKeysChanged:onStopping:)`` runs.
     package var internalCalls: InternalCalls {
         InternalCalls(directory: directory, responder: responder(nil), logger: logger)
     }
 
-    /// Notes that a connection has brought valid credentials of a mounted application, so that it makes no room for those
-    /// that have not.
+    /// Records that a connection has sent valid credentials of a mounted application, so that it is not closed in
+    /// favour of others.
     package func prove(_ channel: any Channel) { connections.prove(channel) }
 
     /// The connection string of each rule of the namespace.

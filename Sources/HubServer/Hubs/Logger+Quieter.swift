@@ -1,7 +1,7 @@
 import Logging
 
 extension Logger {
-    /// For libraries, whose notices of their own start and stop repeat ours.
+    /// A logger for libraries, whose own start and stop notices would repeat ours.
     var quieter: Logger {
         var logger = self
         logger.logLevel = max(logLevel, .warning)

@@ -2,9 +2,9 @@ import HubRouting
 package import ServiceLifecycle
 
 extension ServiceGroup {
-    /// Runs the services.
+    /// Runs the services until they end.
     ///
-    /// A cancelled task asks them to stop, as a signal would, instead of breaking them off.
+    /// If the task is cancelled, the services are asked to stop, as by a signal, instead of being cancelled.
     package func runStoppingWhenCancelled() async throws {
         let services = Task { try await self.run() }
         try await withTaskCancellationHandler {
@@ -15,7 +15,7 @@ extension ServiceGroup {
     }
 }
 
-/// Ends all streams as soon as a stop is asked for: open ones would hold the server up.
+/// Ends all streams as soon as a stop is requested: open ones would delay the server's stop.
 struct StreamCloser: Service {
     let hubs: HubDirectory
     let writer: HubWriter
@@ -25,7 +25,7 @@ struct StreamCloser: Service {
         try? await gracefulShutdown()
         onStopping()
         for member in hubs.all { member.hub.writer.post(.stopping, to: member.hub.record.id) }
-        // In the order of the log, so that no stream that was let in before is missed.
+        // Runs in log order, so that it includes every stream accepted before.
         await writer.passInOrder()
     }
 }

@@ -5,19 +5,19 @@ import HubStore
 
 /// The installations of a hub.
 struct Installations {
-    /// Most registrations that one installation replaces.
+    /// Maximum number of registrations that one installation replaces.
     private static let maximumReplaced = 1_000
 
     let hub: Hub
 
-    /// Stores an installation, new or changed.
+    /// Stores a new or changed installation.
     ///
-    /// `channel` is the secret that the request presents, for a `stream` installation that is there; `bytes` is the size
-    /// of its body. Registrations with the installation's own tag that were registered on their own end: an export
-    /// has written them of this very installation at another hub, and its device shall get everything once.
+    /// `channel` is the secret that the request presents for an existing `stream` installation; `bytes` is the size of
+    /// its body. Registrations with the installation's own tag that were registered on their own are removed: they come
+    /// from an export of this very installation at another hub, and its device must get messages only once.
     ///
-    /// - Throws: 409 when the id is a `stream` installation's and neither the secret nor Manage was presented; 401 when
-    ///   a reserved tag would change without Manage.
+    /// - Throws: 409 if the id belongs to a `stream` installation and neither its secret nor Manage was presented; 401
+    ///   if a reserved tag would change without Manage.
     func put(_ installation: Installation, bytes: Int, grant: Grant, channel: PushChannelSecret?) async throws {
         try await change(
             installation.id,
@@ -36,7 +36,7 @@ struct Installations {
 
     /// Changes parts of an installation.
     ///
-    /// - Throws: 404 when it is not there, or not for this caller.
+    /// - Throws: 404 if it does not exist, or the caller may not change it.
     func patch(
         _ id: InstallationID,
         _ patch: InstallationPatch,
@@ -95,7 +95,7 @@ struct Installations {
 
     /// Reads an installation.
     ///
-    /// - Throws: 404 when it is not there, or not for this caller.
+    /// - Throws: 404 if it does not exist, or the caller may not read it.
     func installation(
         _ id: InstallationID,
         grant: Grant,
@@ -108,11 +108,11 @@ struct Installations {
         return stored
     }
 
-    /// Removes an installation, ends its stream and what it is owed; one that is not there is not an error.
+    /// Removes an installation with its stream and its pending messages; does nothing if it does not exist.
     ///
-    /// Registrations that an import has brought of it go with it.
+    /// Registrations that an import has created for it are removed, too.
     ///
-    /// - Throws: 404 when it is a `stream` installation that is not for this caller.
+    /// - Throws: 404 if it is a `stream` installation that the caller may not remove.
     func delete(_ id: InstallationID, grant: Grant, channel: PushChannelSecret?) async throws {
         try await remove([id], withRegistrations: true) { current in
             guard current.isOpen(to: grant, channel: channel) else { throw ProtocolError.noInstallation }
@@ -120,18 +120,18 @@ struct Installations {
         }
     }
 
-    /// Removes expired installations, by a clock that can be trusted, at most `limit` of them.
+    /// Removes at most `limit` installations that have expired by a trusted clock.
     ///
     /// - Returns: Number of installations that were found.
     func removeExpired(at now: Timestamp, limit: Int) async throws -> Int {
         let expired = try await hub.store.expiredInstallations(hub: hub.record.id, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
-        // It may be valid for longer by now.
+        // Its expiry may have been extended meanwhile.
         try await remove(expired) { $0.expiresAt.map { $0 <= now } ?? false }
         return expired.count
     }
 
-    /// Removes installations, and on request all registrations that carry the tag of one of them.
+    /// Removes installations and, on request, all registrations that carry the tag of one of them.
     private func remove(
         _ ids: [InstallationID],
         withRegistrations: Bool = false,
@@ -156,9 +156,10 @@ struct Installations {
 }
 
 extension Transaction {
-    /// Stores an installation that was checked, in the place of `current` if there is one.
+    /// Stores a checked installation, replacing `current` if there is one.
     ///
-    /// `isCharged`: a bearer of Listen writes it. `deleted` is the registration of it whose deletion this is.
+    /// `isCharged` is true if a holder of Listen writes it. If the change is the deletion of one of its registrations,
+    /// `deleted` is that registration.
     ///
     /// - Throws: 400 for a `stream` installation without a push channel.
     func write(
@@ -193,7 +194,8 @@ extension Transaction {
         )
     }
 
-    /// Removes an installation; `deleted` is the registration whose deletion this is.
+    /// Removes an installation; if the change is the deletion of one of its registrations, `deleted` is that
+    /// registration.
     func remove(
         _ current: StoredInstallation,
         hub: HubKey,
@@ -212,13 +214,15 @@ extension Transaction {
 }
 
 extension StoredInstallation {
-    /// When it is removed automatically; `nil` for never.
+    /// The time of automatic removal; `nil` for never.
     var expiresAt: Timestamp? {
         installation.expirationTime.map { Timestamp($0) }
     }
 
-    /// True if a caller may see and change this installation: a `stream` installation wants its secret or Manage, for
-    /// the others the id is the protection, as in the original.
+    /// True if a caller may read and change this installation.
+    ///
+    /// A `stream` installation requires its secret or Manage. Other installations are protected by their id, as in
+    /// Azure.
     func isOpen(to grant: Grant, channel: PushChannelSecret?) -> Bool {
         if grant.mayManage || installation.platform != .stream { return true }
         guard let channel, let channelDigest else { return false }
@@ -227,7 +231,7 @@ extension StoredInstallation {
 }
 
 extension Installation {
-    /// The hash of a `stream` installation's secret; a change that names none keeps the one that is there.
+    /// The hash of a `stream` installation's secret; a change that names no secret keeps the present one.
     fileprivate func streamChannelDigest(keeping current: StoredInstallation?) throws(ProtocolError) -> [UInt8]? {
         guard platform == .stream else { return nil }
         if case .handle(let text) = pushChannel { return try PushChannelSecret(text).digest }

@@ -3,15 +3,15 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// Some records of an import, which one transaction takes over: each by itself, so that one that cannot be is no other's
-/// failure.
+/// Some records of an import, which one transaction takes over, each in its own savepoint, so that a record that fails
+/// does not affect the others.
 struct ImportStep: Sendable {
     /// Lines for a file.
     struct Lines: Sendable {
         private var bytes: [UInt8] = []
         private(set) var count = 0
 
-        /// `nil` for none.
+        /// `nil` if there are none.
         var text: String? { count == 0 ? nil : String(decoding: bytes, as: UTF8.self) }
 
         mutating func append(_ line: [UInt8]) {
@@ -34,7 +34,7 @@ struct ImportStep: Sendable {
 
     private let kind: NotificationHubJob.Kind
     private let hub: Hub
-    /// Read before the transaction, which should be short.
+    /// Parsed before the transaction, which should be short.
     private let records: [(record: RegistrationRecords.Record, wanted: Result<Wanted, ProtocolError>)]
 
     init(kind: NotificationHubJob.Kind, hub: Hub, records: [RegistrationRecords.Record]) {
@@ -82,19 +82,20 @@ struct ImportStep: Sendable {
         return outcome
     }
 
-    /// An export has an installation's registrations: where it is itself, its device would get everything twice.
+    /// Refuses an installation's registrations from an export if the installation exists here: its device would get
+    /// everything twice.
     private func refuseOfInstallation(_ registration: Registration, _ transaction: Transaction) throws {
         for tag in registration.tags {
             guard let id = tag.installationID,
                 let current = try transaction.installation(hub: hub.record.id, id: id)
             else { continue }
             throw ProtocolError.conflict(
-                "The installation '\(current.installation.id)' is at this hub; what it stands for is not imported."
+                "The installation '\(current.installation.id)' is at this hub; its registrations are not imported."
             )
         }
     }
 
-    /// Refusals come before anything is written, so that they leave nothing behind.
+    /// Refusals precede all writes, so that they leave nothing to undo.
     private func stage(
         _ wanted: Wanted,
         of record: RegistrationRecords.Record,
@@ -132,8 +133,9 @@ struct ImportStep: Sendable {
     }
 }
 
-/// Records of one transaction of an import: the hub's other changes wait for no more, and what it has done stands in one
-/// checkpoint.
+/// The records of one transaction of an import.
+///
+/// The hub's other changes wait for no more than these, and one checkpoint covers them.
 struct ImportChunk {
     struct Limits: Sendable {
         let records: Int

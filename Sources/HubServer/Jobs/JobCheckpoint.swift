@@ -2,17 +2,17 @@ import Foundation
 import HostSystem
 import HubProtocol
 
-/// How far a job is, so that a later start goes on where this one has stopped.
+/// The progress of a job, from which the next start continues.
 ///
-/// It is committed with what the job has done up to there. Lines for the job's files that are not on disk yet stand in it.
+/// It is committed together with the job's changes. Lines for the job's files that are not on disk yet are part of it.
 struct JobCheckpoint: Codable, Sendable, Equatable {
     /// A file that the job writes.
     struct Output: Codable, Sendable, Equatable {
-        /// Bytes that are on disk.
+        /// Number of bytes on disk.
         var length: Int64 = 0
-        /// What comes behind them, `nil` for nothing.
+        /// The lines to append; `nil` for none.
         var pending: String?
-        /// Lines with ``pending``.
+        /// Number of lines, including ``pending``.
         var lines = 0
     }
 
@@ -21,23 +21,24 @@ struct JobCheckpoint: Codable, Sendable, Equatable {
 
     // Imports.
 
-    /// The imported file; another one must not be gone on with.
+    /// The imported file; the job must not continue with another one.
     var source: ConfinedFile.Identity?
-    /// What was imported, or could not be.
+    /// The place up to which records were processed, including failed ones.
     var position = RegistrationRecords.Position()
 
     // Exports.
 
-    /// The id of the last registration that was written.
+    /// The id of the last registration written.
     var after: String?
-    /// Registrations when the job began.
+    /// Number of registrations when the job began.
     var total = 0
 
     init() {}
 
-    /// Reads what ``text`` wrote; of a job that has not begun there is nothing.
+    /// Reads the result of ``text``; a job that has not begun has none, and starts at the beginning.
     ///
-    /// - Throws: What another version wrote, and this one cannot read: to begin anew would do again what is done.
+    /// - Throws: An error if this version cannot read a text that another version wrote: restarting would repeat work
+    ///   that is done.
     init(text: String?) throws {
         guard let text else { return }
         self = try JSONDecoder().decode(JobCheckpoint.self, from: Data(text.utf8))

@@ -1,15 +1,15 @@
 import Foundation
 import HubProtocol
 
-/// The name of a file that a client wants imported, below the folder of its hub.
+/// The name of a file to import, below the folder of its hub.
 ///
-/// Clients name it in several ways: the name itself, a relative path, a `file:` address; and the address of a blob, as code
-/// written for the service has it, of which only the last part counts. Nothing is fetched from anywhere.
+/// Clients name it in several ways: by its name, a relative path or a `file:` URL, or by the URL of a blob, as in code
+/// written for the service, of which only the last component counts. Nothing is downloaded.
 struct JobFileName: Sendable, Equatable {
-    /// With `/` between its parts.
+    /// The path with `/` between its components.
     let text: String
 
-    /// `address` is as the client sent it; it may hold a secret and is not quoted whole.
+    /// Parses the client's address, which may hold a secret and is not quoted whole.
     ///
     /// - Throws: 400 for a file that is not below the folder.
     init(_ address: String, in folder: String) throws(ProtocolError) {

@@ -10,7 +10,7 @@ struct JobFiles: Sendable {
     private let root: ConfinedFolder
     private let hub: HubName
 
-    /// Each hub has a folder of its own, so that no hub's job reads what another one has written.
+    /// Each hub has its own folder, so that no hub's job reads files that another one has written.
     init(_ root: String, hub: HubName) {
         self.root = ConfinedFolder(root)
         self.hub = hub
@@ -26,7 +26,7 @@ struct JobFiles: Sendable {
         try await Self.blocking { try root.openForWriting("\(hub)/\(job)/\(file)") }
     }
 
-    /// Removes what a job has written.
+    /// Removes the files that a job has written.
     func remove(job: String) async throws {
         try await Self.blocking { try root.remove([Self.output, Self.failed], of: "\(hub)/\(job)") }
     }

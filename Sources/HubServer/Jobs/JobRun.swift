@@ -7,17 +7,17 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Works on one job until it is over; what it has done is noted as it goes.
+/// Runs one job to its end, and stores its progress meanwhile.
 struct JobRun {
-    /// Registrations that an export reads at once.
+    /// Number of registrations that an export reads at once.
     static let exportPage = 500
-    /// What one transaction of an import takes at most; one record is always taken.
+    /// Maximum size of one import transaction; one record is always taken.
     static let importLimits = ImportChunk.Limits(records: 200, bytes: 256 << 10)
-    /// Bytes of a file that are read at once.
+    /// Number of bytes of a file that are read at once.
     static let readBytes = 128 << 10
-    /// How often an export notes how far it is.
+    /// Interval at which an export stores its progress.
     static let noteInterval = Duration.seconds(1)
-    /// Before what the hub could not do now is tried again.
+    /// First pause before retrying an operation that the hub could not do.
     static let firstPause = Duration.milliseconds(200)
     static let longestPause = Duration.seconds(30)
 
@@ -32,17 +32,17 @@ struct JobRun {
         self.stored = stored
     }
 
-    /// Does the job, or what is left of it.
+    /// Does the job, or the rest of it.
     ///
-    /// What goes wrong is the job's failure.
+    /// Errors become the job's failure.
     ///
-    /// - Throws: `CancellationError` when the server stops; then the next start goes on. Else what keeps the store from noting
-    ///   how far the job is.
+    /// - Throws: `CancellationError` if the server is stopping; the next start then continues. Otherwise the error that
+    ///   keeps the store from saving the job's progress.
     mutating func run() async throws {
         do {
             try await workOrFail()
         } catch  where hub.isDeleted && !(error is CancellationError) {
-            // There is nobody to tell: the hub was deleted, with what its jobs have written.
+            // Nobody is left to report to: the hub was deleted, with the files of its jobs.
             try? await files.remove(job: stored.job.id)
         }
     }
@@ -103,7 +103,7 @@ struct JobRun {
             checkpoint.output.lines += page.registrations.count
             checkpoint.after = page.next
             isDone = page.next == nil
-            // Some may have come meanwhile.
+            // Registrations may have been added meanwhile.
             stored.job.progress = min(9_999, checkpoint.output.lines * 10_000 / max(checkpoint.total, 1))
             guard !isDone, .now - noted >= Self.noteInterval else { continue }
             try await note()
@@ -158,7 +158,7 @@ struct JobRun {
             try await commit(chunk.records, through: last.end, of: max(identity.bytes, 1))
             let taken = ContinuousClock.now - begun
             try await write(output, failed)
-            // The writer is the others' for as long.
+            // Leaves the writer to other changes for as long.
             try await Task.sleep(for: taken)
         }
         try await JobFiles.blocking {
@@ -170,7 +170,7 @@ struct JobRun {
         stored.job.outputProperties[Self.failedCount] = "\(checkpoint.failed.lines)"
     }
 
-    /// Imports some records in one transaction, with how far the job is then.
+    /// Imports some records in one transaction that also stores the job's progress.
     private mutating func commit(
         _ chunk: [RegistrationRecords.Record],
         through end: RegistrationRecords.Position,
@@ -199,7 +199,7 @@ struct JobRun {
         }
     }
 
-    /// Brings lines to the job's files that stand in the checkpoint.
+    /// Writes the checkpoint's pending lines to the job's files.
     private mutating func write(_ output: ConfinedFile, _ failed: ConfinedFile) async throws {
         for (file, path) in [(output, \JobCheckpoint.output), (failed, \JobCheckpoint.failed)] {
             let (length, pending) = (checkpoint[keyPath: path].length, checkpoint[keyPath: path].pending)
@@ -213,7 +213,7 @@ struct JobRun {
 
     // MARK: - Notes
 
-    /// Beside the paths of files: how many lines were done and how many were not.
+    /// Names of output properties in addition to the files' paths: the numbers of lines that succeeded and failed.
     static let succeeded = "SucceededCount"
     static let failedCount = "FailedCount"
 
@@ -222,7 +222,7 @@ struct JobRun {
         try await note()
     }
 
-    /// Notes how far the job is.
+    /// Stores the job's progress.
     private mutating func note() async throws {
         stored.job.updatedAt = hub.configuration.timestamp
         stored.checkpoint = try checkpoint.text
@@ -232,7 +232,7 @@ struct JobRun {
         }
     }
 
-    /// Does again what the hub could not do now: it is overloaded, or cannot write its file.
+    /// Retries an operation that the hub could not do: it is overloaded, or cannot write its file.
     private func patiently<Output>(_ work: @Sendable () async throws -> Output) async throws -> Output {
         var pause = Self.firstPause
         while true {
@@ -246,7 +246,7 @@ struct JobRun {
     }
 }
 
-/// Why a job cannot be done.
+/// The reason why a job cannot be done.
 struct JobFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -254,7 +254,7 @@ struct JobFailure: Error, CustomStringConvertible {
 }
 
 extension Hub {
-    /// Registrations that clients of the protocol know.
+    /// Number of registrations that clients of the protocol can see.
     var exportableCount: Int {
         status.registrationCounts.filter { $0.key != Platform.stream.rawValue }.values.reduce(0, +)
     }

@@ -4,14 +4,13 @@ import HubStore
 import Logging
 import ServiceLifecycle
 
-/// Takes jobs and works them off, one at a time, the oldest of all hubs first; those that a stop has interrupted are gone on
-/// with at the next start.
+/// Runs the jobs of all hubs, one at a time and oldest first; jobs interrupted by a stop continue after the next start.
 final class JobService: Service {
-    /// Jobs of a hub that are not over.
+    /// Maximum number of unfinished jobs of a hub.
     static let maximumWaiting = 16
-    /// Jobs of a hub that are remembered; older ones go with their files.
+    /// Maximum number of jobs kept for a hub; older ones are deleted with their files.
     static let maximumKept = 100
-    /// After the hub's file could not be read.
+    /// Pause after the hub's file could not be read.
     private static let pause = Duration.seconds(30)
 
     private let store: HubStore
@@ -32,9 +31,9 @@ final class JobService: Service {
 
     func files(of hub: HubName) -> JobFiles { JobFiles(configuration.jobsFolder, hub: hub) }
 
-    /// Takes a job; when this returns it is durable and waits for its turn.
+    /// Accepts a job, which is durable and waiting when this method returns.
     ///
-    /// - Throws: 400 for a file that is not this hub's, 429 when too many jobs wait.
+    /// - Throws: 400 for a file that is not this hub's, 429 if too many jobs wait.
     func submit(_ request: NotificationHubJob.Request, to hub: Hub, bytes: Int) async throws -> StoredJob {
         let files = files(of: hub.record.name)
         if request.kind != .exportRegistrations {
@@ -102,7 +101,7 @@ final class JobService: Service {
         )
     }
 
-    /// Removes the files of a job that nobody knows any more.
+    /// Removes the files of a job that is no longer stored.
     private func remove(_ id: String, _ files: JobFiles) async {
         do {
             try await files.remove(job: id)
@@ -111,7 +110,7 @@ final class JobService: Service {
         }
     }
 
-    /// Removes the files of all jobs of a deleted hub; what was put there for an import is not the hub's to remove.
+    /// Removes the files of all jobs of a deleted hub, except files to be imported, which the hub did not write.
     func removeFiles(of jobs: [StoredJob]) async {
         for job in jobs {
             // The path tells the hub, whose name is no longer known.

@@ -3,13 +3,13 @@ import HubStore
 import HubStreams
 import Synchronization
 
-/// What a hub counts from its start on, for ``MetricsPage``.
+/// The counters of a hub since its start, for ``MetricsPage``.
 final class HubCounters: Sendable {
-    /// Messages that became durable.
+    /// Number of messages that became durable.
     let accepted = Atomic<Int>(0)
-    /// Installations that accepted messages matched, by platform.
+    /// Number of installations that accepted messages matched, by platform.
     let matched = Mutex<[String: Int]>([:])
-    /// Sends that were answered as the first one of their key.
+    /// Number of repeated sends, which got the response to the first send with their key.
     let repeated = Atomic<Int>(0)
     let streams = StreamCounters()
     let push = PushCounters()
@@ -20,7 +20,7 @@ final class HubCounters: Sendable {
     }
 }
 
-/// Counts the targets of push services that have a final outcome, by platform and outcome.
+/// Counts the final outcomes of targets on push services, by platform and outcome.
 final class PushCounters: Sendable {
     struct Outcome: Hashable, Sendable {
         /// In lower case.
@@ -46,8 +46,8 @@ extension [PushCounters.Outcome: Int] {
 
     /// Adds the outcomes of a delivery; `ended` is the number of targets that the store counted.
     ///
-    /// The store counts none if the delivery has ended before, and more than `progress` has if a later message replaced
-    /// retries of earlier ones.
+    /// The store counts none if the delivery had ended before, and more than `progress` contains if a later message
+    /// replaced retries of earlier ones.
     mutating func add(_ progress: DeliveryProgress, ended: Int, _ platform: String) {
         guard ended > 0 else { return }
         for outcome in progress.done.values { add(1, outcome, platform) }

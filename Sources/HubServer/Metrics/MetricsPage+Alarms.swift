@@ -4,7 +4,7 @@ import HubRouting
 import PrometheusText
 
 extension MetricsPage {
-    /// Alarms by kind: what they are about may be ten thousand categories.
+    /// Adds the alarms by kind, not by subject: the subjects may be ten thousand categories.
     func addAlarms(to page: inout PrometheusText) {
         let now = configuration.timestamp
         let counted = hubs.all.map { member in
@@ -30,7 +30,7 @@ extension MetricsPage {
         page.add(
             "newswire_alarm_raised_total",
             .counter,
-            "Alarms that were told since the start, by kind.",
+            "Alarms that have begun since the start, by kind.",
             counted.flatMap { hub in
                 Alarm.Kind.allCases.map { .init(hub.raised[$0] ?? 0, ["hub": hub.name, "kind": $0.rawValue]) }
             }

@@ -5,7 +5,7 @@ import HubStore
 import PrometheusText
 
 extension MetricsPage {
-    /// What publishers have reported; those that have not for 7 days are forgotten.
+    /// Adds the reports of publishers, which expire after 7 days.
     func addPublishers(to page: inout PrometheusText) async throws {
         let now = configuration.timestamp
         let reported = try await store.publishers(since: now - PublisherReport.lifetime)
@@ -42,7 +42,7 @@ extension MetricsPage {
         }
     }
 
-    /// The schedule tells a publisher that stays, and whose silence is a failure, from passes that come when they come.
+    /// The schedule distinguishes a publisher that keeps running, and whose silence is a failure, from single passes.
     private static func labels(_ publisher: PublisherSummary, of hub: String) -> KeyValuePairs<String, String> {
         ["hub": hub, "publisher": publisher.publisher, "schedule": publisher.schedule.rawValue]
     }

@@ -9,9 +9,9 @@ import NIOCore
 import PrometheusText
 import Synchronization
 
-/// What `/metrics` answers: what an operator watches and is woken for.
+/// The content of `/metrics`: the values that an operator watches and is alerted on.
 ///
-/// The names are stable; `docs/operating.md` lists them. Nothing of a message, a device or a key is in it.
+/// The names are stable; `docs/operating.md` lists them. The page contains no data of messages, devices or keys.
 struct MetricsPage: Sendable {
     let hubs: HubDirectory
     let writer: HubWriter
@@ -22,7 +22,7 @@ struct MetricsPage: Sendable {
     /// Seconds since 1970.
     let startedAt: Double
 
-    /// The whole text as it is now.
+    /// The present text of the page.
     func text() async throws -> ByteBuffer {
         var page = PrometheusText()
         addMessages(to: &page)
@@ -120,7 +120,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_stream_gaps_total",
             .counter,
-            "Streams told that messages they were owed are gone.",
+            "Gaps sent to streams because pending messages are gone.",
             each { $0.counters.streams.gaps.count }
         )
         page.add(
@@ -224,7 +224,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_log_time_to_live_seconds",
             .gauge,
-            "How long a message is owed.",
+            "Time after which a pending message expires.",
             [.init(configuration.timeToLive.seconds)]
         )
         page.add(

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import PrometheusText
 
-/// What Linux says of this process, under the names that Prometheus clients use.
+/// Linux's figures for this process, under the names that Prometheus clients use.
 struct ProcessFigures {
-    /// When the server was made, in seconds since 1970.
+    /// The time at which the server was created, in seconds since 1970.
     let startedAt: Double
 
     func add(to page: inout PrometheusText) {
@@ -17,7 +17,7 @@ struct ProcessFigures {
             page.add("process_resident_memory_bytes", .gauge, "Resident memory.", [.init(resident)])
         }
         page.add("process_start_time_seconds", .gauge, "Start, since 1970.", [.init(startedAt)])
-        // One descriptor is the one that lists them.
+        // One descriptor belongs to this listing.
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count - 1 {
             page.add("process_open_fds", .gauge, "Open descriptors.", [.init(open)])
         }

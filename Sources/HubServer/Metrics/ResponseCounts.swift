@@ -3,10 +3,10 @@ import HubRouting
 import Hummingbird
 import Synchronization
 
-/// How many requests ended with which status, by operation.
+/// Number of requests by operation and status.
 final class ResponseCounts: Sendable {
     struct Key: Hashable, Comparable {
-        /// Only of operations that exist: whatever else clients think of would be a metric each.
+        /// Only existing operations: otherwise every path that clients try would become a metric.
         let operation: String
         let status: Int
 
@@ -15,9 +15,9 @@ final class ResponseCounts: Sendable {
         }
     }
 
-    /// Requests for what does not exist.
+    /// The operation of requests for unknown paths.
     static let noOperation = "none"
-    /// Streams on connections of their own, which no route sees.
+    /// Streams on connections of their own, which pass no route.
     static let stream = "GET /{hub}/installations/{id}/stream"
 
     private let counts = Mutex<[Key: Int]>([:])
@@ -31,7 +31,7 @@ final class ResponseCounts: Sendable {
     }
 }
 
-/// Counts what the routes answer.
+/// Counts the responses of the routes.
 struct ResponseCounting<Context: RequestContext>: RouterMiddleware {
     let counts: ResponseCounts
 
@@ -41,7 +41,7 @@ struct ResponseCounting<Context: RequestContext>: RouterMiddleware {
         next: (Request, Context) async throws -> Response
     ) async throws -> Response {
         let response = try await next(request, context)
-        // Not a path for what does not exist.
+        // Not a path if the operation is unknown.
         let path = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil }
         let operation = path.map { "\(request.method.rawValue) \($0)" }
         counts.add(operation ?? ResponseCounts.noOperation, status: response.status.code)

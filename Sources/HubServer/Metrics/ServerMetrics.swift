@@ -1,6 +1,6 @@
 import PrometheusText
 
-/// What a server reports whatever it serves: its version and its process.
+/// The metrics of any server: its version and its process.
 package struct ServerMetrics: Sendable {
     let version: String?
     /// Seconds since 1970.

@@ -1,8 +1,8 @@
 import NIOCore
 
-/// Computes a page at most once in an interval, however many ask for it: they share the last one.
+/// Computes a page at most once per interval, and shares the result between all requests.
 ///
-/// Anybody may ask for `/metrics`, and computing it looks at every stream.
+/// Anyone may request `/metrics`, and computing it reads every stream's state.
 actor SharedPage {
     private let interval: Duration
     private let clock: @Sendable () -> Duration
@@ -10,7 +10,7 @@ actor SharedPage {
     private var last: (bytes: ByteBuffer, at: Duration)?
     private var current: Task<ByteBuffer, any Error>?
 
-    /// Creates a page that was not computed yet, and may be as old as `interval`; zero computes it for every request.
+    /// Creates a page without a result yet, which may be as old as `interval`; zero computes it for every request.
     init(
         interval: Duration,
         clock: @escaping @Sendable () -> Duration,
@@ -21,9 +21,9 @@ actor SharedPage {
         self.compute = compute
     }
 
-    /// The page, which is not older than the interval.
+    /// The page, no older than the interval.
     ///
-    /// - Throws: Why it could not be computed; the next request tries again.
+    /// - Throws: The error of the computation; the next request tries again.
     func bytes() async throws -> ByteBuffer {
         let now = clock()
         if let last, now - last.at < interval { return last.bytes }

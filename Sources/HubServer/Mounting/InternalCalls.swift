@@ -5,24 +5,25 @@ package import Hummingbird
 import Logging
 package import NIOCore
 
-/// Calls of this process to its hubs: they pass through the same routes as those of clients, without a connection, and so
-/// without TLS and without a place among the connections.
+/// Makes calls from this process to its hubs.
+///
+/// They use the same routes as calls of clients, but no connection, no TLS and no place in the connection limits.
 package struct InternalCalls: Sendable {
     let directory: HubDirectory
     let responder: RouterResponder<HubRequestContext>
     let logger: Logger
 
-    /// The body of a reply is larger than its caller takes.
+    /// The body of a reply exceeds the caller's limit.
     package struct TooLarge: Error {}
 
     /// Sends a request.
     ///
     /// - Parameters:
-    ///   - head: With a path from the root.
+    ///   - head: The head, with a path from the root.
     ///   - body: The whole body.
-    ///   - replyLimit: Bytes of the largest reply.
-    /// - Returns: Whatever the hub answers, refusals included.
-    /// - Throws: ``TooLarge``; what a route throws while it writes its reply.
+    ///   - replyLimit: Maximum size of the reply in bytes.
+    /// - Returns: The hub's response, which may be a refusal.
+    /// - Throws: ``TooLarge``, or the error of a route that fails while it writes its reply.
     package func send(
         _ head: HTTPRequest,
         body: ByteBuffer,
@@ -37,7 +38,7 @@ package struct InternalCalls: Sendable {
 
     /// Sends a request without a body, for a reply that is passed on as it is written, such as a stream.
     ///
-    /// `channel` is the connection that it is made for, whose address quotas count.
+    /// `channel` is the connection on whose behalf the call is made; quotas count its address.
     package func open(_ head: HTTPRequest, for channel: any Channel) async throws -> Response {
         try await responder.respond(
             to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
@@ -45,9 +46,9 @@ package struct InternalCalls: Sendable {
         )
     }
 
-    /// The rule with which a hub can be managed now: one of its own, else one of the namespace.
+    /// The rule with which a hub can be managed now: a rule of the hub or else of the namespace.
     ///
-    /// Keys change while the server runs; ask for each call.
+    /// Keys change while the server runs: read the rule for each call.
     ///
     /// - Returns: `nil` if there is no such rule.
     package func managingRule(of hub: HubName) -> AccessRule? {
@@ -56,7 +57,7 @@ package struct InternalCalls: Sendable {
         return managing.first { $0.name == AccessRule.defaultFullName } ?? managing.first
     }
 
-    /// The body of a reply, as far as it is written; for one writer.
+    /// Collects the body of a reply; for one writer.
     private final class Collector: ResponseBodyWriter {
         private(set) var bytes = ByteBuffer()
         private let limit: Int

@@ -4,13 +4,13 @@ import Logging
 import NIOCore
 package import ServiceLifecycle
 
-/// An application that a server has on its port beside its hubs, below a path of its own.
+/// An application that a server provides on its port next to its hubs, below a path of its own.
 package struct MountedApplication: Sendable {
-    /// For operators.
+    /// The name that operators see.
     let name: String
     /// Run as long as requests are served.
     let services: [any Service]
-    /// Why the application cannot serve; `nil` if it can.
+    /// The reason why the application cannot serve; `nil` if it can.
     let obstacle: @Sendable () -> String?
     /// Lines for `/metrics` in the text format of Prometheus.
     let metrics: @Sendable () async -> String
@@ -20,11 +20,11 @@ package struct MountedApplication: Sendable {
     /// Mounts a responder.
     ///
     /// - Parameters:
-    ///   - name: For operators, as in "app backend".
-    ///   - segment: First segment of the application's paths, in lower case; not one that a hub's name can be.
-    ///   - responder: Answers requests whose paths begin with it, ignoring case; it gets whole paths.
-    ///   - services: Run as long as requests are served. One that ends earlier ends the server.
-    ///   - obstacle: Why the application cannot serve; `nil` if it can. Answers at once.
+    ///   - name: The name that operators see, such as "app backend".
+    ///   - segment: First segment of the application's paths, in lower case; must not be a possible name of a hub.
+    ///   - responder: Answers requests whose paths begin with `segment`, ignoring case; it receives complete paths.
+    ///   - services: Run as long as requests are served. If one ends earlier, the server ends.
+    ///   - obstacle: The reason why the application cannot serve; `nil` if it can. Returns at once.
     ///   - metrics: Lines for `/metrics` in the text format of Prometheus.
     package init<Responder: HTTPResponder>(
         _ name: String,
@@ -46,7 +46,7 @@ package struct MountedApplication: Sendable {
         }
     }
 
-    /// True for a path, as it was sent, that is the application's.
+    /// True if a path, as received, belongs to the application.
     func serves(_ path: String) -> Bool {
         let utf8 = path.utf8.prefix(prefix.count)
         return utf8.count == prefix.count && zip(utf8, prefix).allSatisfy { Self.lowercased($0) == $1 }
@@ -61,7 +61,7 @@ package struct MountedApplication: Sendable {
     }
 }
 
-/// Passes requests to the application whose paths they are on, and all others to the hubs.
+/// Passes each request to the application with its path, and all others to the hubs.
 struct MountingResponder: HTTPResponder {
     let applications: [MountedApplication]
     let hubs: RouterResponder<HubRequestContext>
@@ -71,7 +71,8 @@ struct MountingResponder: HTTPResponder {
         guard let channel = context.channel, let application = applications.first(where: { $0.serves(path) }) else {
             return try await hubs.respond(to: request, context: context)
         }
-        // A task keeps the memory of its deepest calls until it ends, which for a stream of events is hours: a child has it.
+        // A task keeps the memory of its deepest call until it ends, which for an event stream takes hours: a child
+        // task uses it instead.
         async let response = application.respond(to: request, on: channel, logger: context.logger)
         return try await response
     }

@@ -6,12 +6,12 @@ import NIOCore
 import NetworkAddresses
 import WebPages
 
-/// `/-/{hub}/feeds/{tag}.rss`, `.atom` and `.json`: the newest news of a category, for feed readers.
+/// Serves `/-/{hub}/feeds/{tag}.rss`, `.atom` and `.json`: the newest items of a category, for feed readers.
 ///
-/// Whoever may not read them is answered as if nothing were there, in the same time, so that nobody learns which hubs
-/// there are.
+/// A client that may not read a feed gets the same response as for an unknown address, after the same time, so that
+/// nobody can find out the names of hubs.
 struct FeedRoutes: Sendable {
-    /// Seconds for which a reader need not ask again.
+    /// Time in seconds for which readers may cache a feed.
     private static let maximumAge = 60
 
     private let hubs: HubDirectory
@@ -34,11 +34,11 @@ struct FeedRoutes: Sendable {
     }
 
     private func reply(to request: Request, _ context: HubRequestContext) async throws -> Response {
-        // The same words as for an address without a route.
+        // The same text as for an address without a route.
         let nothing = ProtocolError.notFound("There is nothing at this address for \(request.method).")
         let peer = context.peer
         let hub = try? hubs.hub(named: context.parameters.get("hub") ?? "")
-        // A hub that is not there takes a token as long to check as one that is.
+        // Checking a token takes as long for an unknown hub as for a known one.
         let isProven = proves(request, hub?.tokens ?? hubs.namespaceTokens)
         guard door.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(context.parameters.get("file") ?? "")
@@ -48,7 +48,7 @@ struct FeedRoutes: Sendable {
         return response(page, type, request, origin: "https://\(client.authority(request.head, peer: peer))")
     }
 
-    /// True if the request brings a token with Listen, in a header or in its query.
+    /// True if the request has a token with Listen, in a header or in its query.
     private func proves(_ request: Request, _ tokens: TokenChecker) -> Bool {
         let header = request.headers[.authorization] ?? request.uri.query.map { "SharedAccessSignature \($0)" }
         let grant = try? tokens.authorize(
@@ -61,7 +61,7 @@ struct FeedRoutes: Sendable {
         return grant != nil
     }
 
-    /// The tag and the format that a file's name tells.
+    /// The tag and the format in a file's name.
     private static func file(_ name: String) -> (Tag, FeedFileType)? {
         guard let dot = name.lastIndex(of: "."),
             let type = FeedFileType(rawValue: name[name.index(after: dot)...].lowercased()),

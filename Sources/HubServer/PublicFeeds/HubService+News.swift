@@ -2,38 +2,39 @@ package import HubProtocol
 import HubRouting
 package import WebPages
 
-/// The news of some of a hub's categories, as of one moment.
+/// The news of some of a hub's categories at one moment.
 package struct HubNews: Sendable {
-    /// The newest stories and withdrawals, the newest first.
+    /// The newest stories and withdrawals, newest first.
     package let tellings: [Telling]
-    /// The end of the log, where a stream goes on after them.
+    /// The end of the log, at which a stream continues.
     package let position: StreamPosition
-    /// Why messages after an earlier position may be missing; `nil` if none are.
+    /// The reason why messages after an earlier position may be missing; `nil` if none are.
     package let gap: String?
 }
 
 extension HubService {
-    /// The name of a hub as it was given at first; `nil` for one that is unknown or disabled.
+    /// The name of a hub with its original spelling; `nil` if the hub is unknown or disabled.
     package func served(_ name: HubName) -> HubName? {
         guard let hub = try? directory.hub(named: name.text), !hub.status.isDisabled else { return nil }
         return hub.record.name
     }
 
-    /// When a hub was made, which tells it from an earlier one of its name; `nil` for one that was deleted meanwhile.
+    /// The creation time of a hub, which distinguishes it from an earlier hub of its name; `nil` if it was deleted
+    /// meanwhile.
     ///
-    /// It throws a `DatabaseError`.
+    /// Throws a `DatabaseError`.
     package func createdAt(_ name: HubName) async throws -> Timestamp? {
         guard let hub = try? directory.hub(named: name.text) else { return nil }
         return try await hub.publicFeeds.createdAt(hub)
     }
 
-    /// True for a hub that is there, disabled or not.
+    /// True if a hub exists, disabled or not.
     package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
 
-    /// Reads the newest news of some categories that everybody may read.
+    /// Reads the newest public news of some categories.
     ///
-    /// `position` is where a reader was at the last visit; with a `language`, news without a text in it is left out. It throws
-    /// a `DatabaseError`, and ``HubProtocol/ProtocolError`` 404 for a hub that is gone.
+    /// `position` is the reader's position at the last visit. With a `language`, news without a text in it is left out.
+    /// Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if the hub is gone.
     package func news(
         of tags: [Tag],
         language: LanguageName?,
@@ -57,9 +58,9 @@ extension HubService {
         )
     }
 
-    /// The languages of a hub's categories, as publishers have reported them in the last days, by the folded category.
+    /// The languages of a hub's categories, as reported by publishers in the last days, by folded category name.
     ///
-    /// It throws a `DatabaseError`, and ``HubProtocol/ProtocolError`` 404 for a hub that is gone.
+    /// Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if the hub is gone.
     package func languages(in name: HubName) async throws -> [String: [LanguageName]] {
         let hub = try directory.hub(named: name.text)
         return try await hub.publicFeeds.languages(of: hub)

@@ -7,25 +7,25 @@ package import WebPages
 package struct PersonalMessage: Sendable {
     package enum Content: Sendable {
         case open(Telling)
-        /// The id of a secure message, whose text the app backend has.
+        /// The id of a secure message, whose text is in the app backend.
         case secure(Int64)
     }
 
     package let sequence: LogSequence
-    /// When the hub accepted it.
+    /// The time at which the hub accepted it.
     package let at: Timestamp
     package let content: Content
 }
 
 extension HubService {
-    /// Messages that one request looks at: some 6 ms.
+    /// Maximum number of messages that one request reads, in about 6 ms.
     private static let maximumScan = 2_000
     private static let page = 500
 
-    /// The newest messages that name a person's tag, the newest first, as far as ``maximumScan`` messages go back.
+    /// The newest messages among the last ``maximumScan`` ones that name a person's tag, newest first.
     ///
-    /// The caller has found out that the reader is the person of `tag`, such as `username:alice`. Messages before `since` may
-    /// be for a former owner of the name. It throws what SQLite says, and 404 for a hub that is gone.
+    /// The caller has verified that the reader is the person of `tag`, such as `username:alice`. Messages before
+    /// `since` may be for a former owner of the name. Throws a `DatabaseError`, or 404 if the hub is gone.
     package func messages(
         to tag: Tag,
         since: Timestamp,
@@ -43,7 +43,7 @@ extension HubService {
                 limit: min(Self.page, room)
             ) { Self.names(tag, $0) }
             for message in found.messages {
-                // The log is in the order of time.
+                // The log is in order of time.
                 guard message.at >= since else { return Array(messages.prefix(limit)) }
                 if let personal = PersonalMessage(message) { messages.append(personal) }
             }
@@ -54,7 +54,7 @@ extension HubService {
         return Array(messages.prefix(limit))
     }
 
-    /// True if a device whose only tag is `tag` matches an expression that names it.
+    /// True if a device with `tag` as its only tag matches an expression that names it.
     private static func names(_ tag: Tag, _ text: String?) -> Bool {
         guard let text, let expression = try? TagExpression(parsing: text, limits: .stored) else { return false }
         return expression.tags.contains(tag) && expression.matches { $0 == tag }
@@ -62,7 +62,7 @@ extension HubService {
 }
 
 extension PersonalMessage {
-    /// `nil` for a message that a page does not show.
+    /// `nil` for a message that pages do not show.
     fileprivate init?(_ message: AcceptedMessage) {
         let record = message.logged.record
         guard record.format == .template || record.format == .stream,

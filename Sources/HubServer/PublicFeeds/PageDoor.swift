@@ -4,13 +4,13 @@ package import Hummingbird
 package import NetworkAddresses
 package import WebPages
 
-/// Decides who may read a hub's pages and feeds without an account.
+/// Decides which requests may read a hub's pages and feeds without an account.
 package struct PageDoor: Sendable {
-    /// Headers by which a proxy says that a request is not its own.
+    /// Headers that show that a proxy has forwarded a request.
     private static let forwarding = ["Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"]
 
     package let access: PageAccess
-    /// Requests of this machine need not be invited: nobody has said otherwise, and the hub serves no other.
+    /// True if requests of this machine need no invitation: the setting is absent, and the hub serves no other machine.
     package let admitsThisMachine: Bool
 
     package init(_ configuration: HubConfiguration) {
@@ -20,7 +20,7 @@ package struct PageDoor: Sendable {
             && HostName(configuration.host)?.isLoopback == true
     }
 
-    /// True if a request is answered; `isProven` says that it brings a token with Listen.
+    /// True if the request may be answered; `isProven` is true if it has a token with Listen.
     package func admits(_ request: Request, peer: NetworkAddress?, isProven: Bool) -> Bool {
         switch access {
         case .off: false
@@ -29,9 +29,10 @@ package struct PageDoor: Sendable {
         }
     }
 
-    /// True if a program of this machine has sent the request on its own behalf.
+    /// True if a program on this machine has sent the request on its own behalf.
     ///
-    /// The host keeps out a page of somebody else's in a browser here, whose name leads to this machine (DNS rebinding).
+    /// The check of the host excludes a third party's web page in a local browser whose name resolves to this machine
+    /// (DNS rebinding).
     package static func isOfThisMachine(_ request: Request, peer: NetworkAddress?) -> Bool {
         guard peer?.unmapped.isLoopback == true,
             forwarding.allSatisfy({ request.headers[header: $0] == nil }),

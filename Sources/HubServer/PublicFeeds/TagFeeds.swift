@@ -7,27 +7,27 @@ import WebPages
 
 /// The feeds of a hub's categories.
 ///
-/// They follow the log: a message is read once for each category that is asked for, and a document is written once for each
+/// They follow the log. A message is read once for each requested category, and a document is written once for each
 /// change of its news, however many readers poll. The first request after a start reads the log backwards. One request
-/// looks at ``maximumScan`` messages at most; in a longer log the next ones go on from there.
+/// reads at most ``maximumScan`` messages; in a longer log the following requests continue.
 actor TagFeeds {
-    /// Messages that one request may look at: some 30 ms.
+    /// Maximum number of messages that one request reads, in about 30 ms.
     private static let maximumScan = 10_000
-    /// Bytes of documents and news in memory.
+    /// Maximum size of documents and news in memory, in bytes.
     private static let maximumBytes = 32 << 20
-    /// Categories with news in memory.
+    /// Maximum number of categories with news in memory.
     private static let maximumFeeds = 512
 
-    /// A document, and what tells it from others.
+    /// A document, and the values that distinguish it from others.
     struct Page: Sendable {
         let feed: RenderedFeed
-        /// Of the document without its origins.
+        /// The digest of the document without its origins.
         let digest: SHA256Digest
         let changed: Timestamp
         let place: FeedDocument.Place
     }
 
-    /// A category, as readers of one language see it.
+    /// A category in one language.
     private struct Key: Hashable {
         let tag: Tag
         var language: LanguageName?
@@ -36,14 +36,14 @@ actor TagFeeds {
     private struct News {
         var read = TagNews()
         var pages: [FeedFileType: Page] = [:]
-        /// Number of tellings that ``pages`` show: some go when the log drops their messages.
+        /// Number of stories that ``pages`` show: some disappear when the log drops their messages.
         var shown = 0
         var lastUse = 0
 
         var bytes: Int { read.timeline.bytes + pages.values.reduce(0) { $0 + $1.feed.bytes } }
     }
 
-    /// Number of documents that were written.
+    /// Number of documents written.
     private(set) var renderings = 0
     private var news: [Key: News] = [:]
     private var readings: [Key: Task<News, any Error>] = [:]
@@ -79,9 +79,9 @@ actor TagFeeds {
         return page
     }
 
-    /// The newest stories and withdrawals of some tags, the newest first; of tags that are no categories of the hub, none.
+    /// The newest stories and withdrawals of those tags that are categories of the hub, newest first.
     ///
-    /// With a language, only those that are told in it. It throws a `DatabaseError`.
+    /// With a language, only stories in that language. Throws a `DatabaseError`.
     func news(of tags: [Tag], language: LanguageName?, in hub: Hub) async throws -> [Telling] {
         guard let identity = try await identity(of: hub) else { return [] }
         var found: [StoryID: Telling] = [:]
@@ -165,7 +165,7 @@ actor TagFeeds {
         }
     }
 
-    /// When the hub was made.
+    /// The creation time of the hub.
     func createdAt(_ hub: Hub) async throws -> Timestamp? { try await identity(of: hub)?.createdAt }
 
     private func identity(of hub: Hub) async throws -> StoredHub? {
@@ -176,7 +176,7 @@ actor TagFeeds {
 
     // MARK: Reading the log
 
-    /// Reads on up to the head of the log; of requests at the same time one reads for all.
+    /// Reads up to the end of the log; concurrent requests share one read.
     private func read(_ key: Key, of hub: Hub, _ identity: StoredHub) async throws -> News {
         let head = hub.status.head
         while let reading = readings[key] { _ = await reading.result }
@@ -197,6 +197,6 @@ actor TagFeeds {
 }
 
 extension StoredHub {
-    /// Tells the hub from all others, and from an earlier one of its name.
+    /// Distinguishes the hub from all others, and from an earlier hub of its name.
     fileprivate var scope: String { "\(record.name.text) \(createdAt.milliseconds)" }
 }

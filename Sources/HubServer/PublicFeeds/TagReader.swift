@@ -3,15 +3,15 @@ import HubRouting
 import HubStore
 import WebPages
 
-/// The news of a tag, as far as the log was read for it.
+/// The news of a tag in the part of the log that was read for it.
 struct TagNews: Sendable {
     var timeline = NewsTimeline()
-    /// The newest place that was read.
+    /// The highest sequence read.
     var through = LogSequence.start
-    /// The place before the oldest one that was read.
+    /// The sequence before the lowest one read.
     var floor = LogSequence.start
 
-    /// True if the log, which begins after `dropped` and ends at `head`, may hold more of the news.
+    /// True if the log, which begins after `dropped` and ends at `head`, may hold more news.
     func lacks(_ head: LogSequence, _ dropped: LogSequence) -> Bool {
         through < head || !timeline.isFull && floor > dropped
     }
@@ -19,24 +19,24 @@ struct TagNews: Sendable {
 
 /// Reads the news of a tag from a hub's log.
 struct TagReader: Sendable {
-    /// Messages of one read; between two reads others get their turn.
+    /// Number of messages in one read; other work is done between two reads.
     private static let page = 500
 
     let tag: Tag
     /// The readers' language; `nil` for all messages.
     let language: LanguageName?
     let hub: Hub
-    /// Tells the hub from all others (``StoryID``).
+    /// Distinguishes the hub from all others (``StoryID``).
     let scope: String
 
-    /// Adds what came since the log was last read, then what is older, until the timeline is full.
+    /// Adds messages since the last read, then older ones, until the timeline is full.
     ///
     /// - Parameters:
-    ///   - known: What was read before.
+    ///   - known: The result of earlier reads.
     ///   - head: The end of the log.
-    ///   - dropped: The place before its beginning.
-    ///   - limit: The most messages to look at.
-    /// - Returns: What is known then.
+    ///   - dropped: The sequence before the beginning of the log.
+    ///   - limit: Maximum number of messages to read.
+    /// - Returns: The updated news.
     /// - Throws: A `DatabaseError`.
     func read(
         on known: TagNews,
@@ -50,7 +50,7 @@ struct TagReader: Sendable {
             let isFirst = news.through == .start
             let run = try await scan(&newer, after: isFirst ? dropped : news.through, through: head, &room)
             if isFirst || !run.isComplete {
-                // Nothing was read before, or what lies between is too much: begin at the end.
+                // The log was not read before, or the part in between is too large: start at the end.
                 news.timeline = newer
                 news.floor = run.floor
             } else {
@@ -65,12 +65,12 @@ struct TagReader: Sendable {
 
     private struct Run {
         var tellings: [Telling] = []
-        /// The run was read to its beginning.
+        /// True if the range was read to its beginning.
         var isComplete = false
         var floor: LogSequence
     }
 
-    /// Reads a run of the log backwards until it ends, the timeline is full or there is no more room.
+    /// Reads a range of the log backwards until it ends, the timeline is full or the limit is reached.
     private func scan(
         _ timeline: inout NewsTimeline,
         after: LogSequence,
@@ -97,11 +97,11 @@ struct TagReader: Sendable {
         return run
     }
 
-    /// `nil` for a message that not everybody may read, or that agents would not get.
+    /// `nil` for a message that is not public, or that agents would not get.
     private func telling(_ message: AcceptedMessage) -> Telling? {
         let record = message.logged.record
         guard record.format == .template || record.format == .stream,
-            // Targets that cannot be read are somebody's, too.
+            // A message whose targets cannot be read is not public, either.
             case .success(nil) = Result(catching: { try record.targets }), let id = try? record.id
         else { return nil }
         return Telling(
@@ -110,7 +110,7 @@ struct TagReader: Sendable {
             message: id.text,
             body: record.body,
             scope: scope,
-            // Devices get a native message as it is, whatever language their template names.
+            // Devices get a native message unchanged, whatever language their template names.
             language: record.format == .stream ? nil : language
         )
     }

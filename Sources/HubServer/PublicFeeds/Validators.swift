@@ -3,18 +3,20 @@ import Foundation
 import HTTPTypes
 import HubProtocol
 
-/// What tells a reader that a document is the one that it has already.
+/// The validators by which a reader recognizes an unchanged document.
 ///
 /// Source: RFC 9110 §8.8, §13.1.
 struct Validators: Sendable {
     let etag: String
-    /// `nil` where a later change could have the same second.
+    /// `nil` if a later change could have the same second.
     let lastModified: String?
 
+    /// Creates the validators of a document.
+    ///
     /// - Parameters:
     ///   - page: The document.
-    ///   - origin: What its own addresses begin with.
-    ///   - now: The present.
+    ///   - origin: The origin of the document's own addresses.
+    ///   - now: The present time.
     init(_ page: TagFeeds.Page, origin: String, now: Timestamp) {
         let digest = SHA256.hash(data: Data(page.digest) + Data(origin.utf8)).prefix(Self.digestBytes)
         etag = "\"\(Base64URL.encode(Array(digest)))\""
@@ -23,10 +25,10 @@ struct Validators: Sendable {
 
     private static let digestBytes = 16
 
-    /// True if a request that names what its sender has needs no document.
+    /// True if the client has the document already.
     ///
-    /// A date counts only without a tag, and only if it is ours: a date of the client's own says nothing of a document from
-    /// which an entry was withdrawn.
+    /// A date counts only if the request has no entity tag, and only if the hub has issued it: any other date says
+    /// nothing about a document from which an entry was withdrawn.
     func match(_ headers: HTTPFields) -> Bool {
         if let tags = headers[.ifNoneMatch] {
             return tags.split(separator: ",").contains { tag in

@@ -1,19 +1,20 @@
 import HubProtocol
 import HubRouting
 
-/// How much a hub takes of bearers of Listen, whose key every agent and phone holds; Manage is never refused.
+/// Limits what holders of Listen, whose key every agent and phone has, may store in a hub; holders of Manage are not
+/// limited.
 ///
-/// Changes that share a commit do not see each other, so that a hub may exceed its quota by what one commit holds.
+/// Changes in one commit do not see each other, so a hub may exceed its quota by the size of one commit.
 package struct ListenQuota: Sendable {
-    /// Most installations and registrations.
+    /// Maximum number of installations and registrations.
     package var count = 1_000_000
-    /// Most bytes that they hold, as the hub estimates them: some four times the JSON of an agent's installation.
+    /// Maximum size in bytes, as the hub estimates it: about four times the JSON of an agent's installation.
     package var bytes = 512 << 20
 
     package init() {}
 
-    /// - Throws: 403 with ``ProtocolError/Code/listenQuota`` when a change would go beyond the quota; one that makes
-    ///   nothing larger is always taken.
+    /// - Throws: 403 with ``ProtocolError/Code/listenQuota`` if a change would exceed the quota; a change that makes
+    ///   nothing larger is always accepted.
     func check(_ changes: [TargetChange], _ usage: ListenUsage) throws(ProtocolError) {
         for change in changes { try check(change, usage) }
     }

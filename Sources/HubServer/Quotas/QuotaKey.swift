@@ -1,12 +1,12 @@
 import HubRouting
 import NetworkAddresses
 
-/// Whose requests a quota counts together: those with one rule of a hub or of the namespace, from one address.
+/// The requests that a quota counts together: those from one address with one rule of a hub or of the namespace.
 struct QuotaKey: Sendable, Hashable {
     let hub: HubKey
     let rule: String
     let isOfNamespace: Bool
-    /// `nil` where no address is known.
+    /// `nil` if the address is unknown.
     let address: AddressGroup?
 
     init(hub: HubKey, credential: Credential, address: NetworkAddress?) {

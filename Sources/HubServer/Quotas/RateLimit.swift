@@ -1,4 +1,4 @@
-/// How often something may happen: `burst` times at once, and `perSecond` times a second in the long run.
+/// A limit on the rate of events: `burst` at once, and `perSecond` in the long run.
 package struct RateLimit: Sendable, Equatable {
     /// At least 1.
     package var burst: Int

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// Limits how often each key may do something.
+/// Limits the rate of each key's uses.
 ///
-/// A key costs two numbers, kept only while the key has used a part of its burst. Refused callers are each told to wait
-/// until a time of their own, so that a crowd that waits as it was told does not return all at once.
+/// A key costs two numbers, kept only while a part of its burst is used up. Each refused caller gets a different time
+/// to wait, so that a crowd does not return all at once.
 ///
 /// Source: the generic cell rate algorithm, ITU-T I.371 annex A.
 final class RateLimiter<Key: Hashable & Sendable>: Sendable {
-    /// Keys whose use is remembered; some 2 MB.
+    /// Maximum number of keys whose use is remembered, in about 2 MB.
     static var maximumKeys: Int { 16_384 }
-    /// Longest wait that a refused caller is told.
+    /// Longest wait given to a refused caller.
     static var longestWait: Duration { .seconds(60) }
 
     private struct Use {
-        /// When the whole burst is available again, in milliseconds of the clock.
+        /// The time at which the whole burst is available again, in milliseconds of the clock.
         var restored: Double
         /// The next time to give to a refused caller, in milliseconds of the clock.
         var nextReturn: Double
@@ -23,7 +23,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     private let clock: @Sendable () -> Duration
     private let uses = Mutex<[Key: Use]>([:])
 
-    /// Creates a limiter with no use so far; without a limit it admits everything.
+    /// Creates a limiter without any use so far; a limit of `nil` admits everything.
     init(_ limit: RateLimit?, clock: @escaping @Sendable () -> Duration) {
         self.limit = limit
         self.clock = clock
@@ -31,8 +31,8 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// Counts one use of a key.
     ///
-    /// - Returns: `nil` if the use is within the limit; else the time to wait before trying again, above 0 and at most
-    ///   ``longestWait``. A refused use does not count.
+    /// - Returns: `nil` if the use is within the limit; otherwise the time to wait before trying again, above 0 and at
+    ///   most ``longestWait``. A refused use does not count.
     func admit(_ key: Key) -> Duration? {
         guard let limit else { return nil }
         let now = clock().inMilliseconds
@@ -57,7 +57,7 @@ final class RateLimiter<Key: Hashable & Sendable>: Sendable {
     /// Number of keys whose use is remembered.
     var count: Int { uses.withLock { $0.count } }
 
-    /// Forgets keys when there are too many: those with a whole burst first, which loses nothing, then the quarter with
+    /// Removes keys when there are too many: first those with a whole burst, which loses nothing, then the quarter with
     /// the least use.
     private static func makeRoom(in uses: inout [Key: Use], _ now: Double) {
         guard uses.count >= maximumKeys else { return }

@@ -2,19 +2,19 @@ import HubProtocol
 import HubRouting
 import Synchronization
 
-/// How many streams and polls one rule may have from one address.
+/// Limits the number of streams and polls that one rule may have from one address.
 package struct StreamLimit: Sendable, Equatable {
-    /// Open at the same time; as many may be opened at once.
+    /// Maximum number open at the same time; as many may be opened at once.
     package var open = 20_000
-    /// Opened a second in the long run.
+    /// Maximum number opened per second, in the long run.
     package var openingsPerSecond = 1_000
 
     package init() {}
 }
 
-/// Limits the streams and polls of each rule and address, but for keys with Manage.
+/// Limits the streams and polls of each rule and address, except for keys with Manage.
 final class StreamQuota: Sendable {
-    /// How long a client is to wait that has too many open, of which only some end by themselves.
+    /// Time to wait for a client with too many open streams, of which only some end on their own.
     private static let wait = Duration.seconds(60)
 
     private let limit: StreamLimit
@@ -29,9 +29,9 @@ final class StreamQuota: Sendable {
         )
     }
 
-    /// Counts a stream as open for as long as its place is kept.
+    /// Counts a stream as open for as long as its place exists.
     ///
-    /// - Returns: `nil` for a grant that no quota holds for.
+    /// - Returns: `nil` for a grant that no quota applies to.
     /// - Throws: 429 with the time to wait.
     func place(for grant: Grant, _ key: QuotaKey) throws(ProtocolError) -> StreamPlace? {
         guard !grant.mayManage else { return nil }
@@ -69,7 +69,7 @@ final class StreamQuota: Sendable {
     }
 }
 
-/// The place of one open stream in its quota, given back when nobody keeps it any more.
+/// The place of one open stream in its quota, released when it is deinitialized.
 final class StreamPlace: Sendable {
     private let leave: @Sendable () -> Void
 

@@ -1,18 +1,18 @@
 import HubProtocol
 import HubRouting
 
-/// How often one rule may change installations and registrations from one address.
+/// Limits how often one rule may change installations and registrations from one address.
 package struct WriteLimit: Sendable, Equatable {
-    /// Changes a second in the long run.
+    /// Maximum number of changes per second, in the long run.
     package var perSecond = 200
-    /// Changes that may come at once, in seconds of the long run: 10,000 agents that return through one proxy within a
-    /// minute are half of them.
+    /// Size of a burst in seconds of the long-run rate: 10,000 agents that return through one proxy within a minute use
+    /// half of it.
     static let burstSeconds = 100
 
     package init() {}
 }
 
-/// Limits the changes of each rule and address, but for keys with Manage.
+/// Limits the changes of each rule and address, except for keys with Manage.
 final class WriteQuota: Sendable {
     private let limit: WriteLimit
     private let writes: RateLimiter<QuotaKey>

@@ -3,11 +3,11 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// Which registrations a list is of.
+/// The registrations in a list.
 enum RegistrationSelection: Sendable {
     case all
     case tag(Tag)
-    /// Listen must not find a device with reserved tags by its push channel.
+    /// Holders of Listen must not find a device with reserved tags by its push channel.
     case handle(HandleFilter, Grant)
 
     var isOfTag: Bool { if case .tag = self { true } else { false } }
@@ -17,10 +17,10 @@ enum RegistrationSelection: Sendable {
 struct Registrations {
     let hub: Hub
 
-    /// Stores a registration, new or in the place of one of the same id, and says its ETag and expiration time.
+    /// Stores a new registration, or replaces one with the same id, and returns its ETag and expiration time.
     ///
-    /// - Throws: 404 and 412 when the condition does not hold, 410 for an id that has ended by itself and for one that is
-    ///   an installation's, 401 when a reserved tag would change without Manage.
+    /// - Throws: 404 or 412 if the condition is not met, 410 if the id has ended or belongs to an installation, 401 if
+    ///   a reserved tag would change without Manage.
     func put(
         _ registration: Registration,
         if condition: ETagCondition,
@@ -41,12 +41,12 @@ struct Registrations {
         }
     }
 
-    /// As ``put(_:if:bytes:grant:)``, inside a transaction.
+    /// Does the work of ``put(_:if:bytes:grant:)`` inside a transaction.
     ///
-    /// An import wants it as it is: its own expiration time, if it has one, counts before the hub's, and an id that has
-    /// ended may be used again.
+    /// An import stores registrations unchanged: their own expiration time takes precedence over the hub's, and an id
+    /// that has ended may be used again.
     ///
-    /// - Throws: Refusals; what was written before one is undone with the caller's transaction or savepoint.
+    /// - Throws: Refusals. Rows written before a refusal are undone with the caller's transaction or savepoint.
     func stage(
         _ registration: Registration,
         if condition: ETagCondition,
@@ -59,7 +59,7 @@ struct Registrations {
         let configuration = self.hub.configuration
         let hub = self.hub.record.id
         let current = try transaction.registration(hub: hub, id: registration.id)
-        // The SDKs of devices ask for a new id after 410, and after nothing else.
+        // Device SDKs request a new id only after 410.
         if let installation = current?.installation {
             throw ProtocolError.gone(
                 """
@@ -97,11 +97,11 @@ struct Registrations {
 
     /// Removes a registration.
     ///
-    /// One that an installation stands for goes with what it is of it: the template, the tile, or, the native one, the
-    /// installation. One that has gone so before, or has expired, is no error: clients delete one by one what they have
-    /// listed.
+    /// A registration of an installation is removed with its part: the template, the tile or, for the native one, the
+    /// installation. If the registration has already been removed in this way, or has expired, there is no error:
+    /// clients delete one by one the registrations that they have listed.
     ///
-    /// - Throws: 404 when it is not there, 412 when the condition does not hold.
+    /// - Throws: 404 if it does not exist, 412 if the condition is not met.
     func delete(_ id: RegistrationID, if condition: ETagCondition) async throws {
         let at = hub.configuration.timestamp
         try await hub.perform { transaction, _ in
@@ -109,9 +109,9 @@ struct Registrations {
         }
     }
 
-    /// As ``delete(_:if:)``, inside a transaction.
+    /// Does the work of ``delete(_:if:)`` inside a transaction.
     ///
-    /// - Returns: The registration as it was, `nil` for one that had ended before, and what follows from its end.
+    /// - Returns: The former registration, `nil` for one that had ended before, and the effects of its end.
     func stageDeletion(
         of id: RegistrationID,
         if condition: ETagCondition,
@@ -149,16 +149,16 @@ struct Registrations {
         return (current.registration, [.installation(change)])
     }
 
-    /// Ends registrations whose time has come, by a clock that can be trusted, at most `limit` of them.
+    /// Ends at most `limit` registrations that have expired by a trusted clock.
     ///
-    /// - Returns: How many were found.
+    /// - Returns: Number of registrations that were found.
     func endExpired(at now: Timestamp, limit: Int) async throws -> Int {
         let hub = hub.record.id
         let expired = try await self.hub.store.expiredRegistrations(hub: hub, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
         try await self.hub.perform { transaction, _ in
             let ended = try expired.compactMap { id -> TargetChange? in
-                // It may have been renewed by now.
+                // It may have been renewed meanwhile.
                 guard
                     let current = try transaction.registration(hub: hub, id: id),
                     let expiration = current.registration.expirationTime, Timestamp(expiration) <= now
@@ -172,7 +172,7 @@ struct Registrations {
 }
 
 extension Installation {
-    /// The installation without a template, or a tile, of it.
+    /// The installation without one of its templates or tiles.
     fileprivate func without(_ part: InstallationPart) -> Installation {
         var rest = self
         switch (part.tile, part.template) {
@@ -188,7 +188,7 @@ extension Installation {
 // MARK: - Reading
 
 extension Registrations {
-    /// - Throws: 404 when it is not there.
+    /// - Throws: 404 if it does not exist.
     func registration(_ id: RegistrationID) async throws -> StoredRegistration {
         guard
             let stored = try await hub.store.registration(hub: hub.record.id, id: id),
@@ -199,9 +199,9 @@ extension Registrations {
 
     /// A page of registrations; those of platform `stream`, which no client of the protocol knows, are left out.
     ///
-    /// `position` is the `next` of the page before. A page of a list by push channel may be short.
+    /// `position` is `next` of the previous page. A page of a list by push channel may be short.
     ///
-    /// - Throws: 400 for a position that is of another list, 401 for a device with reserved tags.
+    /// - Throws: 400 for a position of another list, 401 for a device with reserved tags.
     func page(
         _ selection: RegistrationSelection,
         from position: String?,
@@ -235,7 +235,7 @@ extension Registrations {
     ) async throws -> RegistrationPage {
         let reserved = hub.configuration.reservedTags
         var found: [StoredRegistration] = []
-        // All handles were looked at up to here; `nil` when nothing is left of any.
+        // All handles were searched up to here; `nil` if no handle has more.
         var end: Ordinal?
         for handle in filter.handles {
             let page = try await hub.store.registrations(
@@ -258,7 +258,7 @@ extension Registrations {
         return RegistrationPage(registrations: found, next: (isCut ? found.last?.ordinal : end).map { "\($0)" })
     }
 
-    /// A position is a client's text, which need not be an ordinal.
+    /// Parses a position, which a client may have invented.
     private static func ordinal(_ position: String?) throws(ProtocolError) -> Ordinal {
         guard let ordinal = position.map({ Int64($0) }) ?? 0, (0..<Int64.max).contains(ordinal) else {
             throw foreignPosition

@@ -3,14 +3,14 @@ import HubRouting
 import HubStore
 
 extension Installation {
-    /// Makes this what a holder of Listen may store: each reserved tag stays in its place, with the template or tile
-    /// that has it, and its push channel stays the device's.
+    /// Reduces the installation to what a holder of Listen may store: reserved tags stay with their template or tile,
+    /// and that keeps its push channel.
     ///
-    /// A tag on one template counts for that template only, so it gives no right to the same tag anywhere else. `removed` are
-    /// tags whose removal was asked for by name.
+    /// A tag on one template applies to that template only, so it gives no right to the same tag elsewhere. `removed`
+    /// are tags whose removal was requested by name.
     ///
-    /// - Throws: 401 when a reserved tag would be set, or removed by name, or when a reserved tag would reach another push
-    ///   channel; 400 when what stays breaks a rule beside what was asked for.
+    /// - Throws: 401 if a reserved tag would be set, or removed by name, or would reach another push channel; 400 if
+    ///   the parts that must stay break a rule together with the requested ones.
     mutating func keepReservedTags(
         of current: StoredInstallation?,
         _ reserved: ReservedTagPrefixes,
@@ -33,8 +33,8 @@ extension Installation {
         if held.contains(where: { reserved.contains($0.tag) }) { try keepChannels(of: current) }
     }
 
-    /// Refuses push channels that the stored installation does not have: whoever learns its id could otherwise direct
-    /// another person's notifications to a device of their own.
+    /// Refuses push channels that the stored installation does not have: anyone who learns its id could otherwise
+    /// direct another person's notifications to a device of their own.
     private func keepChannels(of current: StoredInstallation) throws(ProtocolError) {
         let held = current.installation.channels
         let isStream = platform == .stream && current.installation.platform == .stream
@@ -87,13 +87,13 @@ extension Installation {
 }
 
 extension Registration {
-    /// Makes this what a holder of Listen may store: the reserved tags of the stored registration stay, on its push
-    /// channel.
+    /// Reduces the registration to what a holder of Listen may store: the reserved tags of the stored registration
+    /// stay, on its push channel.
     ///
     /// `$InstallationId:{…}` and `$UserId:{…}` are reserved here as well: a registration with one of them would receive
-    /// what is sent to an installation or user of another device.
+    /// messages for an installation or user of another device.
     ///
-    /// - Throws: 401 when a reserved tag would be set, or would reach another push channel.
+    /// - Throws: 401 if a reserved tag would be set, or would reach another push channel.
     mutating func keepReservedTags(
         of current: Registration?,
         _ reserved: ReservedTagPrefixes
@@ -107,12 +107,12 @@ extension Registration {
         }
     }
 
-    /// Tags that only a bearer of Manage may set, remove, or find by the push channel.
+    /// Tags that can be set, removed, or found by the push channel only with Manage.
     func reservedTags(_ reserved: ReservedTagPrefixes) -> [Tag] { tags.filter { $0.isIdentity(reserved) } }
 }
 
 extension StoredRegistration {
-    /// True if a bearer of Listen must neither redirect this registration nor find it by its push channel.
+    /// True if a holder of Listen must neither redirect this registration nor find it by its push channel.
     ///
     /// An installation's own `$InstallationId:{…}` and `$UserId:{…}` do not count: every installation has them.
     func carriesReservedTags(_ reserved: ReservedTagPrefixes) -> Bool {
@@ -125,7 +125,7 @@ extension StoredRegistration {
 private struct TagPlace: Hashable {
     let tag: Tag
     var tile: String?
-    /// Of the tile, if there is one.
+    /// The template, or that of the tile if there is one.
     var template: String?
 }
 
@@ -141,7 +141,7 @@ extension ProtocolError {
         """
     )
 
-    /// A list by push channel holds registrations that Listen must not find by it.
+    /// A list by push channel contains registrations that a holder of Listen must not find.
     static let reservedList = manageRequired(
         """
         Manage claim is required to list by push channel a device with reserved tags. Read it by its id, or list with \

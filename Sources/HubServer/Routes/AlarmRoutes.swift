@@ -2,7 +2,7 @@ import Foundation
 import HubProtocol
 import Hummingbird
 
-/// A hub's alarms, for operators: ours, absent in Azure.
+/// A hub's alarms, for operators: an extension that Azure does not have.
 enum AlarmRoutes {
     static let routes = [
         Route(method: .get, path: "/alarms", right: .manage) { request, _ in

@@ -1,12 +1,13 @@
 import NetworkAddresses
 
-/// A host and perhaps a port, as they stand in a `Host` header and in addresses.
+/// A host and an optional port, as in a `Host` header or a URL.
 struct Authority: Sendable, Equatable, CustomStringConvertible {
-    /// Kept as it was written: one client compares our addresses with its own, letter by letter.
+    /// Spelled as received: one client compares the hub's addresses with its own, character by character.
     private let host: String
     private let port: Int?
 
-    /// - Parameter text: `nil` when it is anything else than a host and a port, so that no header puts more into an address.
+    /// - Parameter text: `nil` if it is not exactly a host and an optional port, so that no header adds anything else
+    ///   to an address.
     init?(_ text: some StringProtocol) {
         let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
         let host = text[..<(end ?? text.endIndex)]
@@ -26,12 +27,12 @@ struct Authority: Sendable, Equatable, CustomStringConvertible {
         self.port = port
     }
 
-    /// A port of 0 is one that is not known.
+    /// Creates an authority; a port of 0 means that it is unknown.
     init(_ host: HostName, port: Int) {
         self.init(host: host.urlHost, port: port == 0 ? nil : port)
     }
 
-    /// The same on a port, unless it has one.
+    /// The authority with a port, unless it already has one.
     func on(_ port: Int) -> Authority { self.port == nil ? Authority(host: host, port: port) : self }
 
     static func port(_ text: some StringProtocol) -> Int? {

@@ -3,11 +3,11 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 
-/// The categories that publishers announce: ours, absent in Azure.
+/// The categories that publishers announce: an extension that Azure does not have.
 enum CategoryRoutes {
-    /// Bytes of a list of categories.
+    /// Maximum size of a list of categories, in bytes.
     private static let maximumBody = 256 << 10
-    /// Categories of one publisher.
+    /// Maximum number of categories of one publisher.
     private static let maximumCategories = 1_000
 
     static let routes = [

@@ -6,7 +6,7 @@ import NetworkAddresses
 extension ClientAddress {
     private var proxies: TrustedProxies { TrustedProxies(trustedProxies) }
 
-    /// The address that a request comes from; `nil` where there is none, as behind a Unix socket.
+    /// The address that a request comes from; `nil` if there is none, as with a Unix socket.
     func source(peer: NetworkAddress?, field: (_ name: String) -> String?) -> NetworkAddress? {
         proxies.client(peer: peer, field: field)
     }
@@ -25,7 +25,8 @@ extension ClientAddress {
     /// True if the address is one of the operator's proxies.
     func isTrusted(_ address: NetworkAddress) -> Bool { proxies.contains(address) }
 
-    /// The other end of a connection, unless connections from there have no bound of their own: they stand for many.
+    /// The peer of a connection; `nil` if its connections have no limit of their own, because they represent many
+    /// clients.
     func boundedPeer(of channel: any Channel) -> NetworkAddress? {
         guard let peer = channel.remoteAddress?.networkAddress?.unmapped, !peer.isLoopback, !isTrusted(peer) else {
             return nil

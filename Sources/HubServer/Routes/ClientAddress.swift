@@ -2,19 +2,19 @@ import HTTPTypes
 import NetworkAddresses
 import NIOCore
 
-/// Tells under which address a client has called, so that the addresses in a reply lead back to where it came from.
+/// Finds the authority that a client has used, so that addresses in a reply lead back to the same place.
 ///
-/// That is what `Host` says, or `:authority` over HTTP/2. Proxies that pass on another one tell the client's in
-/// `X-Forwarded-Host` and `X-Forwarded-Port`, or in `Forwarded`; these are believed of the proxies that the operator has named,
-/// since anybody else can send them, too. Replies say `https` whatever the hub was reached by: SDKs want it in what they take ids
-/// out of, so `X-Forwarded-Proto` only tells which port need not be named.
+/// That authority is in `Host`, or in `:authority` over HTTP/2. A proxy that replaces it passes on the client's in
+/// `X-Forwarded-Host` and `X-Forwarded-Port`, or in `Forwarded`. These are trusted only from the operator's proxies,
+/// since any client can send them. Addresses in replies always begin with `https`, because SDKs require it where they
+/// extract ids. `X-Forwarded-Proto` therefore only determines which port can be left out.
 struct ClientAddress: Sendable {
-    /// Where a request says nothing that can be used.
+    /// Used if a request has no usable authority.
     let fallback: Authority
     let trustedProxies: [AddressBlock]
 
-    /// Whom the reply to a request should send its client back to; `peer`, whoever is at the other end of the connection, is
-    /// asked for only where it matters.
+    /// The authority for addresses in the reply to a request; `peer`, the other end of the connection, is evaluated
+    /// only if needed.
     func authority(_ request: HTTPRequest, peer: @autoclosure () -> NetworkAddress?) -> Authority {
         let own = request.authority.flatMap(Authority.init)
         guard !trustedProxies.isEmpty, let proxy = peer()?.unmapped,
@@ -27,7 +27,7 @@ struct ClientAddress: Sendable {
         return host.on(port)
     }
 
-    /// What the proxy nearest to us says: each one may have added to what came to it.
+    /// The entries of the nearest proxy: each proxy may have added to those it received.
     private static func forwarded(_ headers: HTTPFields) -> (host: Substring?, scheme: Substring?, port: Substring?) {
         var standard: [String: Substring] = [:]
         for pair in last(headers, .forwarded)?.split(separator: ";") ?? [] {

@@ -4,7 +4,7 @@ import HubRouting
 import Hummingbird
 import PushServices
 
-/// How a hub's credentials for push services do: ours, absent in Azure.
+/// The state of a hub's credentials for push services: an extension that Azure does not have.
 enum CredentialRoutes {
     static let routes = [
         Route(method: .get, path: "/credentials", right: .manage) { request, _ in

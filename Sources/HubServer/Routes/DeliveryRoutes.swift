@@ -2,9 +2,9 @@ import Foundation
 import HubProtocol
 import Hummingbird
 
-/// What became of messages: ours, absent in Azure, whose telemetry is `GET /{hub}/messages/{id}`.
+/// The outcomes of messages: an extension that Azure does not have, whose telemetry is `GET /{hub}/messages/{id}`.
 ///
-/// The answers tell the tags of devices, so they need Manage.
+/// The responses contain the tags of devices, so the routes require Manage.
 enum DeliveryRoutes {
     static let defaultListed = 20
 
@@ -46,7 +46,7 @@ enum DeliveryRoutes {
         return text
     }
 
-    /// The query `state=scheduled` asks for the messages that wait for their time, and for no others.
+    /// True if `state=scheduled` limits the list to scheduled messages that are waiting.
     private static func isOfScheduled(_ request: HubRequest) throws(ProtocolError) -> Bool {
         guard let state = request.query["state"] else { return false }
         guard state.lowercased() == MessageState.scheduled.rawValue.lowercased() else {
@@ -55,7 +55,7 @@ enum DeliveryRoutes {
         return true
     }
 
-    /// The query `before` names a position of the log: only messages before it are listed.
+    /// The position in the query `before`, which limits the list to earlier messages.
     private static func place(_ request: HubRequest) throws(ProtocolError) -> LogSequence? {
         guard let text = request.query["before"] else { return nil }
         guard let place = Int64(text), place > 0 else {

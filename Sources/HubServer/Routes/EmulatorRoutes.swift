@@ -3,7 +3,7 @@ import HubProtocol
 import Hummingbird
 import PushEmulator
 
-/// What emulated push services were sent: ours, and there only with `newswire hub --emulate`.
+/// The messages that emulated push services received: an extension, available only with `newswire hub --emulate`.
 enum EmulatorRoutes {
     static let routes = [
         Route(method: .get, path: "/emulator/inbox", right: .manage) { request, _ in
@@ -14,7 +14,7 @@ enum EmulatorRoutes {
             let inbox = InboxDocument(handle: handle, deliveries: emulator.inbox(of: handle))
             return .json(try inbox.encoded())
         },
-        // A browser of its own, whose messages the emulator can decrypt.
+        // A browser of the emulator, which can decrypt its messages.
         Route(method: .post, path: "/emulator/subscription", right: .manage) { request, _ in
             let channel = try emulator(request).makeBrowserSubscription()
             let members = ["endpoint": channel.endpoint, "p256dh": channel.p256dh, "auth": channel.auth]

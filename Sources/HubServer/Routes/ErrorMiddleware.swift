@@ -5,11 +5,11 @@ import HubRouting
 import Hummingbird
 import Logging
 
-/// Turns errors into the protocol's refusals, the one place where that is done.
+/// Turns errors into the protocol's refusals; nothing else does.
 ///
-/// What is not a refusal of ours becomes a 500 whose tracking id stands beside the details in the log.
+/// An error that is not a refusal becomes a 500, whose tracking id is logged with the details.
 struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
-    /// Not the request's own, which adds keys that are not ours.
+    /// Not the request's logger, which adds metadata of its own.
     let logger: Logger
 
     func handle(
@@ -34,7 +34,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
             )
             return reply.response
         } catch is CancellationError {
-            // Only a stop breaks requests off.
+            // Only a stop cancels requests.
             return ErrorReply(.stopping, trackingID: trackingID).response
         } catch let error as any HTTPResponseError {
             let refusal =
@@ -44,7 +44,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
             return ErrorReply(refusal, trackingID: trackingID).response
         } catch {
             let reply = ErrorReply(.internalError("The hub failed; its log has the details."), trackingID: trackingID)
-            // SQLite's words span lines and hold statements.
+            // SQLite's messages have several lines and contain statements.
             let reason = HubDatabase.trouble(error)?.reason ?? TerminalText.safe("\(error)")
             logger.error(
                 "a request failed",

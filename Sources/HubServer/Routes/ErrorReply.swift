@@ -20,7 +20,7 @@ struct ErrorReply {
 
     static func newTrackingID() -> String { UUID().uuidString.lowercased() }
 
-    /// Whether what a client tracks its request by is fit for headers, bodies and logs; SDKs send a GUID.
+    /// True if a client's tracking id is fit for headers, bodies and logs; SDKs send a GUID.
     static func isTrackingID(_ text: String) -> Bool {
         (1...maximumTrackingID).contains(text.utf8.count)
             && text.utf8.allSatisfy { byte in
@@ -36,10 +36,10 @@ struct ErrorReply {
     private static let maximumTrackingID = 128
 
     private static let contentType = "application/xml; charset=utf-8"
-    /// Seconds after which a client may try again what the hub could not do now.
+    /// Seconds after which a client may retry a request that the hub could not handle.
     private static let usualRetry = 2
 
-    /// The value of `Retry-After`; `nil` where trying again does not help.
+    /// The value of `Retry-After`; `nil` if a retry does not help.
     private var retryAfter: Int? {
         error.retryAfter ?? (error.status == 503 || error.status == 429 ? Self.usualRetry : nil)
     }
@@ -57,7 +57,7 @@ struct ErrorReply {
 
     var bytes: ByteBuffer { ByteBuffer(string: body) }
 
-    /// The same for a connection without HTTP handlers, which it ends.
+    /// The complete response for a connection without HTTP handlers, which it ends.
     var wholeResponse: ByteBuffer {
         let retry = retryAfter.map { "Retry-After: \($0)\r\n" } ?? ""
         let status = HTTPResponseStatus(statusCode: error.status)
@@ -77,7 +77,7 @@ struct ErrorReply {
 }
 
 extension HTTPFields {
-    /// Names a request by the id that its client tracks it by, `nil` for none, and by one of the hub's own.
+    /// Sets the id by which the client tracks the request, `nil` for none, and one of the hub's own.
     mutating func setTracking(_ id: String?) {
         let own = ErrorReply.newTrackingID()
         self[.trackingID] = id ?? own

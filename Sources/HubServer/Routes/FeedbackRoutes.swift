@@ -6,11 +6,11 @@ import HubStore
 import Hummingbird
 import NIOCore
 
-/// What push services say of handles (protocol document §5.7).
+/// The feedback of push services about handles (protocol document §5.7).
 ///
-/// The service answers with the address of a storage container whose query is a signature, and clients list it with a
-/// storage SDK, which sends no `Authorization`. Ours is a listing of our own, whose query is a token; the files below it take
-/// the same one. A program without such an SDK asks for JSON or Atom with `Accept`.
+/// Azure returns the address of a storage container whose query is a signature, and clients list the container with a
+/// storage SDK, which sends no `Authorization`. The hub serves the listing itself: the query is a token, which is also
+/// valid for the files. Programs without such an SDK can request JSON or Atom with `Accept`.
 enum FeedbackRoutes {
     private static let container = "feedback"
 

@@ -1,7 +1,7 @@
 import HTTPTypes
 import Hummingbird
 
-/// Leaves the body away where only the head was asked for: over HTTP/1.1 it would be read as the next answer.
+/// Omits the body of responses to HEAD: over HTTP/1.1 it would be read as the next response.
 ///
 /// Source: RFC 9110 §9.3.2.
 struct HeadMiddleware<Context: RequestContext>: RouterMiddleware {

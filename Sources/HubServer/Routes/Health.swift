@@ -2,17 +2,17 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What `/healthz` and `/readyz` answer.
+/// The responses of `/healthz` and `/readyz`.
 struct Health: Sendable {
     let writer: HubWriter
     let applications: [MountedApplication]
 
-    /// The process answers.
+    /// The process is running.
     static var live: Response { text(.ok, "ok\n") }
 
-    /// The hub takes messages: its last commit, if any, succeeded.
+    /// The hub accepts messages: its last commit, if any, succeeded.
     ///
-    /// A mounted application that fails has a line of its own. It does not make the hub unready: news goes on.
+    /// A mounted application that fails adds a line. It does not make the hub unready, because news is still delivered.
     var ready: Response {
         guard let reason = writer.failureReason else {
             let lines = applications.compactMap { application in

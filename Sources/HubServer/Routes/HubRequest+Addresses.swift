@@ -7,7 +7,7 @@ import Logging
 import NIOCore
 import NetworkAddresses
 
-/// Who asked over which connection, beside what Hummingbird wants to know of a request.
+/// The connection of a request, in addition to the context that Hummingbird requires.
 struct HubRequestContext: RequestContext {
     private struct InternalSource: RequestContextSource {
         let logger: Logger
@@ -32,15 +32,15 @@ struct HubRequestContext: RequestContext {
     var peer: NetworkAddress? { channel?.remoteAddress?.networkAddress }
 }
 
-/// The addresses that a reply names: absolute, `https`, and where the client has called.
+/// The addresses in a reply: absolute, with `https` and the authority that the client has used.
 extension AllowedRequest {
     /// `https://{host}`.
     var root: String { "https://\(authority)" }
 
     var query: RequestQuery { RequestQuery(request.uri.query) }
 
-    /// The address that the request was sent to, as it was written: one client finds an id by looking for its own
-    /// address's text (protocol document §3.1).
+    /// The address that the request was sent to, as received: one client finds an id by searching for its own address's
+    /// text (protocol document §3.1).
     var address: RequestAddress {
         RequestAddress(origin: root, path: AddressText.escaped(request.uri.path), query: query.text)
     }
@@ -51,11 +51,11 @@ extension AllowedRequest {
 }
 
 extension HubRequest {
-    /// For how long an address opens what it leads to, in seconds: Azure's containers have a day.
+    /// Lifetime of a signed address in seconds; Azure's containers use a day.
     static let addressLifetime: Int64 = 86_400
 
-    /// The address of something below the hub that opens it without a header: its query is a token of the caller's own key,
-    /// for this address alone.
+    /// The address of a resource below the hub that can be read without a header: its query is a token signed with the
+    /// caller's own key, for this address only.
     func signedAddress(_ path: String) -> String {
         let address = "\(root)/\(hub.record.name)/\(path)"
         let token = SharedAccessToken.sign(
@@ -67,7 +67,7 @@ extension HubRequest {
         return "\(address)?\(token.drop { $0 != " " }.dropFirst())"
     }
 
-    /// The address of something below the hub, with the hub's name as it was given and the request's query.
+    /// The address of a resource below the hub, with the hub's original name and the request's query.
     func address(_ path: String) -> RequestAddress {
         RequestAddress(origin: root, path: "/\(hub.record.name)/\(path)", query: query.text)
     }

@@ -55,12 +55,12 @@ enum InstallationRoutes {
         },
     ]
 
-    /// What the original labels its empty bodies with.
+    /// The content type of Azure's empty bodies.
     private static let emptyType = "application/xml; charset=utf-8"
 }
 
 extension HubRequest {
-    /// - Throws: 404 for what can be no id: SDKs answer "is there one?" by it.
+    /// - Throws: 404 for an invalid id: SDKs take it as the answer to "does it exist?".
     fileprivate func installationIDToFind() throws(ProtocolError) -> InstallationID {
         let text = try parameter("id")
         guard let id = try? InstallationID(text) else { throw .noInstallation }

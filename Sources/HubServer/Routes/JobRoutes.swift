@@ -6,7 +6,7 @@ import Hummingbird
 
 /// Exports and imports of registrations (protocol document §8.1).
 ///
-/// They are management: a disabled hub's jobs go on.
+/// They are management operations: jobs of a disabled hub continue.
 enum JobRoutes {
     static let routes = [
         Route(method: .post, address: "/:hub/jobs", scope: .hub) { request in

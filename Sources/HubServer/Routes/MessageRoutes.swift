@@ -6,7 +6,7 @@ import HubStore
 import Hummingbird
 import NIOCore
 
-/// Sending, at once and later (protocol document §5), and asking beforehand whom a send would reach.
+/// Immediate and scheduled sends (protocol document §5), and previews of a send's recipients.
 enum MessageRoutes {
     static let routes = [
         Route(method: .post, path: "/messages", right: .send) { request, hubs in
@@ -27,7 +27,7 @@ enum MessageRoutes {
             if hasFailures { details.errorDetailsURI = request.signedAddress("messages/\(id.text)/\(errorDetails)") }
             return .xml(details.xml)
         },
-        // What `PnsErrorDetailsUri` leads to, which clients get without `Authorization`.
+        // The target of `PnsErrorDetailsUri`, which clients request without `Authorization`.
         Route(method: .get, path: "/messages/:id/\(errorDetails)", right: .send, takesTokenInQuery: true) {
             request,
             _ in
@@ -54,7 +54,7 @@ enum MessageRoutes {
 
     private static let errorDetails = "errordetails"
 
-    /// Bytes of a `/recipients` body.
+    /// Maximum size of a `/recipients` body, in bytes.
     private static let maximumQuery = 16 << 10
 
     private static func send(

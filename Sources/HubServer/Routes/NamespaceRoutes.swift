@@ -5,22 +5,22 @@ import HubStore
 import Hummingbird
 import NIOCore
 
-/// A request on a hub as a whole, or on the namespace, that was let in.
+/// An authorized request on a hub as a whole, or on the namespace.
 struct NamespaceRequest: AllowedRequest {
     let hubs: HubManagement
-    /// The hub that the path names, if it is there.
+    /// The hub that the path names, if it exists.
     let hub: Hub?
-    /// As the path has it; empty without one.
+    /// The hub's name in the path; empty without one.
     let name: String
     let grant: Grant
     let request: Request
     let context: HubRequestContext
     let client: ClientAddress
 
-    /// The request's query with its question mark, which addresses of the reply repeat.
+    /// The request's query with its question mark, which is repeated in addresses of the reply.
     var suffix: String { query.text.isEmpty ? "" : "?\(query.text)" }
 
-    /// What the server goes by: the first label of the host's name, as the service's hosts begin with their namespace.
+    /// The name of the namespace: the first label of the host name, with which Azure's hosts begin as well.
     var namespace: String {
         let authority = "\(authority)"
         let host = authority.hasPrefix("[") ? authority : String(authority.prefix { $0 != ":" })
@@ -29,7 +29,7 @@ struct NamespaceRequest: AllowedRequest {
     }
 }
 
-/// Hubs: making, changing, reading, deleting and listing them (protocol §8).
+/// Creates, changes, reads, deletes and lists hubs (protocol §8).
 enum NamespaceRoutes {
     static let routes = [
         Route(method: .put, address: "/:hub", scope: .hub) { request in
@@ -83,7 +83,7 @@ enum NamespaceRoutes {
 extension NamespaceRequest {
     fileprivate var noHub: ProtocolError { .noHub(pathSegment: name) }
 
-    /// The version that was asked for, which the entries of a list name.
+    /// The requested API version, repeated in the entries of a list.
     fileprivate var version: String { query["api-version"].map { "?api-version=\($0)" } ?? "" }
 
     fileprivate func count(_ name: String) throws(ProtocolError) -> Int? {
@@ -94,7 +94,7 @@ extension NamespaceRequest {
         return number
     }
 
-    /// Where other machines reach this server, whatever address the request came to.
+    /// The address at which other machines reach this server, whatever address the request came to.
     fileprivate var publicEndpoint: String {
         let port = context.channel?.localAddress?.port ?? hubs.configuration.port
         return "sb://\(Authority(hubs.configuration.publicName, port: port))/"

@@ -7,7 +7,7 @@ import HubStore
 import HubStreams
 import Hummingbird
 
-/// A hub at a glance: ours, absent in Azure.
+/// An overview of a hub: an extension that Azure does not have.
 enum OverviewRoutes {
     static let routes = [
         Route(method: .get, path: "/overview", right: .manage) { request, hubs in
@@ -17,7 +17,7 @@ enum OverviewRoutes {
     ]
 }
 
-/// Collects what the hub keeps count of; nothing is counted for it.
+/// Collects the values that the hub already has; nothing is counted for an overview.
 struct OverviewInquiry {
     let hub: Hub
     let directory: HubDirectory

@@ -5,9 +5,9 @@ import HubRouting
 import HubStore
 import Hummingbird
 
-/// What publishers report of themselves: ours, absent in Azure.
+/// The reports of publishers: an extension that Azure does not have.
 enum PublisherRoutes {
-    /// Characters of a publisher's name.
+    /// Maximum number of characters in a publisher's name.
     private static let maximumName = 120
 
     static let routes = [
@@ -35,7 +35,7 @@ enum PublisherRoutes {
     static func name(_ request: HubRequest) throws(ProtocolError) -> String {
         let publisher = try request.parameter("publisher")
         guard (1...maximumName).contains(publisher.unicodeScalars.count),
-            // SQLite would end the name at a NUL, and take it for another publisher's.
+            // SQLite would end the name at a NUL, and take it for another publisher's name.
             publisher.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else {
             throw .badRequest(

@@ -103,7 +103,7 @@ enum RegistrationRoutes {
 }
 
 extension StoredRegistration {
-    /// The registration as lists show it, with the name of its installation's template even where that is not a tag.
+    /// The registration as lists show it, with its template's name even if that is not a tag.
     fileprivate var listed: Registration {
         guard installation != nil, let name = registration.template?.name, !name.contains(","),
             Tag(templateName: name) == nil
@@ -119,7 +119,7 @@ extension HubRequest {
         try RegistrationID(try parameter("id"))
     }
 
-    /// - Throws: 404 for what can be no id: SDKs answer "is there one?" by it.
+    /// - Throws: 404 for an invalid id: SDKs take it as the answer to "does it exist?".
     fileprivate func registrationIDToFind() throws(ProtocolError) -> RegistrationID {
         let text = try parameter("id")
         guard let id = try? RegistrationID(text) else { throw .noRegistration }

@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// The query of a request, whose names clients write in any case and some percent-encode (protocol document §0.4).
+/// The query of a request; clients write names in any case, and some percent-encode them (protocol document §0.4).
 struct RequestQuery: Sendable {
     private let raw: Substring
 
@@ -9,17 +9,18 @@ struct RequestQuery: Sendable {
         raw = text.map { $0[...] } ?? ""
     }
 
-    /// The query as it was sent, empty without one: what a reply's addresses carry on.
+    /// The query as received, empty without one, to be repeated in addresses of the reply.
     var text: String { AddressText.escaped(raw) }
 
-    /// The first value under a name, `""` for a bare name, `nil` without one.
+    /// The first value of a name; `""` for a name without a value, `nil` without the name.
     ///
-    /// Values are decoded as forms are, so that `+` is a space. A value that is not valid percent-encoding is given as it is.
+    /// Values are decoded as in forms, so `+` is a space. A value that is not valid percent-encoding is returned
+    /// unchanged.
     subscript(_ name: String) -> String? {
         parameters(called: name).first { _ in true }.map(Self.decoded)
     }
 
-    /// The same with each `+` as it was sent: in a push handle it is no space.
+    /// The first value of a name with each `+` unchanged: in a push handle it is not a space.
     func literal(_ name: String) -> String? {
         parameters(called: name).first { _ in true }.map { value in
             let raw = String(decoding: value, as: UTF8.self)
@@ -27,7 +28,7 @@ struct RequestQuery: Sendable {
         }
     }
 
-    /// Whether a name stands there, with a value or bare.
+    /// True if the query contains a name, with or without a value.
     func contains(_ name: String) -> Bool { self[name] != nil }
 
     private func parameters(called name: String) -> some Sequence<Substring.UTF8View> {
@@ -51,9 +52,9 @@ extension String {
     }
 }
 
-/// Text of a request that goes into the address of a reply.
+/// Text from a request that is repeated in addresses of the reply.
 enum AddressText {
-    /// Escapes what cannot stand in an address, and leaves the rest as it was written: clients compare.
+    /// Escapes characters that an address must not contain, and leaves the others as received: clients compare.
     ///
     /// Source: RFC 3986 §3.3, §3.4.
     static func escaped(_ text: some StringProtocol) -> String {

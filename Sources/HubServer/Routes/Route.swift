@@ -2,20 +2,20 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 
-/// One operation: its address, what it needs, what it does.
+/// One operation: its address, its requirements and its handler.
 struct Route: Sendable {
-    /// Whose rules allow it.
+    /// The rules that can allow the operation.
     enum Scope: Sendable, Equatable {
-        /// The hub's that its address names, and the namespace's.
+        /// The rules of the hub in the address, and those of the namespace.
         case hub
-        /// The namespace's alone.
+        /// The rules of the namespace only.
         case namespace
     }
 
-    /// A right that some of an operation's requests need in the place of the usual one.
+    /// A right that some requests of an operation need instead of the usual one.
     struct Exception: Sendable {
         let right: AccessRights
-        /// A query that makes the exception, for whoever goes through the table.
+        /// An example of a query that needs the right, for programs that enumerate the table.
         let example: String
         let isMeant: @Sendable (Request) -> Bool
     }
@@ -26,17 +26,17 @@ struct Route: Sendable {
     }
 
     let method: HTTPRequest.Method
-    /// With `:hub` and other parameters.
+    /// The address with `:hub` and other parameters.
     let address: String
     let scope: Scope
-    /// What most requests need.
+    /// The right that most requests need.
     let right: AccessRights
     let exception: Exception?
-    /// The token may stand in the query, for clients that send no `Authorization`.
+    /// True if the token may be in the query, for clients that send no `Authorization`.
     let takesTokenInQuery: Bool
     let operation: Operation
 
-    /// An operation of a hub, which must be there; `path` is below it.
+    /// Creates an operation of a hub, which must exist; `path` is below the hub.
     init(
         method: HTTPRequest.Method,
         path: String,
@@ -54,7 +54,7 @@ struct Route: Sendable {
         operation = .ofHub(handle)
     }
 
-    /// An operation of the namespace, or on a hub as a whole: it needs Manage.
+    /// Creates an operation of the namespace, or on a hub as a whole; it needs Manage.
     init(
         method: HTTPRequest.Method,
         address: String,
@@ -70,7 +70,7 @@ struct Route: Sendable {
         operation = .ofNamespace(handle)
     }
 
-    /// A token in the query, as a header would have it.
+    /// The token in the query, in the form of a header.
     func tokenInQuery(of request: Request) -> String? {
         guard takesTokenInQuery, let query = request.uri.query else { return nil }
         return "SharedAccessSignature \(query)"

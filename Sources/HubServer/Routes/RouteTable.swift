@@ -7,7 +7,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// A request that was let in.
+/// An authorized request.
 protocol AllowedRequest {
     var grant: Grant { get }
     var request: Request { get }
@@ -26,8 +26,8 @@ extension AllowedRequest {
 
     /// Reads the whole body.
     ///
-    /// - Throws: 413 above `limit` bytes, at once where the request says how many there are; ``RequestFault`` for a body
-    ///   that does not come whole.
+    /// - Throws: 413 for more than `limit` bytes, at once if the request announces its length; ``RequestFault`` for a
+    ///   body that does not arrive completely.
     func body(limit: Int) async throws -> [UInt8] {
         let announced = request.headers[.contentLength].flatMap { Int($0) }
         let tooLarge = ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
@@ -40,7 +40,7 @@ extension AllowedRequest {
         } catch let fault as RequestFault {
             throw fault
         } catch {
-            // Nothing but the connection can fail here.
+            // Only the connection can fail here.
             throw RequestFault.cutShort
         }
         guard buffer.readableBytes >= announced ?? 0 else { throw RequestFault.cutShort }
@@ -48,7 +48,7 @@ extension AllowedRequest {
     }
 }
 
-/// A request on what is below a hub.
+/// A request below a hub.
 struct HubRequest: AllowedRequest {
     let hub: Hub
     let grant: Grant
@@ -59,7 +59,7 @@ struct HubRequest: AllowedRequest {
     /// The secret of a `stream` installation that the request presents.
     var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[header: HeaderName.pushChannel]) }
 
-    /// What quotas count the request by.
+    /// The key under which quotas count the request.
     var quotaKey: QuotaKey {
         QuotaKey(
             hub: hub.record.id,
@@ -73,7 +73,7 @@ struct HubRequest: AllowedRequest {
     }
 }
 
-/// Every operation; what is not here is answered with 404.
+/// All operations; other requests are answered with 404.
 enum RouteTable {
     static let routes: [Route] =
         NamespaceRoutes.routes + JobRoutes.routes + RegistrationRoutes.routes + InstallationRoutes.routes
@@ -93,7 +93,7 @@ enum RouteTable {
                 interval: metrics.configuration.metricsInterval,
                 clock: metrics.configuration.monotonic
             ) { try await metrics.text() }
-            // Monitors ask for the head alone.
+            // Monitors request only the head.
             for method in [HTTPRequest.Method.get, .head] {
                 router.on("/healthz", method: method) { _, _ in Health.live }
                 router.on("/readyz", method: method) { _, _ in health.ready }
@@ -102,7 +102,7 @@ enum RouteTable {
         }
     }
 
-    /// A responder for all routes; `pages` is `nil` for calls of this process.
+    /// Makes a responder for all routes; `pages` is `nil` for calls of this process.
     static func responder(
         hubs: HubManagement,
         client: ClientAddress,
@@ -176,7 +176,7 @@ enum RouteTable {
                 now: hubs.configuration.timestamp
             )
         } catch {
-            // A key of a hub's own is right, and no key here: nobody should look for a fault in the signing.
+            // The key is valid for a hub but not here: this avoids a search for a fault in the signature.
             guard tokens == nil, error == .unauthorized(.invalidSignature) else { throw error }
             throw .unauthorized(.noNamespaceSignature)
         }

@@ -7,10 +7,10 @@ import NIOCore
 
 /// An installation's stream, and the same events as a long poll.
 ///
-/// A stream request that comes first on its connection never gets here: ``SniffingChannel`` takes it. This is for
-/// connections that a client or a proxy uses again.
+/// A stream request that is the first on its connection never arrives here: ``SniffingChannel`` handles it. These
+/// routes are for connections that a client or a proxy reuses.
 enum StreamRoutes {
-    /// The longest that a poll may wait, in seconds.
+    /// Longest wait of a poll, in seconds.
     static let maximumWait = 60
     static let defaultWait = 30
 
@@ -63,7 +63,7 @@ enum StreamRoutes {
         let loop = try hubs.anyLoop(for: request.hub)
         let session = try await loop.eventLoop.submit {
             let session = loop.open(output, place: place, isPoll: isPoll)
-            // From here on each holds the other until the output ends or refuses.
+            // From here on each keeps the other alive until the output ends or refuses.
             output.serve(session)
             return session
         }.get()
@@ -84,7 +84,7 @@ extension HTTPField.Name {
 }
 
 extension ByteBuffer {
-    /// Without the `retry:` block at the start, which alone does not end a poll.
+    /// The output without the initial `retry:` block, which alone does not end a poll.
     fileprivate var droppingRetry: ByteBuffer {
         var rest = self
         let retry = EventEncoding.retry.readableBytesView

@@ -3,13 +3,13 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Reads pages of the store for streams that are not at the end, a few at a time.
+/// Reads pages of the store for streams that lag, a few at a time.
 ///
-/// A stream asks for one page and for the next only when its output has taken that one, so a slow reader holds no
-/// place here. Streams with heavy templates have a queue of their own, whose pages are read one after the other: they must
-/// not keep the others waiting.
+/// A stream requests one page, and the next one only when its output has taken the first, so a slow reader occupies no
+/// place here. Streams with heavy templates have their own queue, whose pages are read one after the other, so that
+/// they do not delay the others.
 final class ReplayService: Service {
-    /// Pages of ordinary streams that are read at once: SQLite readers are few.
+    /// Number of pages of ordinary streams that are read at once: SQLite readers are few.
     static let concurrency = 4
 
     private struct Request: Sendable {
@@ -22,7 +22,7 @@ final class ReplayService: Service {
         let continuation: AsyncStream<Request>.Continuation
 
         init() {
-            // Bounded by the number of streams: each has one request at most.
+            // Bounded by the number of streams: each has at most one request.
             (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
         }
     }

@@ -5,7 +5,7 @@ import HubStreams
 import NIOCore
 import NIOHTTP1
 
-/// Lets stream requests in that come first on their connection.
+/// Accepts stream requests that are the first on their connection.
 final class StreamGate: Sendable {
     static let decoderName = "stream request decoder"
 
@@ -21,7 +21,7 @@ final class StreamGate: Sendable {
         self.responses = responses
     }
 
-    /// Whether a request line is `GET /{hub}/installations/{id}/stream`; its words in any case.
+    /// True if a request line is `GET /{hub}/installations/{id}/stream`, in any case.
     static func isStreamRequest(_ line: some Collection<UInt8>) -> Bool {
         let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard words.count == 3, words[0].elementsEqual("GET".utf8), words[2].elementsEqual("HTTP/1.1".utf8) else {
@@ -68,7 +68,7 @@ final class StreamGate: Sendable {
 }
 
 extension Hub {
-    /// Asks the hub's machine to let a session in at its place in the log; the answer goes to the session's output.
+    /// Asks the hub's machine to attach a session at its place in the log; the answer goes to the session's output.
     func attach(
         _ session: StreamSession,
         _ installation: InstallationID,
@@ -103,7 +103,7 @@ extension InstallationID {
 }
 
 extension PushChannelSecret {
-    /// Reads the `Newswire-Push-Channel` header; what cannot be a secret opens nothing, as if it were absent.
+    /// Reads the `Newswire-Push-Channel` header; an invalid secret counts as absent.
     init?(header: String?) {
         guard let header, let secret = try? PushChannelSecret(header) else { return nil }
         self = secret

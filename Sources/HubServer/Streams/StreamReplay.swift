@@ -4,26 +4,26 @@ import HubStore
 import HubStreams
 import NIOCore
 
-/// Reads from the store what a stream has yet to get.
+/// Reads a stream's pending messages from the store.
 extension Hub {
-    /// Messages that one page reads.
+    /// Maximum number of messages in one page.
     static let pageMessages = 256
     /// Encoded bytes after which a page ends.
     static let pageBytes = 256 << 10
-    /// Bytes that rendering may cost before a page ends: renderings that are too large give few bytes.
+    /// Maximum rendering cost of a page in bytes: renderings that are too large produce few bytes.
     static let pageCost = 1 << 20
 
     static let unreadable = "the hub cannot read what it kept"
     static let forgotten = "the choice was changed too often to keep what was wanted then"
 
-    /// What an installation is owed after a place in the log.
+    /// The messages pending for an installation after a sequence.
     ///
-    /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery. One
-    /// that is addressed to a user or device by name has to match the identity of today as well: a device that changed
-    /// hands does not get its former user's messages.
+    /// Each message is matched against the row that was in force at its sequence, by the same code as live delivery. A
+    /// message addressed to a user or device by name must also match the present identity: a device that changed hands
+    /// does not get its former user's messages.
     ///
-    /// A gap stands for what was dropped while the stream was on its way, for what a restore lost, and for what cannot be
-    /// read: it must not keep the stream from what comes after it.
+    /// A gap replaces messages that were dropped while the stream was being read, that a restore lost, or that cannot
+    /// be read: they must not keep the stream from later messages.
     func page(_ request: StreamPageRequest) async throws -> StreamPage {
         let owed = try await store.owedMessages(
             hub: record.id,
@@ -38,7 +38,7 @@ extension Hub {
             page.lose(through: owed.droppedThrough, reason: EpochHistory.tooOld)
         }
         var losses = epochs.losses.filter { loss in
-            // An installation that was made after the restore lost nothing.
+            // An installation that was created after the restore lost nothing.
             loss.sequence > max(request.after, owed.droppedThrough, owed.createdSequence ?? .end)
                 && loss.sequence <= request.through && loss.sequence != request.toldLoss
         }[...]
@@ -85,7 +85,7 @@ extension Hub {
         return page.finished()
     }
 
-    /// False for a message to a user or device that the recipient is today no longer.
+    /// False for a message to a user or device that the recipient no longer belongs to.
     private func isStillAddressed(_ recipient: Recipient, by message: RoutedMessage, as latest: Recipient?) -> Bool {
         let reserved = configuration.reservedTags
         guard message.namesIdentity(reserved), let latest else { return true }

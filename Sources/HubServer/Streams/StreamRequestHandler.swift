@@ -3,12 +3,12 @@ import HubStreams
 import NIOCore
 import NIOHTTP1
 
-/// Reads the head of a stream request and hands the connection over, without its HTTP handlers.
+/// Reads the head of a stream request, and hands over the connection without its HTTP handlers.
 final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
 
     private let gate: StreamGate
-    /// When the whole request must have come.
+    /// The time by which the whole request must have arrived.
     private let deadline: NIODeadline
     private var head: HTTPRequestHead?
     private var timeout: Scheduled<Void>?
@@ -44,7 +44,7 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
         context.fireUserInboundEventTriggered(event)
     }
 
-    /// What comes is no HTTP, or more than a head may hold.
+    /// Ends the connection: the input is not HTTP, or the head is too large.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         let refusal = ErrorReply(.badRequest("The request is not valid HTTP/1.1."))
         let channel = context.channel

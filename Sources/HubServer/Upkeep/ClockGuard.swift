@@ -1,29 +1,30 @@
 import HubProtocol
 
-/// Tells whether the wall clock can be trusted with deleting.
+/// Decides whether the wall clock can be trusted for deletions.
 ///
-/// A clock that is wrong at boot, or that jumps, must not delete news: expiry waits until the wall clock and the
-/// monotonic clock have gone side by side for a while.
+/// A clock that is wrong at boot, or that jumps, must not delete news. Expiry waits until the wall clock and the
+/// monotonic clock have agreed for a while.
 struct ClockGuard {
-    /// How far the two clocks may drift apart between two looks.
+    /// Maximum difference between the two clocks' progress from one check to the next.
     static let tolerance = Duration.seconds(60)
-    /// How long they must agree after a jump.
+    /// Time for which they must agree after a jump.
     static let settling = Duration.seconds(3_600)
 
     enum Verdict: Equatable {
         case steady
-        /// The clock has just jumped by so much; said once.
+        /// The clock has just jumped by this duration; reported once.
         case jumped(Duration)
         case settling
     }
 
     private var last: (wall: Timestamp, monotonic: Duration)
     private var settledAt: Duration
-    /// How far the clock of this start is behind what was noted before it; `nil` for a clock that is not behind.
+    /// Time by which the clock of this start is behind the last stored time; `nil` if it is not behind.
     let behind: Duration?
 
-    /// `lastSeen` is the wall clock as it was last noted before this start; a start after more than `longestAbsence` may as
-    /// well be a wrong clock.
+    /// Starts a guard; `lastSeen` is the wall clock last stored before this start.
+    ///
+    /// A start after more than `longestAbsence` may indicate a wrong clock.
     init(wall: Timestamp, monotonic: Duration, lastSeen: Timestamp?, longestAbsence: Duration) {
         last = (wall, monotonic)
         behind = lastSeen.flatMap { wall < $0 - Self.tolerance ? $0 - wall : nil }

@@ -3,26 +3,26 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// The file beside a database that counts along with it, by which an older copy of the database is noticed.
+/// The file next to a database whose number is incremented together with the database's, to detect older copies.
 ///
-/// The number moves at each start, at each orderly stop and once a minute in between, and never with a commit. The database
-/// moves first, in a durable transaction, and the file second. A crash or a power cut between the two leaves the file behind
-/// by what the database knows, which is in order. A full disk stops the move before or between the two. The file is ahead of
-/// the database only when the database was replaced by an older copy.
+/// The number is incremented at each start, at each orderly stop and once a minute in between, but not with each
+/// commit. The database is updated first, in a durable transaction, and the file second. After a crash or a power cut
+/// between the two the file is behind, which the database knows and accepts. A full disk prevents the update before or
+/// between the two. The file is ahead of the database only if the database was replaced by an older copy.
 ///
-/// A copy of both together cannot be told from the original.
+/// A copy of both together cannot be distinguished from the original.
 struct GenerationFile: Sendable {
     let path: String
 
-    /// What the file holds.
+    /// The content of the file.
     enum Content: Equatable {
         case missing
         case number(Int64, lineage: String)
-        /// Not what a hub writes.
+        /// The content is not of a hub.
         case unreadable
     }
 
-    /// Why a database is taken for an older copy.
+    /// The sign by which a database is recognized as an older copy.
     enum RestoreSign: String, Sendable {
         case copy = "hub backup or hub restore has written the database"
         case otherLineage = "the file 'generation' belongs to another database"
@@ -32,7 +32,7 @@ struct GenerationFile: Sendable {
         case fileUnreadable = "the file 'generation' is not what a hub writes"
     }
 
-    /// - Throws: A `HostError` when the file is there and cannot be read.
+    /// - Throws: A `HostError` if the file exists and cannot be read.
     func read() throws(HostError) -> Content {
         let bytes: [UInt8]
         do throws(HostError) {
@@ -49,7 +49,7 @@ struct GenerationFile: Sendable {
         return .number(position.sequence.rawValue, lineage: position.epoch)
     }
 
-    /// Replaces the file in one step; returns when it is on disk.
+    /// Replaces the file atomically; returns when it is on disk.
     func write(_ generation: Generation) throws(HostError) {
         let position = StreamPosition(epoch: generation.lineage, sequence: LogSequence(rawValue: generation.number))
         try PrivateFile.write("\(position)\n", to: path)
@@ -60,9 +60,9 @@ struct GenerationFile: Sendable {
 
     // MARK: - Rules
 
-    /// Decides whether a database, which has `counted` so far and may say of itself that it is a copy, is an older one.
+    /// Decides whether a database with the number `counted`, which may be marked as a copy, is an older copy.
     ///
-    /// - Returns: Why it is one; `nil` when everything is in order.
+    /// - Returns: The sign of it; `nil` if the database is current.
     static func sign(of counted: Generation?, _ content: Content, isCopy: Bool) -> RestoreSign? {
         if isCopy { return .copy }
         switch content {
@@ -71,26 +71,27 @@ struct GenerationFile: Sendable {
             // The first file may not have been written yet.
             return counted?.inFile == nil ? nil : .fileMissing
         case .number(let number, let lineage):
-            // The database counts first: a file alone has seen another state of it.
+            // The database is updated first, so a file without a number in the database has seen another state of it.
             guard let counted, counted.lineage == lineage else { return .otherLineage }
             if number > counted.number { return .olderThanFile }
             return number < counted.inFile ?? .min ? .fileOlder : nil
         }
     }
 
-    /// The number to move to, first in the database and then in the file.
+    /// The next number, to be stored first in the database and then in the file.
     static func next(after counted: Generation?, _ content: Content) -> Generation {
         let last = counted?.number ?? 0
         guard case .number(let number, let lineage) = content else {
             return Generation(lineage: counted?.lineage ?? EpochHistory.newName(), number: last + 1, inFile: nil)
         }
-        // The file's lineage goes on in a database of another one: until the file is written it is one that is behind.
+        // A database of another lineage takes over the file's lineage, and the file counts as behind until it is
+        // written.
         return Generation(lineage: lineage, number: max(number, last) + 1, inFile: number)
     }
 }
 
 extension EpochHistory {
-    /// A name for a new start, or for a database and its copies: 64 random bits, so that no two histories share one.
+    /// A name for a new start, or for a database and its copies: 64 random bits, so that no two histories share a name.
     static func newName() -> String {
         String(UInt64.random(in: .min ... .max), radix: 36)
     }

@@ -7,28 +7,29 @@ import SQLiteFiles
 import ServiceLifecycle
 import Synchronization
 
-/// The hub's periodic work: looks for changed keys, notes how far streams are, drops what has expired, and advances the
-/// generation counter.
+/// The hub's periodic work: checks for changed keys, stores the progress of streams, drops expired data, and increments
+/// the generation.
 final class Housekeeping: Service {
-    /// A key that another process has changed ends its streams within this.
+    /// Time within which streams end after another process has revoked their key.
     static let rulesInterval = Duration.milliseconds(500)
-    /// Looks at the rules between two notes of progress.
+    /// Number of checks of the rules between two writes of progress.
     static let looksPerProgress = 10
-    /// Looks at the rules between two attempts to write after a failure: `/readyz` follows the disk within two seconds.
+    /// Number of checks of the rules between two attempts to write after a failure: `/readyz` follows the disk within
+    /// two seconds.
     static let looksPerRecovery = 4
-    /// Bytes that must be free before an attempt: without them the next message fails, and health would change to and fro.
+    /// Free bytes required for an attempt: with fewer, the next message would fail, and health would keep changing.
     static let roomToRecover = 4 * Message.maximumBytes
-    /// Looks at the rules between two purges.
+    /// Number of checks of the rules between two purges.
     static let looksPerPurge = 120
-    /// Rows of the log that one transaction drops, so that senders wait little.
+    /// Number of log rows that one transaction drops, so that senders do not wait long.
     static let purgeRows = 1_000
 
-    /// How long a device that comes back to a registration that has ended is told so.
+    /// Time for which a device that uses an ended registration learns that it has ended.
     static let tombstoneLifetime = Duration.seconds(90 * 86_400)
 
     private struct State {
         var clock: ClockGuard
-        /// Jumps of the clock that what was noted before has yet to follow.
+        /// Jumps of the clock that stored instants must still follow.
         var jumps: [Jump] = []
         var hasSaidSettling = false
         var hasSaidFull = false
@@ -38,13 +39,15 @@ final class Housekeeping: Service {
 
     private struct Jump {
         let distance: Duration
-        /// The instants that move.
+        /// The range of the instants that move.
         let noted: ClosedRange<Timestamp>
-        /// The log was followed up to this sequence and registrations up to this ordinal, `nil` before the first step.
+        /// The progress in the log and in the registrations; `nil` before the first step.
         var through: (sequence: LogSequence, ordinal: Ordinal)?
 
-        /// After a jump back it cannot be told whether an instant below the new time was noted before or after it;
-        /// those stay, and live a little longer.
+        /// Records a jump of the clock.
+        ///
+        /// After a jump back, an instant below the new time may have been stored before or after it. Such instants
+        /// stay, and live a little longer.
         init(_ distance: Duration, now: Timestamp) {
             self.distance = distance
             let newest = now - distance + ClockGuard.tolerance
@@ -98,14 +101,15 @@ final class Housekeeping: Service {
                 await self.attempt { try await self.purge() }
             }
         }
-        // The streams have ended; that each has is on its way through the writer.
+        // The streams have ended; their last progress is on its way through the writer.
         await writer.passInOrder()
         await attempt { try await self.flushProgress() }
-        // A copy that was made while the hub served is older than what it leaves behind.
+        // A copy that was made while the hub was running is older than the present state.
         await attempt { try await self.countGeneration() }
     }
 
-    /// Counts on in the database and then in the file beside it, so that older copies of the database can be told.
+    /// Increments the number in the database and then in the file, so that older copies of the database can be
+    /// detected.
     func countGeneration(requiringRoom room: Int = 0) async throws {
         let file = generationFile
         let pool = NIOThreadPool.singleton
@@ -119,24 +123,24 @@ final class Housekeeping: Service {
         try await pool.runIfActive { try file.write(next) }
     }
 
-    /// Writes the file after a failure, so that the hub is ready again without a sender who tries.
+    /// Writes the file after a failure, so that the hub becomes ready again even if no message is sent.
     func recover() async throws {
         guard writer.failureReason != nil else { return }
-        // A small write may find room in the write-ahead log of a full disk.
+        // A small write may still fit into the write-ahead log on a full disk.
         if let space = DiskSpace(at: configuration.databasePath), space.available < Self.roomToRecover { return }
         try await countGeneration(requiringRoom: Self.roomToRecover)
     }
 
-    /// Does a piece of work that the next look does again if it fails.
+    /// Does work that the next check repeats if it fails.
     ///
-    /// The writer logs why it cannot write. Other failures are logged once, until a look succeeds.
+    /// The writer logs why it cannot write. Other failures are logged once, until an attempt succeeds.
     private func attempt(_ work: () async throws -> Void) async {
         do {
             try await work()
             state.withLock { $0.hasSaidFailure = false }
         } catch is ProtocolError {
         } catch is CancellationError {
-            // The hub stops.
+            // The hub is stopping.
         } catch {
             guard isFirst(\.hasSaidFailure) else { return }
             logger.warning("housekeeping failed and is tried again", metadata: ["error.reason": "\(error)"])
@@ -151,7 +155,7 @@ final class Housekeeping: Service {
     }
 
     func lookAtRules() async throws {
-        // A hub that is made or changed after this knows its rules better than what is read now.
+        // A hub that is created or changed after this has newer rules than those read now.
         let looked = hubs.map { (hub: $0, revision: $0.status.rulesRevision) }
         let all = try await store.allAccessRules()
         writer.observe(namespaceRules: all.namespace)
@@ -173,9 +177,9 @@ final class Housekeeping: Service {
         }
     }
 
-    /// Drops messages and installations that have expired, and the oldest messages when the log is too large.
+    /// Drops messages and installations that have expired, and the oldest messages if the log is too large.
     ///
-    /// With a clock that cannot be trusted nothing expires; the size still bounds the log.
+    /// Nothing expires while the clock cannot be trusted; the size still limits the log.
     func purge(monotonic: Duration = Housekeeping.monotonic) async throws {
         let now = configuration.timestamp
         let verdict = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) }
@@ -189,7 +193,7 @@ final class Housekeeping: Service {
         var isDone = false
         while !isDone {
             let dropped = try await writer.perform { transaction, _ in
-                // A clock that is not trusted must not be what the next start finds.
+                // The next start must not find an untrusted time.
                 if isSteady { try transaction.noteClock(now) }
                 if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
                 if isSteady { try transaction.dropTombstones(notedBefore: now - Self.tombstoneLifetime) }
@@ -213,14 +217,14 @@ final class Housekeeping: Service {
         }
     }
 
-    /// Drops the oldest registry changes while they take more room than they may; messages stay.
+    /// Drops the oldest registry changes while they exceed their limit; messages stay.
     ///
-    /// Anybody with Listen can register and change over and over.
+    /// With Listen, a client can register and change again and again.
     private func compactChanges() async throws {
         let limit = configuration.maximumChangeBytes
         guard try await store.changeSize().bytes > limit else { return }
         let before = try await store.changeSize().rows
-        // A quarter is freed at once, so that the hub does not do it anew each minute.
+        // A quarter is freed at once, so that the hub does not repeat this every minute.
         try await forEachHub { hub in
             var isDone = false
             while !isDone, try await store.changeSize().bytes > limit - limit / 4 {
@@ -238,7 +242,7 @@ final class Housekeeping: Service {
         )
     }
 
-    /// Passes over hubs that are deleted meanwhile; what fails at one hub is thrown when the others had their turn.
+    /// Skips hubs that are deleted meanwhile, and throws the error of a hub only after the others have been processed.
     private func forEachHub(_ work: (Hub) async throws -> Void) async throws {
         var failure: (any Error)?
         for hub in hubs {
@@ -254,7 +258,7 @@ final class Housekeeping: Service {
         if let failure { throw failure }
     }
 
-    /// Lets what was noted before the clock jumped jump with it, so that nothing is older than it was.
+    /// Moves the instants stored before a jump of the clock by that jump, so that nothing becomes older.
     private func followJumps() async throws {
         while let jump = state.withLock({ $0.jumps.first }) {
             let after = jump.through ?? (0, 0)
@@ -314,7 +318,7 @@ final class Housekeeping: Service {
             )
             return
         }
-        // A machine without a battery for its clock, or one that was set back.
+        // The machine's clock has no battery, or the clock was set back.
         logger.warning(
             "the clock is behind: the hub has run at a later time; nothing expires until it has been steady for an hour",
             metadata: [
@@ -332,7 +336,7 @@ final class Housekeeping: Service {
         )
     }
 
-    /// The time of a clock that never jumps, and goes on while the machine sleeps: else waking up would look like a jump.
+    /// A clock that never jumps but continues while the machine sleeps: otherwise waking up would look like a jump.
     static var monotonic: Duration { start.duration(to: .now) }
     private static let start = ContinuousClock.now
 }

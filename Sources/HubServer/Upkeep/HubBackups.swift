@@ -1,17 +1,17 @@
 import HubStore
 import SQLiteFiles
 
-/// Copies of a hub's database, for the operator.
+/// Backups of a hub's database, for the operator.
 package enum HubBackups {
-    /// Takes on the rights with which files are opened from then on; does nothing where the caller's own are meant.
+    /// Changes to the user rights with which later files are opened; does nothing if the caller's own rights apply.
     package typealias Rights = () throws -> Void
 
     /// Copies the database into one file; a hub may be serving from it.
     ///
-    /// A file of another kind is not written over. `reading` is called before the database is opened, `writing` before the file
-    /// is made.
+    /// A file of another kind is not overwritten. `reading` is called before the database is opened, `writing` before
+    /// the file is created.
     ///
-    /// - Throws: ``DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError` such as of a full disk.
+    /// - Throws: ``DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError`, for example if the disk is full.
     package static func write(
         database: String,
         to file: String,
@@ -26,12 +26,12 @@ package enum HubBackups {
         }
     }
 
-    /// Puts a copy in the place of a database that no hub uses.
+    /// Replaces a database that no hub is using with a copy.
     ///
-    /// `reading` is called before the copy is opened, `writing` before anything is made in the database's folder.
+    /// `reading` is called before the copy is opened, `writing` before any file is created in the database's folder.
     ///
-    /// - Returns: Where the former database is kept, `nil` when there was none.
-    /// - Throws: As ``write(database:to:reading:writing:)``; the database is as it was then.
+    /// - Returns: The path of the former database; `nil` if there was none.
+    /// - Throws: The errors of ``write(database:to:reading:writing:)``; the database is then unchanged.
     package static func restore(
         _ file: String,
         to database: String,
@@ -46,9 +46,9 @@ package enum HubBackups {
         }
     }
 
-    /// Notes that a database that no hub uses was put back from a copy or a snapshot.
+    /// Marks a database that no hub is using as restored from a copy or a snapshot.
     ///
-    /// - Throws: ``DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError`; the database is as it was then.
+    /// - Throws: ``DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError`; the database is then unchanged.
     package static func declareRestored(_ database: String) throws {
         try HubBackup.declareRestored(database)
     }

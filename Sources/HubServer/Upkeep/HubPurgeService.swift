@@ -3,12 +3,11 @@ import HubStore
 import Logging
 import ServiceLifecycle
 
-/// Drops the rows of deleted hubs, some at a time, so that the other hubs wait little; what a stop leaves is dropped
-/// after the next start.
+/// Drops the rows of deleted hubs in steps, so that other hubs do not wait long; the next start continues after a stop.
 final class HubPurgeService: Service {
-    /// Rows that one transaction drops.
+    /// Maximum number of rows that one transaction drops.
     static let rows = 500
-    /// After a failure, such as a full disk.
+    /// Pause after a failure, such as a full disk.
     private static let pause = Duration.seconds(30)
 
     private let store: HubStore
@@ -40,7 +39,7 @@ final class HubPurgeService: Service {
                 } catch is CancellationError {
                     return
                 } catch {
-                    // The writer says why it cannot write.
+                    // The writer logs why it cannot write.
                     self.logger.debug("rows of a deleted hub stay for now", metadata: ["error.reason": "\(error)"])
                     guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
                     self.start()
@@ -49,7 +48,7 @@ final class HubPurgeService: Service {
         }
     }
 
-    /// Drops all that deleted hubs have left.
+    /// Drops all rows of deleted hubs.
     func purge() async throws {
         let at = configuration.timestamp
         for hub in try await store.hubsToPurge() {
@@ -61,7 +60,7 @@ final class HubPurgeService: Service {
                 isDone = try await writer.perform { transaction, _ in
                     (try transaction.purge(hub: hub, limit: Self.rows, at: at), [])
                 }
-                // The writer is the others' for as long.
+                // Leaves the writer to other changes for as long.
                 if !isDone { try await Task.sleep(for: .now - begun) }
             }
             logger.notice("nothing is left of a deleted hub", metadata: ["hub.id": "\(hub)"])

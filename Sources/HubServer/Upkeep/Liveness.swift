@@ -1,23 +1,23 @@
 import NIOCore
 import ServiceLifecycle
 
-/// Whom to tell that the hub works, such as a service manager that restarts one that hangs.
+/// The receiver of a hub's heartbeat, such as a service manager that restarts a hanging hub.
 package struct HubWatchdog: Sendable {
     let interval: Duration
     let beat: @Sendable () -> Void
 
-    /// `beat` is called every `interval`, and not while the hub hangs.
+    /// Creates a watchdog; `beat` is called every `interval`, and not while the hub hangs.
     package init(interval: Duration, beat: @escaping @Sendable () -> Void) {
         self.interval = interval
         self.beat = beat
     }
 }
 
-/// Feeds the watchdog with proof that the hub works.
+/// Sends the watchdog proof that the hub works.
 ///
-/// Each beat first passes through the writer's order and every event loop. A writer that hangs in a commit, or a loop
-/// that spins, so ends the beats, which a timer alone would not notice. A disk that is full does not end them: then the
-/// writer answers, and a restart would help nobody.
+/// Each beat first passes through the writer's queue and every event loop. If the writer hangs in a commit, or a loop
+/// spins, the beats stop; a timer alone would not notice. A full disk does not stop them: the writer still answers, and
+/// a restart would not help.
 struct Liveness: Service {
     let watchdog: HubWatchdog
     let writer: HubWriter
@@ -35,7 +35,8 @@ struct Liveness: Service {
         }
     }
 
-    /// Returns when what was given to `submit` has run, or the task is cancelled: a stop does not wait for a loop that hangs.
+    /// Returns when the closure given to `submit` has run, or the task is cancelled: a stop does not wait for a hanging
+    /// loop.
     private static func pass(_ submit: (@escaping @Sendable () -> Void) -> Void) async {
         let (passed, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         submit { continuation.finish() }

@@ -7,9 +7,9 @@ import HubStore
 struct SecretsFile {
     let path: String
 
-    /// Reads the key, or makes one.
+    /// Reads the key, or creates one.
     ///
-    /// - Throws: A `HostError` when the file cannot be read, holds no key, or cannot be written.
+    /// - Throws: A `HostError` if the file cannot be read, holds no key, or cannot be written.
     func box() throws(HostError) -> SecretBox {
         do throws(HostError) {
             let text = try PrivateFile.read(path, limit: 1_024)

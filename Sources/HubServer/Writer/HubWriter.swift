@@ -5,26 +5,27 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// Gives messages and registry changes their one order.
+/// Puts messages and registry changes into one order.
 ///
-/// Whatever waits is committed together, each change in its own savepoint; then the effects of the changes are applied to
-/// the machine of the namespace, in the order of the log, and only then are they answered. The commit runs here and never
-/// in a request's task: a request that is cancelled must not undo the others.
+/// Waiting changes are committed together, each in its own savepoint. Their effects are then applied to the namespace's
+/// machine in log order, and only then do the requests get their answers. The commit runs in the writer's task and
+/// never in a request's, because a cancelled request must not undo the others.
 ///
-/// The writer alone touches the machine. Others see values that it hands out after each batch, or ask.
+/// Only the writer uses the machine. Other code sees the values that it publishes after each batch, or asks.
 final class HubWriter: Service {
-    /// Bodies that may wait for the next commit; more is refused with 503.
+    /// Maximum size of the bodies that wait for the next commit; further ones are refused with 503.
     static let maximumWaitingBytes = 64 << 20
-    /// Changes that may wait; more is refused with 503.
+    /// Maximum number of waiting changes; further ones are refused with 503.
     static let maximumWaitingChanges = 20_000
-    /// Changes in one commit: bounds how long the first one waits for the last.
+    /// Maximum number of changes in one commit, which bounds the wait of the first one for the last.
     static let maximumBatch = 512
-    /// Changes in one commit from which on there is a crowd of senders: one that waits for each answer is never delayed.
+    /// Number of changes in one commit that indicates a crowd of senders: a sender that waits for each answer is never
+    /// delayed.
     private static let crowd = 8
-    /// How long a crowd is waited for.
+    /// Time to wait for a crowd to return.
     private static let gathering = Duration.microseconds(500)
 
-    /// What follows from a change once it is durable.
+    /// The consequences of a durable change.
     private struct Committed: Sendable {
         let effects: [NamespaceEffect]
         let answer: @Sendable () -> Void
@@ -32,7 +33,7 @@ final class HubWriter: Service {
 
     private enum Member: Sendable {
         case change(Change)
-        /// These need no transaction, only their place in the order.
+        /// Events that need no transaction, only their place in the order.
         case input(StreamInput, to: HubKey)
         case rules([AccessRule])
         case question(@Sendable (borrowing NamespaceMachine) -> Void)
@@ -42,7 +43,7 @@ final class HubWriter: Service {
         }
     }
 
-    /// A change that waits to be durable.
+    /// A change that waits to become durable.
     private struct Change: Sendable {
         let bytes: Int
         let since = ContinuousClock.now
@@ -52,23 +53,23 @@ final class HubWriter: Service {
 
     /// The machine.
     ///
-    /// `@unchecked Sendable`: it is touched by the writer's task between commits and on the database's thread during one,
-    /// for which the task waits. After the task has ended nobody changes it.
+    /// `@unchecked Sendable`: it is used by the writer's task between commits, and on the database's thread during a
+    /// commit, for which the task waits. After the task has ended, nothing changes it.
     private final class Confined: @unchecked Sendable {
         var machine: NamespaceMachine
 
         init(_ machine: NamespaceMachine) { self.machine = machine }
     }
 
-    /// What is not durable yet.
+    /// The changes that are not durable yet.
     struct Backlog: Sendable {
-        /// That wait for the next commit.
+        /// Number of changes that wait for the next commit.
         let changes: Int
-        /// That they hold.
+        /// Number of bytes that they hold.
         let bytes: Int
-        /// Inputs and questions, which wait for their place in the order only.
+        /// Number of inputs and questions, which wait only for their place in the order.
         let events: Int
-        /// How long the oldest change has waited, zero without any.
+        /// Waiting time of the oldest change; zero without any.
         let oldest: Duration
     }
 
@@ -76,11 +77,11 @@ final class HubWriter: Service {
         var members: [Member] = []
         var changes = 0
         var bytes = 0
-        /// The oldest change of the batch that is being written.
+        /// The arrival of the oldest change in the batch that is being written.
         var writingSince: ContinuousClock.Instant?
-        /// No more changes are taken.
+        /// True if no more changes are accepted.
         var isClosed = false
-        /// Nobody works the queue off any more.
+        /// True if the queue is no longer processed.
         var hasEnded = false
     }
 
@@ -90,7 +91,7 @@ final class HubWriter: Service {
     private let queue = Mutex(Queue())
     private let wakeUps: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
-    /// Hands what a batch has changed to hubs and streams.
+    /// Passes the results of a batch to hubs and streams.
     private let carryOut: @Sendable (NamespaceMachine.Output, HubWriter) -> Void
 
     init(
@@ -118,14 +119,16 @@ final class HubWriter: Service {
         }
     }
 
-    /// Makes a change and returns when it is durable and applied.
+    /// Makes a change, and returns when it is durable and applied.
     ///
     /// - Parameters:
-    ///   - bytes: What the change holds in memory while it waits: the size of a request's body, 0 for the hub's own work.
-    ///   - stage: Runs inside the transaction, once or more often, with the namespace as it was before the commit; what it
-    ///     throws undoes this change alone and is thrown here. It returns the answer and what follows from the change.
+    ///   - bytes: The memory that the change holds while it waits: the size of a request's body, 0 for the hub's own
+    ///     work.
+    ///   - stage: Runs inside the transaction, once or several times, with the namespace as it was before the commit.
+    ///     If it throws, only this change is undone, and the error is thrown here. It returns the answer and the
+    ///     effects of the change.
     /// - Returns: The answer of `stage`.
-    /// - Throws: What `stage` threw, or a 503 when the hub is stopping, overloaded, or cannot write its file.
+    /// - Throws: The error of `stage`, or a 503 if the hub is stopping, overloaded, or cannot write its file.
     func perform<Answer: Sendable>(
         bytes: Int = 0,
         stage: @escaping @Sendable (Transaction, borrowing NamespaceMachine) throws -> (Answer, [NamespaceEffect])
@@ -147,9 +150,9 @@ final class HubWriter: Service {
         }
     }
 
-    /// The same for a change of one hub.
+    /// Makes a change of one hub, and returns when it is durable and applied.
     ///
-    /// - Throws: Also 404 when the hub was deleted.
+    /// - Throws: The errors of a change of the namespace, and 404 if the hub was deleted.
     func perform<Answer: Sendable>(
         on hub: HubRecord,
         bytes: Int = 0,
@@ -162,9 +165,9 @@ final class HubWriter: Service {
         }
     }
 
-    /// Asks about a hub in the order of the log.
+    /// Asks about a hub in log order.
     ///
-    /// - Throws: 404 when the hub was deleted.
+    /// - Throws: 404 if the hub was deleted.
     func ask<Answer: Sendable>(
         _ hub: HubRecord,
         _ question: @escaping @Sendable (borrowing HubView) -> Answer
@@ -181,18 +184,18 @@ final class HubWriter: Service {
         }
     }
 
-    /// Hands an event of a hub's streams to its machine, in the order of the log.
+    /// Passes an event of a hub's streams to its machine, in log order.
     func post(_ input: StreamInput, to hub: HubKey) { post(.input(input, to: hub)) }
 
-    /// Takes over rules of the namespace that another process has written.
+    /// Takes over namespace rules that another process has written.
     func observe(namespaceRules: [AccessRule]) { post(.rules(namespaceRules)) }
 
-    /// Returns when all that was posted before has been handed out.
+    /// Returns when everything posted before has been processed.
     func passInOrder() async {
         await withCheckedContinuation { continuation in whenReached { continuation.resume() } }
     }
 
-    /// Calls `body` when all that was posted before has been handed out.
+    /// Calls `body` when everything posted before has been processed.
     func whenReached(_ body: @escaping @Sendable () -> Void) { post(.question { _ in body() }) }
 
     private func post(_ member: Member) {
@@ -234,14 +237,15 @@ final class HubWriter: Service {
             self.queue.withLock { $0.isClosed = true }
             self.wake.yield()
         }
-        // When it was cancelled, nobody may wait for an answer that does not come.
+        // If it was cancelled, nothing may wait for an answer that never comes.
         queue.withLock { $0.isClosed = true }
         repeat {
             while let batch = take() { finish(batch, Self.refuseAll(batch, .stopping)) }
         } while !end()
     }
 
-    /// Lets those who were answered together come back before the next commit, which costs as much for one as for many.
+    /// Waits until senders that were answered together have returned, because a commit costs as much for one as for
+    /// many.
     private func gather(after written: Int) async {
         guard written >= Self.crowd, queue.withLock({ !$0.isClosed && $0.changes < written / 2 }) else { return }
         try? await Task.sleep(for: Self.gathering)
@@ -281,7 +285,7 @@ final class HubWriter: Service {
             noteHealth(nil)
             finish(batch, results)
         } catch is CancellationError {
-            // A stop that took too long: the file is not at fault.
+            // A stop took too long: the file is not the cause.
             finish(batch, Self.refuseAll(batch, .stopping))
         } catch {
             noteHealth(error)
@@ -294,7 +298,7 @@ final class HubWriter: Service {
         batch.compactMap(\.change).map { _ in .failure(refusal) }
     }
 
-    /// Applies what was committed, hands it to the streams, and only then answers.
+    /// Applies the committed changes, passes them to the streams, and only then answers.
     ///
     /// There is one result for each change of the batch, in order.
     private func finish(_ batch: [Member], _ results: [Result<Committed, any Error>]) {
@@ -305,7 +309,7 @@ final class HubWriter: Service {
             case .input(let input, let hub): confined.machine.apply(input, to: hub)
             case .rules(let rules): confined.machine.observe(rules)
             case .question(let question):
-                // Whoever asks may ask the streams next.
+                // A client that gets its answer may use the streams next.
                 carryOut(confined.machine.takeOutput(), self)
                 question(confined.machine)
             case .change(let change):
@@ -326,7 +330,7 @@ final class HubWriter: Service {
 
     private let failure = Mutex<String?>(nil)
 
-    /// Why the last commit failed, `nil` while commits succeed.
+    /// The reason why the last commit failed; `nil` while commits succeed.
     var failureReason: String? { failure.withLock { $0 } }
 
     private func noteHealth(_ error: (any Error)?) {
@@ -338,7 +342,7 @@ final class HubWriter: Service {
         guard changed else { return }
         if let reason {
             logger.error(
-                "the hub cannot write its file; senders are told to try again",
+                "the hub cannot write its file; senders are asked to try again",
                 metadata: ["error.reason": "\(reason)"]
             )
         } else {
@@ -352,12 +356,12 @@ final class HubWriter: Service {
 }
 
 extension ProtocolError {
-    /// `name` is as the client wrote it.
+    /// `name` is spelled as the client wrote it.
     static func noHub(_ name: String) -> ProtocolError {
         .notFound("There is no hub named '\(String(name.prefix(HubName.maximumLength)).excerpt)' here.")
     }
 
-    /// `pathSegment` is as it was sent.
+    /// `pathSegment` is percent-encoded as received.
     static func noHub(pathSegment: String) -> ProtocolError {
         .noHub(PercentEncoding.decode(pathSegment) ?? pathSegment)
     }

@@ -3,9 +3,9 @@ import GRDB
 import HubProtocol
 import HubRouting
 
-/// Completes the effects of an entry from the database, as it is before and after the entry's statements.
+/// Completes the effects of an entry from the database before and after the entry's statements.
 ///
-/// An installation or a registration that an entry changes several times is taken as the last change leaves it.
+/// If an entry changes an installation or a registration several times, its effect is the state after the last change.
 struct EffectReader {
     private let logged: [LoggedEffect]
     /// The targets that the next effect replaces.
@@ -27,7 +27,7 @@ struct EffectReader {
         return effects
     }
 
-    /// - Returns: `nil` if what the effect is about went with a later change of the same entry.
+    /// - Returns: `nil` if a later change of the same entry removed the subject of the effect.
     private mutating func effect(
         _ logged: LoggedEffect,
         _ written: [Ordinal: Target],
@@ -104,7 +104,7 @@ extension Transaction {
         let statement = try db.cachedStatement(sql: Query.message)
         guard let row = try Row.fetchOne(statement, arguments: [sequence]) else { return nil }
         guard let routed = try? LoggedMessage(row: row).routed else { return .unreadable(sequence) }
-        // The node that took the message corrects its counts.
+        // The node that accepted the message corrects its counts.
         return .message(routed, matched: .nobody)
     }
 

@@ -7,7 +7,7 @@ struct EntryWriter {
     mutating func append(_ byte: UInt8) { bytes.append(byte) }
     mutating func append(raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
 
-    /// Seven bits a byte, the lowest first; the high bit says that more follow.
+    /// Appends a number with seven bits per byte, the lowest first; the high bit is set if more bytes follow.
     mutating func append(number: UInt64) {
         var rest = number
         while rest >= 0x80 {
@@ -17,7 +17,7 @@ struct EntryWriter {
         bytes.append(UInt8(rest))
     }
 
-    /// Small numbers of either sign are short.
+    /// Appends a signed number; small numbers of either sign take few bytes.
     mutating func append(signed number: Int64) {
         append(number: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
     }
@@ -35,7 +35,7 @@ struct EntryWriter {
     }
 }
 
-/// Reads the parts of an entry, which may hold anything.
+/// Reads the parts of an entry, whose bytes cannot be trusted.
 struct EntryReader {
     private var rest: ArraySlice<UInt8>
 
@@ -58,7 +58,7 @@ struct EntryReader {
         var number: UInt64 = 0
         for shift in stride(from: 0, through: 63, by: 7) {
             let byte = try byte()
-            // Of the tenth byte one bit is left.
+            // The tenth byte has only one significant bit.
             guard shift < 63 || byte <= 1 else { break }
             number |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return number }
@@ -71,7 +71,7 @@ struct EntryReader {
         return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
     }
 
-    /// A number of things that follow, each of which takes a byte or more.
+    /// The number of items that follow, each of which takes at least one byte.
     mutating func count() throws(LogEntryError) -> Int {
         guard let count = Int(exactly: try number()), count <= rest.count else {
             throw .damaged("a count is too large")

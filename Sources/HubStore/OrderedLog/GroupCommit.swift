@@ -4,12 +4,12 @@ import HubRouting
 /// Changes that share one durable transaction.
 struct GroupCommit<Output: Sendable>: Sendable {
     let members: [@Sendable (Transaction) throws -> Output]
-    /// The effects of a change, from what its member returned.
+    /// Derives the effects of a change from the result of its member.
     let effects: @Sendable (Output) -> [NamespaceEffect]
-    /// Each member runs twice, the first time in vain.
+    /// True if each member runs twice, and the first run is rolled back.
     let rehearses: Bool
 
-    /// Commits the changes without a record of them.
+    /// Commits the changes without recording them.
     func run(_ db: Database) throws -> [Result<Output, any Error>] {
         var results: [Result<Output, any Error>] = []
         try db.inTransaction(.immediate) {
@@ -40,7 +40,7 @@ struct GroupCommit<Output: Sendable>: Sendable {
             try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
             recorder?.removeStatements(after: recorded)
         }
-        // Statements that are kept: GRDB's own savepoints are compiled anew each time.
+        // Cached statements: GRDB's own savepoints are compiled each time.
         try db.cachedStatement(sql: "SAVEPOINT member").execute()
         let result: Result<Output, any Error>
         do {
@@ -48,7 +48,7 @@ struct GroupCommit<Output: Sendable>: Sendable {
             if isRehearsal { try undo() }
             result = .success(output)
         } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
-            // A full or failing disk may have ended the whole transaction: no member may believe in it.
+            // A full or failing disk may have ended the whole transaction, so no member has succeeded.
             throw error
         } catch {
             try undo()

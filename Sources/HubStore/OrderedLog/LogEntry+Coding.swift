@@ -1,13 +1,12 @@
 import Foundation
 import GRDB
 
-/// The form in which entries travel and are kept.
+/// The encoding in which entries are sent and stored.
 ///
 /// `NWLE`, the format's number, schema, id, previous id, node, the texts of the statements, the statements with their
-/// values, the effects. Numbers are variable-length. A text that many statements share, as those of a crowd of senders do,
-/// is there once.
+/// values, the effects. Numbers are variable-length. A text that several statements share is encoded once.
 extension LogEntry {
-    /// A later form has another number, which this program refuses.
+    /// The number of this format; this program refuses other numbers.
     static let format = 1
     private static let magic = Array("NWLE".utf8)
 

@@ -1,15 +1,15 @@
 import Foundation
 import GRDB
 
-/// One group commit as an ordered log keeps it: the statements that wrote, and the effects that follow from them.
+/// One group commit as an ordered log stores it: the statements that write, and their effects.
 package struct LogEntry: Sendable, Equatable {
     /// Random, so that two entries with equal statements differ.
     package let id: EntryID
     /// The entry before this one.
     ///
-    /// A log whose chain of ids breaks is not the one that a node has followed.
+    /// A log in which this chain of ids breaks is not the log that a node has followed.
     package let previous: EntryID
-    /// Number of migrations of the database that the statements were written for.
+    /// Number of migrations in the schema that the statements were written for.
     package let schema: Int
     /// The node that made the commit.
     package let node: String
@@ -36,7 +36,7 @@ package struct LogEntry: Sendable, Equatable {
 /// The name of an entry: 128 random bits.
 package struct EntryID: Sendable, Hashable {
     static let count = 16
-    /// Stands before the first entry of a log.
+    /// The id before the first entry of a log.
     package static let none = EntryID(high: 0, low: 0)
 
     private let high: UInt64
@@ -65,7 +65,7 @@ package struct EntryID: Sendable, Hashable {
     }
 }
 
-/// Why an entry cannot be read.
+/// The reason why an entry cannot be read.
 package enum LogEntryError: Error, Equatable, CustomStringConvertible {
     case notAnEntry
     case newerFormat(Int)

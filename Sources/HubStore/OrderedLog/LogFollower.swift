@@ -2,21 +2,22 @@ import GRDB
 package import HubRouting
 import Synchronization
 
-/// Commits through a log that several nodes share, and follows what other nodes write.
+/// Commits through a log that several nodes share, and replays what other nodes write.
 ///
 /// All of it runs on the database's thread.
 package final class LogFollower: Sendable {
-    /// Takes the effects of an entry that this node has not made, or not known to be accepted.
+    /// Receives the effects of an entry that another node wrote, or that this node wrote without learning that it was
+    /// accepted.
     package typealias Foreign = @Sendable ([NamespaceEffect]) -> Void
 
-    /// How often a commit is staged, each time after another node was first.
+    /// Maximum number of attempts to stage a commit that other nodes keep preceding.
     static let maximumRounds = 100
-    /// Entries that are read at once.
+    /// Number of entries read at once.
     private static let page = 64
 
     private let log: any OrderedLog
     let identity: LogIdentity
-    /// An entry that the log has not answered: it may be in the log or not.
+    /// An entry for which the log has not answered: the log may or may not contain it.
     private let unanswered = Mutex<(entry: LogEntry, place: LogPlace)?>(nil)
 
     init(_ log: any OrderedLog, as identity: LogIdentity) {
@@ -26,10 +27,11 @@ package final class LogFollower: Sendable {
 
     /// Commits changes once the log has accepted them.
     ///
-    /// Members that all fail, or change nothing that nodes share, are no entry: they have seen what this node knows, which
-    /// the log may be ahead of.
+    /// If all members fail, or change nothing that nodes share, no entry is written. These members have seen the state
+    /// of this node, which may be behind the log.
     ///
-    /// A commit that fails after that leaves this node behind its own entry, which it then follows as a foreign one.
+    /// If the commit fails after the log has accepted the entry, this node is behind its own entry, and then follows it
+    /// as a foreign one.
     func commit<Output>(
         _ group: GroupCommit<Output>,
         _ db: Database,
@@ -57,7 +59,7 @@ package final class LogFollower: Sendable {
         _ effects: [NamespaceEffect],
         _ transaction: Transaction
     ) throws -> Bool {
-        // What a node keeps for itself is no entry.
+        // Changes of node-local tables alone need no entry.
         guard !statements.isEmpty || !effects.isEmpty else { return true }
         let place = try transaction.logPlace()
         let entry = LogEntry(
@@ -86,21 +88,21 @@ package final class LogFollower: Sendable {
         }
     }
 
-    /// Learns the fate of an entry without an answer before anything else is staged: the same entry is sent again, which
-    /// the log accepts, has accepted, or refuses because of another one in its place.
+    /// Resolves an unanswered entry before anything else is staged, by sending the same entry again: the log accepts
+    /// it, has already accepted it, or refuses it because another entry has its place.
     private func settle(_ db: Database, _ foreign: Foreign) throws {
         guard let (entry, place) = unanswered.withLock({ $0 }) else { return }
         _ = try send(entry, after: place)
         try follow(db, foreign)
     }
 
-    /// Learns the fate of an entry without an answer, and repeats what the log has after this node's place.
+    /// Resolves an unanswered entry, and replays the log's entries after this node's place.
     func catchUp(_ db: Database, _ foreign: Foreign) throws {
         try settle(db, foreign)
         try follow(db, foreign)
     }
 
-    /// Repeats what the log has after this node's place.
+    /// Replays the log's entries after this node's place.
     private func follow(_ db: Database, _ foreign: Foreign) throws {
         let end = try log.end()
         var place = try Transaction(db).logPlace()
@@ -122,7 +124,7 @@ package final class LogFollower: Sendable {
 }
 
 extension GroupCommit {
-    /// The effects of the members that have not failed, in order.
+    /// The effects of the members that succeeded, in order.
     fileprivate func effects(of results: [Result<Output, any Error>]) -> [NamespaceEffect] {
         results.flatMap { result in (try? result.get()).map(effects) ?? [] }
     }

@@ -1,9 +1,9 @@
 package import HubProtocol
 package import HubRouting
 
-/// An effect as it travels in an entry: its kind and its keys.
+/// An effect as it is encoded in an entry: its kind and its keys.
 ///
-/// The rest of an effect is in the database that the entry's statements were replayed on.
+/// The rest is read from the database on which the entry's statements were replayed.
 package enum LoggedEffect: Sendable, Equatable {
     case message(HubKey, LogSequence)
     case unreadable(HubKey, LogSequence)
@@ -43,10 +43,10 @@ package enum LoggedEffect: Sendable, Equatable {
     }
 }
 
-/// An installation that was put or removed, as it travels in an entry.
+/// An installation that was put or removed, as it is encoded in an entry.
 package struct LoggedInstallation: Sendable, Equatable {
     let ordinal: Ordinal
-    /// The change's; `nil` if what the installation is sent stays as it was.
+    /// The sequence of the change; `nil` if the installation gets the same messages as before.
     let sequence: LogSequence?
     /// The installation's registrations that changed.
     let targets: [Ordinal]
@@ -86,7 +86,7 @@ extension [TargetChange] {
 // MARK: - Coding
 
 extension LoggedEffect {
-    /// Numbers of kinds; one that was given is never given again.
+    /// Numbers of the kinds; a number is never reused.
     private enum Kind {
         static let message: UInt8 = 1
         static let unreadable: UInt8 = 2

@@ -1,25 +1,26 @@
-/// Gives the group commits of a hub's nodes one order.
+/// Puts the group commits of a hub's nodes into one order.
 ///
-/// A commit is staged in a transaction, appended to the log, and committed only when the log has accepted it: the log decides
-/// which of two nodes was first.
+/// A commit is staged in a transaction, appended to the log, and committed only when the log has accepted it: the log
+/// decides which of two nodes was first.
 package protocol OrderedLog: Sendable {
-    /// This node, and the log; `nil` for a log that nobody reads, for which nothing is recorded.
+    /// This node and the log; `nil` for a log that no other node reads, for which nothing is recorded.
     var identity: LogIdentity? { get }
 
-    /// Appends an entry if the last one of the log is at `place`.
+    /// Appends an entry if the log's last entry is at `place`.
     ///
-    /// Called on the database's thread, and may block it. A repeated call with the same entry must not append it twice.
+    /// Called on the database's thread, which it may block. A repeated call with the same entry must not append it
+    /// twice.
     ///
-    /// - Throws: When the log has not answered; then the entry may be in it or not.
+    /// - Throws: An error if the log has not answered; the log may or may not contain the entry.
     func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer
 
-    /// The entries after a place, oldest first; at most `limit`, and none only at the end.
+    /// The entries after a place, oldest first; at most `limit`. An empty result means the end of the log.
     func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry]
 
-    /// The number of the last entry, 0 without any.
+    /// The number of the last entry; 0 for an empty log.
     func end() throws -> UInt64
 
-    /// An element after each entry that another node may have appended; neighbouring ones may become one.
+    /// Yields an element after each entry that another node may have appended; consecutive elements may be merged.
     func wakeUps() -> AsyncStream<Void>
 }
 
@@ -27,7 +28,7 @@ package protocol OrderedLog: Sendable {
 package struct LogIdentity: Sendable, Equatable {
     /// The node's name in its entries.
     package let node: String
-    /// The name of the log since it was last begun anew: the epoch of cursors at all nodes.
+    /// The name of the log since it was last reset: the epoch of cursors at all nodes.
     package let incarnation: String
 
     package init(node: String, incarnation: String) {
@@ -36,11 +37,11 @@ package struct LogIdentity: Sendable, Equatable {
     }
 }
 
-/// What a log has done with an entry.
+/// The answer of a log to an appended entry.
 package enum LogAnswer: Sendable, Equatable {
-    /// The entry is the last one, and has this number.
+    /// The entry is now the last one, and has this number.
     case accepted(UInt64)
-    /// The log has entries after the place that was named; the last one has this number.
+    /// The log has entries after the given place; the last one has this number.
     case behind(last: UInt64)
 }
 
@@ -70,7 +71,7 @@ package struct PlacedEntry: Sendable, Equatable {
     package var place: LogPlace { LogPlace(number: number, entry: entry.id) }
 }
 
-/// The log of a hub with one node, whose database is its log: SQLite's commits have an order already.
+/// The log of a hub with one node, whose database is its log: SQLite already orders its commits.
 package struct EmbeddedLog: OrderedLog {
     package init() {}
 

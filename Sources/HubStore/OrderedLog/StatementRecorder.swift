@@ -1,21 +1,21 @@
 import GRDB
 import Synchronization
 
-/// A statement that wrote, with its values.
+/// A write statement with its values.
 package struct RecordedStatement: Sendable, Equatable {
     let sql: String
     let values: [DatabaseValue]
-    /// Number of rows that it changed where it was recorded, those of triggers and cascades not included.
+    /// Number of rows that it changed where it was recorded, excluding those changed by triggers and cascades.
     let changes: Int
 }
 
-/// Collects the statements of one group commit in their order.
+/// Collects the statements of one group commit in order.
 ///
-/// One recorder belongs to one transaction, and is touched on the database's thread only.
+/// One recorder belongs to one transaction, and is used on the database's thread only.
 final class StatementRecorder {
     private(set) var statements: [RecordedStatement] = []
 
-    /// Adds a statement, unless it changed nothing: it changes nothing elsewhere either.
+    /// Adds a statement unless it changed nothing, because it then changes nothing elsewhere either.
     ///
     /// - Throws: ``HubStoreError/notDeterministic(sql:reason:)``.
     func add(_ sql: String, _ values: [(any DatabaseValueConvertible)?], changes: Int) throws {
@@ -26,7 +26,7 @@ final class StatementRecorder {
         )
     }
 
-    /// Forgets the statements after the first `count`: their savepoint was rolled back.
+    /// Removes the statements after the first `count`: their savepoint was rolled back.
     func removeStatements(after count: Int) { statements.removeLast(statements.count - count) }
 
     // MARK: - The check

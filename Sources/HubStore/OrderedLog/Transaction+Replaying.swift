@@ -3,7 +3,7 @@ import GRDB
 import HubRouting
 
 extension Transaction {
-    /// The last entry of the ordered log that this database has.
+    /// The last entry of the ordered log that this database contains.
     func logPlace() throws -> LogPlace {
         let statement = try db.cachedStatement(sql: "SELECT number, entry FROM logPlace")
         guard let row = try Row.fetchOne(statement) else { return .beginning }
@@ -19,11 +19,11 @@ extension Transaction {
         )
     }
 
-    /// Repeats the statements of an entry that was recorded on an equal database.
+    /// Replays the statements of an entry that was recorded on an equal database.
     ///
-    /// - Returns: The effects of the entry, complete again.
-    /// - Throws: ``OrderedLogError`` when the entry does not follow the last one, or does something else here than it did
-    ///   where it was recorded.
+    /// - Returns: The complete effects of the entry.
+    /// - Throws: ``OrderedLogError`` if the entry does not follow the last one, or has other results here than where it
+    ///   was recorded.
     func replay(_ placed: PlacedEntry) throws -> [NamespaceEffect] {
         let entry = placed.entry
         guard try entry.previous == logPlace().entry else { throw OrderedLogError.forked(number: placed.number) }
@@ -42,13 +42,13 @@ extension Transaction {
     }
 }
 
-/// Why a node cannot follow an ordered log.
+/// The reason why a node cannot follow an ordered log.
 package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     case truncated(number: UInt64)
     case forked(number: UInt64)
     case newerSchema(number: UInt64, node: String)
     case diverged(number: UInt64, sql: String)
-    /// Other nodes have written before this one, again and again.
+    /// Other nodes were first in every attempt.
     case overtaken
 
     package var description: String {

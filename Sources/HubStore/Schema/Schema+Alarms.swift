@@ -1,5 +1,6 @@
 extension Schema {
-    /// What was observed of each hub for its alarms, and the alarms themselves: JSON that the hub alone reads.
+    /// The observations that each hub's alarms are based on, and the alarms themselves, as JSON that only the hub
+    /// reads.
     static let version17 = """
         CREATE TABLE alarmState (
             hubID INTEGER PRIMARY KEY REFERENCES hub ON DELETE CASCADE,

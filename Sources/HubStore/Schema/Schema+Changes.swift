@@ -1,11 +1,11 @@
 extension Schema {
-    /// Bytes of a registry change beside its record: its row, and its place in an index.
+    /// Bytes of a registry change in addition to its record: its row and its index entry.
     static let changeOverhead = 64
 
-    /// How much room registry changes take: rows of the log, and what installations wanted before their last change.
+    /// The size of registry changes: rows of the log, and the former choices of installations.
     ///
-    /// Triggers count, so that no statement can forget to, cascades included. What an installation wants now is stored in
-    /// its own row and in its newest one of `owed`, and does not count.
+    /// Triggers do the counting, so that no statement can skip it, cascades included. The present choice of an
+    /// installation is stored in its own row and in its newest row of `owed`, and does not count.
     static let version10 = """
         ALTER TABLE retention ADD COLUMN changeRows INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE retention ADD COLUMN changeBytes INTEGER NOT NULL DEFAULT 0;

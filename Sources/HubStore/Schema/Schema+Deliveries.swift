@@ -1,20 +1,21 @@
 import GRDB
 
 extension Schema {
-    /// Messages on their way to push services.
+    /// Messages that are being delivered to push services.
     ///
     /// A row of `delivery` is a message for one platform; `remaining` counts the targets without a final outcome.
-    /// `endedAs` is the outcome of those that were left when the delivery ended, and `endReason` says what that leaves
-    /// open. `audience` tells whose handles the credential reached when the message came (``PlatformCredential/audience``).
+    /// `endedAs` is the outcome of the targets that were left when the delivery ended, and `endReason` is the reason if
+    /// the outcome alone does not explain it. `audience` is the audience of handles that the credential reached when
+    /// the message was accepted (``PlatformCredential/audience``).
     ///
-    /// A row of `deliveryBlock` holds 65,536 ordinals as two sets (``OrdinalSet``): whom the message is for, and who has a
-    /// final outcome. Both go when the delivery has ended, but for targets that `endedAs` speaks of. For a direct send
-    /// ordinals are places in its list of handles.
+    /// A row of `deliveryBlock` holds 65,536 ordinals as two sets (``OrdinalSet``): the targets of the message, and the
+    /// targets with a final outcome. Both are deleted when the delivery has ended, except for targets whose outcome is
+    /// `endedAs`. For a direct send, ordinals are positions in its list of handles.
     ///
-    /// `collapseKey` of a retry is what a later message to the same target makes it superfluous by. Handles that push
-    /// services have reported dead are kept with the failure, since the registration goes then, and the installation may
-    /// be given another handle; its `hubID` is there for the index alone, NULL without a handle. `testAnswer` is what a
-    /// sender was answered to a test send that had an idempotency key.
+    /// `collapseKey` of a retry identifies the later messages to the same target that make it obsolete. A handle that a
+    /// push service has reported dead is stored with the failure, because the registration is then deleted and the
+    /// installation may get another handle. Its `hubID` exists for the index only, and is NULL without a handle.
+    /// `testAnswer` is the response to a test send that had an idempotency key.
     static let version12 = """
         CREATE TABLE delivery (
             sequence INTEGER NOT NULL REFERENCES log ON DELETE CASCADE,
@@ -75,12 +76,12 @@ extension Schema {
         ) STRICT, WITHOUT ROWID;
         """
 
-    /// `endReason` says what `endedAs` leaves open; NULL where that says all.
+    /// `endReason` explains `endedAs`; it is NULL if the outcome alone explains it.
     ///
-    /// Versions 13 to 15 were part of 12 for a day: files that were made then have what they add.
+    /// Versions 13 to 15 were part of 12 for a day: files created then already have these additions.
     static func version13(_ db: Database) throws { try add("endReason TEXT", to: "delivery", db) }
 
-    /// What a sender was answered to a test send that had an idempotency key.
+    /// The responses to test sends that had an idempotency key.
     static let version14 = """
         CREATE TABLE IF NOT EXISTS testAnswer (
             sequence INTEGER PRIMARY KEY REFERENCES log ON DELETE CASCADE,
@@ -99,7 +100,7 @@ extension Schema {
         )
     }
 
-    /// Adds a column that may be there.
+    /// Adds a column unless it exists.
     private static func add(_ column: String, to table: String, _ db: Database) throws {
         let name = column.prefix { $0 != " " }
         guard try !db.columns(in: table).contains(where: { $0.name == name }) else { return }

@@ -1,9 +1,9 @@
 extension Schema {
-    /// Hubs that are made and deleted while the server runs, and the namespace that they are in.
+    /// Hubs that are created and deleted while the server runs, and their namespace.
     ///
-    /// A deleted hub keeps its row, under a name that no hub can have: rows of other tables go bit by bit until
-    /// `purgedAt` is set, and its number must not be given again. `about` is what has no column, as JSON.
-    /// `registrationUnits` are 100 ns, NULL for ever. A rule of an older schema is as old as its hub.
+    /// A deleted hub keeps its row, under a name that no hub can have: rows of other tables are deleted step by step
+    /// until `purgedAt` is set, and its number must not be reused. `about` is JSON for the properties without a column.
+    /// `registrationUnits` are 100 ns; NULL means forever. A rule of an older schema is as old as its hub.
     static let version5 = """
         ALTER TABLE hub ADD COLUMN updatedAt INTEGER;
         ALTER TABLE hub ADD COLUMN deletedAt INTEGER;

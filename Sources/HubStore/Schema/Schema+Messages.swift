@@ -1,8 +1,8 @@
 extension Schema {
-    /// Messages of every format, direct ones, and those that wait for their time.
+    /// Messages of every format, direct sends, and scheduled messages.
     ///
-    /// A column is NULL where most messages have nothing to say: a template message without headers for push services, for
-    /// all who match. `enqueuedAt` is when a message was scheduled.
+    /// Columns are NULL for the usual message: a template message without headers for push services, for all matching
+    /// registrations. `enqueuedAt` is the time at which a message was scheduled.
     static let version4 = """
         ALTER TABLE log ADD COLUMN format TEXT;
         ALTER TABLE log ADD COLUMN headers TEXT;

@@ -1,5 +1,5 @@
 extension Schema {
-    /// How far the database has followed an ordered log that several nodes share; empty with an embedded one.
+    /// The database's place in an ordered log that several nodes share; empty with an embedded log.
     ///
     /// `entry` is the 16 bytes of an ``EntryID``. Each node writes its own row, in the transaction of the entry.
     static let version18 = """

@@ -1,7 +1,7 @@
 extension Schema {
-    /// What publishers last reported of themselves.
+    /// The last report of each publisher.
     ///
-    /// `summary` and `report` are JSON: the first is what lists show, the second may be large.
+    /// `summary` and `report` are JSON: lists show the first; the second may be large.
     static let version16 = """
         CREATE TABLE publisherReport (
             hubID INTEGER NOT NULL REFERENCES hub ON DELETE CASCADE,

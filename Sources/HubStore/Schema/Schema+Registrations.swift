@@ -4,10 +4,11 @@ import HubProtocol
 import HubRouting
 
 extension Schema {
-    /// Registrations, which messages are matched against: those of installations among them.
+    /// Registrations that messages are matched against, including those of installations.
     ///
-    /// `part` says what of an installation a registration is, '' its native one; `record` is what has no column, NULL
-    /// where the installation has it. Statements for a hub's pages use the order of `registrationID`.
+    /// `part` names the part of an installation that a registration stands for, '' for the native one. `record` is JSON
+    /// for the properties without a column, NULL if the installation has it. Statements for a hub's pages use the order
+    /// of `registrationID`.
     static let version3 = """
         ALTER TABLE installation ADD COLUMN expiresAt INTEGER;
         CREATE INDEX installation_stream ON installation (hubID, ordinal) WHERE channelDigest IS NOT NULL;
@@ -60,17 +61,18 @@ extension Schema {
         CREATE INDEX tombstone_at ON tombstone (at);
         """
 
-    /// What lists and exports show: a hub may have a million registrations of agents, which they leave out, and no others.
+    /// Index of the registrations that lists and exports show: they leave out those of agents, of which a hub may have
+    /// a million.
     ///
-    /// The log is counted anew: its characters were counted before, and its bytes are.
+    /// The log's size is counted again, now in bytes: it was counted in characters before.
     static let version6 = """
         UPDATE retention SET countedThrough = 0, countedBytes = 0;
         CREATE INDEX registration_page ON registration (hubID, registrationID) WHERE platform <> 'stream';
         """
 
-    /// Gives the installations of the schemas before their registrations.
+    /// Creates the registrations of installations that older schemas have stored.
     ///
-    /// With statements of its own: a later schema changes those of the store.
+    /// Uses statements of its own, because a later schema changes those of the store.
     static func materialiseInstallations(_ db: Database) throws {
         let insert = try db.makeStatement(
             sql: """
@@ -89,7 +91,7 @@ extension Schema {
                 """
         )
         while let row = try rows.next() {
-            // One that cannot be read gets nothing until it registers again, as before.
+            // An installation that cannot be read gets nothing until it registers again, as before.
             guard let installation = try? Installation(record: row["record"]) else { continue }
             let ordinal: Ordinal = row["ordinal"]
             let (created, changed): (LogSequence, LogSequence?) = (row["createdSequence"], row["changed"])

@@ -1,9 +1,9 @@
 extension Schema {
-    /// Restores of older copies, and what tells that the database is one.
+    /// Restores of older copies, and the number that reveals them.
     ///
-    /// A row of `loss` has a sequence of the log to itself. `since` is the newest instant that the copy knew, NULL when it
-    /// knew none. `generation` counts along with a file beside the database; `inFile` is the number that the file was last
-    /// known to hold, NULL before the file was first written.
+    /// A row of `loss` has a sequence of the log to itself. `since` is the newest instant in the copy, NULL if it had
+    /// none. `generation` is incremented together with a file next to the database. `inFile` is the number that the
+    /// file was last known to hold, NULL before the file was first written.
     static let version7 = """
         CREATE TABLE loss (
             sequence INTEGER PRIMARY KEY,

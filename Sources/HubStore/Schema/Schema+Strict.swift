@@ -1,15 +1,17 @@
 import GRDB
 
 extension Schema {
-    /// Tables that are small in any hub, and so are rebuilt in no time.
+    /// Tables that are small in any hub, and can therefore be rebuilt quickly.
     private static let smallTables = [
         "hub", "accessRule", "namespaceRule", "epoch", "retention", "category", "clock", "job", "loss", "generation",
     ]
 
-    /// Makes the small tables strict: SQLite refuses what is not of a column's type.
+    /// Makes the small tables strict: SQLite then refuses values that do not have a column's type.
     ///
-    /// Source: sqlite.org/stricttables.html. A table is made again under its own name, so that foreign keys and triggers,
-    /// which know it by that, stay as they are.
+    /// A table is created again under its own name, so that foreign keys and triggers, which refer to it by name, stay
+    /// as they are.
+    ///
+    /// Source: sqlite.org/stricttables.html.
     static func makeStrict(_ db: Database) throws {
         for table in smallTables {
             let schema = "SELECT type, sql FROM sqlite_master WHERE tbl_name = ? AND sql IS NOT NULL ORDER BY type DESC"

@@ -4,10 +4,10 @@ import HubProtocol
 import HubRouting
 
 extension Schema {
-    /// Gives the templates of installations the tags that their names are (protocol §4.3).
+    /// Adds the names of an installation's templates to their tags (protocol §4.3).
     ///
-    /// A name with a reserved prefix is left out: nobody knows whether a bearer of Manage has chosen it. What an
-    /// installation wanted so far stays in force for the messages that came so far.
+    /// A name with a reserved prefix is left out, because it is unknown whether it was chosen with Manage. The former
+    /// choice of an installation stays in force for earlier messages.
     static func tagTemplateNames(_ db: Database, reservedTags: ReservedTagPrefixes) throws {
         let templates = "SELECT 1 FROM registration AS r WHERE r.installation = i.ordinal AND r.isTemplate"
         let rows = try Row.fetchCursor(
@@ -16,7 +16,7 @@ extension Schema {
         )
         let lastMessages = try lastMessages(db)
         while let row = try rows.next() {
-            // One that cannot be read gets nothing until it registers again, as before.
+            // An installation that cannot be read gets nothing until it registers again, as before.
             guard let former = try? Installation(record: row["record"]) else { continue }
             var installation = former
             installation.addTemplateNameTags { !reservedTags.contains($0) }
@@ -49,7 +49,7 @@ extension Schema {
         return rows.reduce(into: [:]) { $0[$1["hubID"]] = (sequence: $1["sequence"], at: $1["at"]) }
     }
 
-    /// Notes what an installation wants from now on, as a change of it does.
+    /// Stores the new choice of an installation, as a change of the installation does.
     ///
     /// - Returns: The sequence after which it is in force.
     private static func note(

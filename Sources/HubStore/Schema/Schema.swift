@@ -1,16 +1,16 @@
 import GRDB
 import HubProtocol
 
-/// The hub's tables, as named migrations that are appended to and never changed.
+/// The hub's tables, as named migrations: new ones are appended, existing ones never change.
 ///
-/// Instants are whole milliseconds since 1970. Rules that SQLite can keep are in the schema.
+/// Instants are whole milliseconds since 1970. The schema enforces the rules that SQLite can enforce.
 enum Schema {
     static var migrator: DatabaseMigrator { migrator(reservedTags: .standard) }
 
     /// Number of migrations.
     static let version = migrator.migrations.count
 
-    /// The migrations of a hub with other reserved tags, which no migration gives to anybody.
+    /// The migrations of a hub with other reserved tags, which no migration adds to an installation.
     static func migrator(reservedTags: ReservedTagPrefixes) -> DatabaseMigrator {
         var migrator = DatabaseMigrator()
         func add(_ name: String, _ sql: String, then fill: @escaping @Sendable (Database) throws -> Void = { _ in }) {
@@ -34,7 +34,7 @@ enum Schema {
         add("13 why deliveries ended", "", then: version13)
         add("14 answers of test sends", version14)
         add("15 handles that push services have reported dead", "", then: version15)
-        // 13 by its name: files exist that got it when 13 to 15 were part of 12.
+        // Named 13 because files exist that got it when 13 to 15 were part of 12.
         add("13 reports of publishers", version16)
         add("17 alarms", version17)
         add("18 the place in an ordered log", version18)
@@ -43,10 +43,10 @@ enum Schema {
 
     /// The first schema.
     ///
-    /// The table `log` orders messages and registry changes in one sequence. AUTOINCREMENT keeps SQLite from handing
-    /// out a sequence (or an installation's ordinal) a second time after rows were dropped. `installationID` is the
-    /// folded id, since ids that fold alike are one installation. `countedBytes` are those of the rows up to
-    /// `countedThrough`, so that nobody has to add up a whole log.
+    /// The table `log` orders messages and registry changes in one sequence. AUTOINCREMENT keeps SQLite from reusing a
+    /// sequence (or an installation's ordinal) after rows were dropped. `installationID` is the folded id, since ids
+    /// that fold alike are one installation. `countedBytes` is the size of the rows up to `countedThrough`, so that the
+    /// whole log need not be added up.
     private static let version1 = """
         CREATE TABLE hub (
             hubID INTEGER PRIMARY KEY,
@@ -131,10 +131,10 @@ enum Schema {
         );
         """
 
-    /// What tells later who got a message.
+    /// Records for later inquiries who got a message.
     ///
-    /// `matched` is a JSON object of counts by platform, NULL for messages of the first schema. The index serves
-    /// registry changes alone, so that sending does not pay for it.
+    /// `matched` is a JSON object of counts by platform, NULL for messages of the first schema. The index covers
+    /// registry changes only, so that it does not slow down sending.
     private static let version2 = """
         ALTER TABLE log ADD COLUMN matched TEXT;
         CREATE INDEX log_change ON log (hubID, sequence, ordinal) WHERE ordinal IS NOT NULL;

@@ -1,16 +1,16 @@
 internal import Glibc
 
-/// Turns a document's bytes into UTF-8, trusting the bytes before the encodings named for them (RFC 7303 §3).
+/// Converts a document's bytes to UTF-8; the bytes count more than the declared encodings (RFC 7303 §3).
 package enum CharacterDecoding {
-    /// Bytes at the beginning of a document in which its XML declaration must end.
+    /// The number of bytes at the beginning of a document in which its XML declaration must end.
     private static let declarationBytes = 1_024
 
-    /// Decodes a document; what cannot be decoded becomes U+FFFD, and NUL characters and the byte order mark go.
+    /// Decodes a document; invalid bytes become U+FFFD, and NUL characters and the byte order mark are removed.
     ///
     /// - Parameters:
     ///   - bytes: The document, decompressed.
-    ///   - charset: The encoding that the transport names, such as the `charset` of a Content-Type.
-    /// - Returns: The text, and why it could not be decoded cleanly.
+    ///   - charset: The encoding given by the transport, such as the `charset` of a Content-Type.
+    /// - Returns: The text, and the reason why it could not be decoded cleanly.
     package static func utf8(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {
         let (text, fault) = decode(bytes, charset: charset)
         return (contains(text, 0) ? text.filter { $0 != 0 } : text, fault)
@@ -26,8 +26,8 @@ package enum CharacterDecoding {
         }
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let isASCII = bytes.withUnsafeBufferPointer { $0.reduce(0) { $0 | $1 } } < 0x80
-        // Valid sequences of several bytes do not come about by chance, whatever is declared. Of the encodings in ASCII's
-        // bytes only ISO 2022 means other characters, each time after an escape.
+        // Valid multi-byte sequences do not occur by chance, whatever encoding is declared. Of the encodings that use
+        // only ASCII bytes, only ISO 2022 means other characters, each time after an escape.
         if isASCII ? !contains(bytes, 0x1B) : (try? UTF8Span(validating: bytes.span)) != nil { return (bytes, nil) }
         let names = [charset, declaredEncoding(in: bytes)].compactMap { $0.flatMap(CharacterSetName.canonical) }
             .filter { !$0.hasPrefix("utf-16") && !$0.hasPrefix("utf-32") }
@@ -35,7 +35,7 @@ package enum CharacterDecoding {
             return names.first { $0.hasPrefix("iso-2022") }.flatMap { Iconv.utf8(bytes[...], from: $0) } ?? (bytes, nil)
         }
         switch names.first ?? "utf-8" {
-        // Many servers add `charset=utf-8` to whatever they serve; then the document's own declaration is right.
+        // Many servers add `charset=utf-8` to every response; in this case the document's own declaration is right.
         case "utf-8": return decodeBrokenUTF8(bytes, alternative: names.dropFirst().first)
         case let name: return decode(bytes, as: name)
         }
@@ -46,8 +46,8 @@ package enum CharacterDecoding {
         return Iconv.utf8(bytes[...], from: name) ?? (fromWindows1252(bytes), "the encoding \(name) is not known")
     }
 
-    /// Decodes text that was declared to be UTF-8 and is not, or only in part; `alternative` is the encoding that the
-    /// document declares where the transport says UTF-8.
+    /// Decodes text that was declared as UTF-8 and is not, or only partly; `alternative` is the encoding that the
+    /// document itself declares.
     private static func decodeBrokenUTF8(
         _ bytes: [UInt8],
         alternative: String?
@@ -78,7 +78,8 @@ package enum CharacterDecoding {
         return text
     }
 
-    /// UTF-16 and UTF-32 show in the first four bytes, with or without a mark (XML 1.0 appendix F).
+    /// The name of UTF-16 or UTF-32, which the first four bytes reveal with or without a byte order mark (XML 1.0
+    /// appendix F).
     private static func wideEncoding(of bytes: [UInt8]) -> (name: String, skipped: Int)? {
         guard let start = bytes.first, start == 0 || start == 0x3C || start >= 0xFE else { return nil }
         switch Array(bytes.prefix(4)) {

@@ -1,4 +1,4 @@
-/// Names of encodings as publishers spell them, mapped to what the bytes are (WHATWG Encoding §4.2).
+/// Names of encodings as publishers spell them, mapped to the actual encodings (WHATWG Encoding §4.2).
 enum CharacterSetName {
     private static let aliases: [String: String] = [
         "utf8": "utf-8", "unicode": "utf-8", "utf": "utf-8", "unicode-1-1-utf-8": "utf-8", "x-unicode20utf8": "utf-8",
@@ -12,7 +12,7 @@ enum CharacterSetName {
         "windows-31j": "cp932", "win-1251": "windows-1251", "cp1251": "windows-1251", "x-euc-jp": "euc-jp",
     ]
 
-    /// `nil` for a name that cannot be one, and for UTF-7, which hides markup from everything that looks for it.
+    /// The canonical name; `nil` for an invalid name, and for UTF-7, which hides markup from every filter.
     static func canonical(_ name: String) -> String? {
         let name = name.lowercased().filter { !$0.isWhitespace && $0 != "\"" && $0 != "'" }
         let isName = name.utf8.allSatisfy { byte in

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// The encodings that only the C library knows.
+/// Encodings that only the C library supports.
 enum Iconv {
     private static let chunk = 65_536
 
-    /// Decodes to UTF-8; a byte that cannot be decoded becomes U+FFFD.
+    /// Decodes to UTF-8; invalid bytes become U+FFFD.
     ///
-    /// - Returns: `nil` when the C library does not know the encoding.
+    /// - Returns: `nil` when the C library does not support the encoding.
     static func utf8(_ bytes: ArraySlice<UInt8>, from name: String) -> (text: [UInt8], fault: String?)? {
         guard let converter = iconv_open("UTF-8", name), converter != iconv_t(bitPattern: -1) else { return nil }
         defer { iconv_close(converter) }

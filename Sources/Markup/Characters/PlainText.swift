@@ -1,10 +1,11 @@
-/// Text fit to be shown anywhere: one line, composed (NFC), without control, bidirectional or zero-width characters.
+/// Text that is safe to show: one line, composed (NFC), without control, bidirectional or zero-width characters.
 package enum PlainText {
-    /// Cleans text that holds no markup.
+    /// Cleans text without markup.
     ///
     /// - Parameters:
     ///   - text: Text in which `<` and `&` are literal.
-    ///   - limit: Characters kept; text that is longer ends in an ellipsis, at the end of a word if one is near.
+    ///   - limit: The largest number of characters; a longer text ends in an ellipsis, after a whole word if
+    ///     possible.
     /// - Returns: One line, empty when nothing can be shown.
     package static func clean(_ text: String, limit: Int) -> String {
         var writer = PlainTextWriter(limit: limit)
@@ -13,7 +14,7 @@ package enum PlainText {
         return writer.finish()
     }
 
-    /// Cleans text in UTF-8 that holds no markup.
+    /// Cleans text in UTF-8 without markup.
     package static func clean(_ utf8: ArraySlice<UInt8>, limit: Int) -> String {
         var writer = PlainTextWriter(limit: limit)
         utf8.withUnsafeBufferPointer { writer.append($0) }
@@ -21,25 +22,25 @@ package enum PlainText {
     }
 }
 
-/// Collects plain text, folding white space and dropping what must not be shown.
+/// Collects plain text, merging white space and dropping characters that must not be shown.
 struct PlainTextWriter {
-    /// Characters before the limit in which the end of a word is searched for.
+    /// The number of characters before the limit that are searched for the end of a word.
     private static let wordSlack = 24
 
     private let limit: Int
     private let capacity: Int
     private var bytes: [UInt8] = []
-    /// Unicode scalars written.
+    /// Number of Unicode scalars written.
     private var count = 0
-    /// The count at which characters are counted next; one of them may have many scalars.
+    /// The count at which characters are counted again; one character may have many scalars.
     private var nextCheck: Int
     private var owesSpace = false
     private var isASCII = true
     private var mayDecompose = false
-    /// More than the limit has been written.
+    /// True if more than the limit has been written.
     private(set) var isFull = false
 
-    /// - Parameter limit: Characters, at least 1. Scalars are bounded by eight for each.
+    /// - Parameter limit: The largest number of characters, at least 1; scalars are limited to eight times as many.
     init(limit: Int) {
         self.limit = max(1, limit)
         capacity = self.limit * 8
@@ -142,7 +143,7 @@ struct PlainTextWriter {
 
     // MARK: Characters
 
-    /// The scalar at a byte that is not ASCII, and its length; `nil` for bytes that are not UTF-8.
+    /// The scalar at a non-ASCII byte, and its length; `nil` for invalid UTF-8.
     private static func scalar(in text: UnsafeBufferPointer<UInt8>, at index: Int) -> (Unicode.Scalar?, Int) {
         let first = text[index]
         let length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2
@@ -162,7 +163,8 @@ struct PlainTextWriter {
         }
     }
 
-    /// Joiners U+200C and U+200D stay: Persian words and emoji are made with them.
+    /// True for a scalar that is dropped; the joiners U+200C and U+200D are kept, since Persian words and emoji need
+    /// them.
     private static func isDropped(_ value: UInt32) -> Bool {
         switch value {
         case 0x00...0x1F, 0x7F...0x9F: true
@@ -171,7 +173,7 @@ struct PlainTextWriter {
         }
     }
 
-    /// True for a scalar that composition (NFC) does not change, as nearly all in use are.
+    /// True for a scalar that composition (NFC) does not change, as nearly all do not.
     private static func isComposed(_ value: UInt32) -> Bool {
         switch value {
         case ..<0x300, 0x400...0x482, 0x48A...0x58F, 0x2010...0x2125, 0x3041...0x3098, 0x309D...0x9FFF,

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// The one thing of Unicode's normal forms that is needed; the standard library keeps its own to itself.
+/// The only Unicode normalization that is needed; the standard library's own is not public.
 enum UnicodeComposition {
-    /// Normalization form C: letters and their marks in one character where there is one.
+    /// Normalization form C: letters and their marks are combined if there is a combined character.
     static func nfc(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
 }

@@ -1,8 +1,8 @@
-/// Character references of HTML, which feeds use in XML as well.
+/// Character references of HTML, which feeds also use in XML.
 enum HTMLEntities {
-    /// Longest name of the table.
+    /// The longest name in the table, in bytes.
     private static let nameBytes = 31
-    /// Digits of a numeric reference looked at; more mean no character.
+    /// The number of digits of a numeric reference that are read; more cannot be a character.
     private static let digits = 10
 
     private static let named: [String: (text: String, needsSemicolon: Bool)] = {
@@ -18,10 +18,10 @@ enum HTMLEntities {
         return table
     }()
 
-    /// Reads the reference that begins with the `&` at the start of the bytes.
+    /// Reads the character reference at the start of the bytes, which begin with `&`.
     ///
-    /// - Returns: Its text, empty for a character that is not allowed, and its length in bytes; `nil` when it is not a
-    ///   reference.
+    /// - Returns: Its text, empty for a character that is not allowed, and its length in bytes; `nil` when it is not
+    ///   a reference.
     static func reference(at bytes: ArraySlice<UInt8>) -> (text: String, length: Int)? {
         let body = bytes.dropFirst()
         guard body.first != 0x23 else { return numeric(body.dropFirst()) }
@@ -29,12 +29,13 @@ enum HTMLEntities {
         guard !name.isEmpty, let entity = named[String(decoding: name, as: UTF8.self)] else { return nil }
         let next = body.dropFirst(name.count).first
         if next == 0x3B { return (entity.text, name.count + 2) }
-        // `&copy=` is part of an address, `&copyright` of a word (HTML §13.2.5.73).
+        // `&copy=` is part of a URL, `&copyright` part of a word (HTML §13.2.5.73).
         guard !entity.needsSemicolon, next != 0x3D, !(next.map(isAlphanumeric) ?? false) else { return nil }
         return (entity.text, name.count + 1)
     }
 
-    /// Appends HTML text between tags with its references decoded once: with `named` all of them, else numeric ones only.
+    /// Appends HTML text with its references decoded once: all references if `named` is true, otherwise numeric ones
+    /// only.
     static func appendDecoded(_ bytes: ArraySlice<UInt8>, to output: inout [UInt8], named: Bool = true) {
         var rest = bytes
         while let ampersand = rest.firstIndex(of: 0x26) {

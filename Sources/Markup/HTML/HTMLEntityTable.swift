@@ -1,6 +1,6 @@
-/// The named character references of HTML §13.5, as facts to be parsed once.
+/// The named character references of HTML §13.5, as text that is parsed once.
 enum HTMLEntityTable {
-    /// Each word is a name, a `*` where the semicolon may be left out, `=`, and code points in hexadecimal parted by `+`.
+    /// Each word is a name, `*` if the semicolon is optional, `=`, and hexadecimal code points separated by `+`.
     static let text = """
         AElig*=c6 AMP*=26 Aacute*=c1 Abreve=102 Acirc*=c2 Acy=410 Afr=1d504 Agrave*=c0 Alpha=391 Amacr=100 And=2a53
         Aogon=104 Aopf=1d538 ApplyFunction=2061 Aring*=c5 Ascr=1d49c Assign=2254 Atilde*=c3 Auml*=c4 Backslash=2216

@@ -1,9 +1,9 @@
-/// Turns HTML into the text that people read, on one line.
+/// Converts HTML into plain text on one line.
 package enum HTMLText {
     package enum Style: Sendable {
         /// Every tag is markup.
         case markup
-        /// Only tags that HTML has are markup: `<antirez>` in a title is somebody's name.
+        /// Only tags of HTML are markup: `<antirez>` in a title is a name.
         case title
         /// No tag is markup, but references are decoded.
         case text
@@ -11,13 +11,13 @@ package enum HTMLText {
 
     /// Turns HTML into plain text.
     ///
-    /// Block elements separate words, inline ones do not. Scripts, styles and embedded objects are dropped with their
-    /// content. References are decoded once.
+    /// Block elements separate words, inline elements do not. Scripts, styles and embedded objects are dropped with
+    /// their content. References are decoded once.
     ///
     /// - Parameters:
-    ///   - html: HTML, whole or in part, however broken.
-    ///   - limit: Characters kept, as in ``PlainText/clean(_:limit:)``.
-    ///   - style: Which tags are markup.
+    ///   - html: HTML, complete or partial, and possibly malformed.
+    ///   - limit: The largest number of characters, as in ``PlainText/clean(_:limit:)``.
+    ///   - style: The tags that count as markup.
     /// - Returns: One line, empty when nothing can be shown.
     package static func plain(_ html: String, limit: Int, style: Style = .markup) -> String {
         plain(Array(html.utf8)[...], limit: limit, style: style)
@@ -49,7 +49,7 @@ package enum HTMLText {
         return writer.finish()
     }
 
-    /// True if text that may be plain contains a tag of HTML or a character reference.
+    /// True if text that may be plain contains an HTML tag or a character reference.
     package static func isLikelyMarkup(_ bytes: ArraySlice<UInt8>) -> Bool {
         var rest = bytes
         while let ampersand = rest.firstIndex(of: 0x26) {

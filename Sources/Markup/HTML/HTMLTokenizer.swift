@@ -1,16 +1,16 @@
-/// Splits HTML into texts and tags, as tolerant as a browser where it matters for reading text.
+/// Splits HTML into texts and tags, as leniently as a browser where that matters for reading text.
 package struct HTMLTokenizer {
     package enum Token {
-        /// Text with its references still undecoded.
+        /// Text with undecoded references.
         case text(ArraySlice<UInt8>)
         case start(Tag)
         case end(name: String, source: ArraySlice<UInt8>)
     }
 
     package struct Tag {
-        /// Lower case.
+        /// The name in lower case.
         package let name: String
-        /// As written, angle brackets included.
+        /// The tag as written, including angle brackets.
         let source: ArraySlice<UInt8>
         private let rest: ArraySlice<UInt8>
 
@@ -20,7 +20,7 @@ package struct HTMLTokenizer {
             self.rest = rest
         }
 
-        /// The decoded value of the first attribute of this lower-case name; empty for one without a value.
+        /// The decoded value of the first attribute with this lower-case name; empty for an attribute without a value.
         package func attribute(_ wanted: String) -> String? {
             var input = XMLRepairInput(Array(rest))
             guard let tag = input.takeAttributes() else { return nil }
@@ -36,11 +36,12 @@ package struct HTMLTokenizer {
     private let bytes: ArraySlice<UInt8>
     private let end: Int
     private var position: Int
-    /// The last `>`: searched for once, or a text of `<a` would take quadratic time.
+    /// The last `>`, searched for once, since a text of many `<a` would otherwise take quadratic time.
     private let lastBracket: Int
-    /// Elements whose end tag does not follow: searched for once each, or a text of `<script>` would take quadratic time.
+    /// Elements without a later end tag; each is searched for once, since many `<script>` would otherwise take
+    /// quadratic time.
     private var neverEnded: Set<String> = []
-    /// Content of an element whose start tag was just returned, if tags do not count in it.
+    /// The content of the element whose start tag was just returned, if it cannot contain tags.
     private var rawText: Range<Int>?
 
     package init(_ bytes: ArraySlice<UInt8>) {
@@ -69,7 +70,7 @@ package struct HTMLTokenizer {
         return nil
     }
 
-    /// Skips past the end tag of an element whose content is not wanted; does not move when there is none.
+    /// Skips past the end tag of an element whose content is not needed; does not move when there is none.
     package mutating func skipContent(of name: String) {
         guard !neverEnded.contains(name) else { return }
         let start = position
@@ -95,7 +96,7 @@ package struct HTMLTokenizer {
 
     /// Skips comments, CDATA and document types.
     ///
-    /// `-->` ends a comment, `>` all others.
+    /// A comment ends at `-->`, all others end at `>`.
     private mutating func skipDeclaration() {
         guard byte(2) == 0x2D, byte(3) == 0x2D else {
             position = behind(0x3E, from: position)
@@ -133,16 +134,16 @@ package struct HTMLTokenizer {
             }
             index += 1
         }
-        // A quotation mark that never ends: the tag ends at the first bracket.
+        // An unclosed quotation mark: the tag ends at the first bracket.
         position = index < end ? index + 1 : behind(0x3E, from: start)
         if HTMLVocabulary.holdsRawText(name) { rawText = content(of: name) }
         return .start(Tag(name: name, source: bytes[start..<position], rest: bytes[min(rest, position)..<position]))
     }
 
-    /// The content up to the end tag of `name`; `nil` when there is none, so that it is read like any other text.
+    /// The content up to the end tag of `name`; `nil` when there is none, so that it is read as ordinary text.
     ///
-    /// The double escapes of scripts (HTML §13.2.5.27) are not followed: they would hide text that follows a script
-    /// with `<!--<script>` in it.
+    /// The double escapes of scripts (HTML §13.2.5.27) are not supported: they would hide text that follows a script
+    /// that contains `<!--<script>`.
     private mutating func content(of name: String) -> Range<Int>? {
         guard !neverEnded.contains(name) else { return nil }
         let length = name.utf8.count

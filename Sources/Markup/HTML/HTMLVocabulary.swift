@@ -1,16 +1,16 @@
-/// Properties of HTML's elements that decide how they become text.
+/// The properties of HTML elements that decide how they become text.
 enum HTMLVocabulary {
     /// Elements that have no end tag (HTML §13.1.2).
     private static let void: Set<String> = [
         "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr",
     ]
 
-    /// Elements whose content is not for readers, or not for readers of plain text.
+    /// Elements whose content is not meant for readers, or not for plain text.
     private static let hidden: Set<String> = [
         "script", "style", "noscript", "iframe", "object", "applet", "template", "head",
     ]
 
-    /// Elements in which tags are text (HTML §13.2.6.4): references count in `textarea` and `title` only.
+    /// Elements in which tags are text (HTML §13.2.6.4); references are decoded in `textarea` and `title` only.
     private static let raw: Set<String> = ["iframe", "noscript", "script", "style", "textarea", "title"]
 
     /// Elements that separate the words before and after their tags.
@@ -42,6 +42,6 @@ enum HTMLVocabulary {
     /// True if the content of an element, given in lower case, ends only at its end tag.
     static func holdsRawText(_ name: String) -> Bool { raw.contains(name) }
 
-    /// The kind of an element, whose name is in lower case; `nil` when HTML has no such element.
+    /// The kind of an element, given in lower case; `nil` when HTML has no such element.
     static func kind(of name: String) -> Kind? { kinds[name] }
 }

@@ -1,11 +1,11 @@
 internal import CLibXML2
 
-/// libxml2's SAX2 table with only what is wanted in it.
+/// The table of libxml2's SAX2 callbacks, with only the needed ones.
 ///
-/// Entities are counted and not declared, so nothing can be expanded. No callback calls back into the parser: a parser
-/// that is stopped or freed inside one goes on in freed memory.
+/// Entities are counted but not declared, so nothing can be expanded. No callback calls the parser: a parser that is
+/// stopped or freed within a callback would continue in freed memory.
 enum XMLCallbacks {
-    /// Hands libxml2 the next piece of the document; its context is the builder.
+    /// Gives libxml2 the next part of the document; its context is the builder.
     static let read: xmlInputReadCallback = { user, buffer, count in
         guard let buffer, count > 0, let builder = XMLCallbacks.builder(user) else { return 0 }
         return Int32(builder.pointee.read(into: UnsafeMutableRawPointer(buffer), count: Int(count)))

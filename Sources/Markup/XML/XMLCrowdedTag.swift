@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// Finds a start tag with more attributes than libxml2 may see.
+/// Finds a start tag with more attributes than libxml2 can handle.
 ///
-/// libxml2 compares every attribute of a tag with every other before it hands over the first: 320,000 of them, 3 MB,
-/// take it half a minute. So they are counted before the parse. An ordinary document is crossed in leaps: a crowded tag
-/// is long, so that there is none between brackets that are close together.
+/// libxml2 compares every attribute of a tag with every other before it reports the first: 320,000 of them, in 3 MB,
+/// take half a minute. So they are counted before parsing. An ordinary document is searched in large steps: a crowded
+/// tag is long, so there cannot be one between brackets that are close together.
 enum XMLCrowdedTag {
-    /// The shortest attribute with the space before it: ` a=""`.
+    /// The length of the shortest attribute with the space before it: ` a=""`.
     private static let attributeBytes = 5
     private static let leap = XMLLimits.attributes * attributeBytes
 
@@ -23,7 +23,7 @@ enum XMLCrowdedTag {
         var bracket = index(of: 0x3C, in: bytes, from: 0, to: bytes.count)
         while let start = bracket {
             let end = min(bytes.count, start + 1 + leap)
-            // Any bracket in reach will do, and a far one is the better.
+            // Any bracket within reach works, and a distant one saves steps.
             bracket =
                 index(of: 0x3C, in: bytes, from: start + 1 + leap * 3 / 4, to: end)
                 ?? index(of: 0x3C, in: bytes, from: start + 1, to: end)
@@ -45,7 +45,7 @@ enum XMLCrowdedTag {
         return UnsafeRawPointer(found) - UnsafeRawPointer(base)
     }
 
-    /// Counts `=` outside of quotation marks; where those do not pair up, the parser stops before the end of the tag.
+    /// Counts `=` outside quotation marks; if those do not pair up, the parser stops before the end of the tag.
     private static func isCrowded(_ tag: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var quote: UInt8?
         var count = 0

@@ -8,7 +8,7 @@ package struct XMLElement: Sendable {
     /// The number of the canonical name.
     var number: Int32 { tree.names[Int(node.name)].number }
 
-    /// The canonical name, as the reader's naming made it.
+    /// The canonical name that the reader's vocabulary gives.
     package var name: String { tree.names[Int(node.name)].canonical }
 
     /// The name without prefix, as written.
@@ -52,17 +52,17 @@ package struct XMLElement: Sendable {
         }
     }
 
-    /// True if an element or attribute of the whole document has this name.
+    /// True if any element or attribute of the document has this name.
     package func documentUses(_ name: String) -> Bool { tree.uses(name) }
 
     package var hasChildElements: Bool { children.first { _ in true } != nil }
 
-    /// The text of this element and of all below it, in document order.
+    /// The text of this element and its descendants, in document order.
     package var text: String {
         String(decoding: bytes, as: UTF8.self)
     }
 
-    /// ``text`` in UTF-8, most often a part of the document that is not copied.
+    /// The ``text`` in UTF-8, usually a slice of the document that is not copied.
     package var bytes: ArraySlice<UInt8> {
         if let only = onlyText { return tree.bytes[only] }
         var result: [UInt8] = []
@@ -70,14 +70,14 @@ package struct XMLElement: Sendable {
         return result[...]
     }
 
-    /// The beginning of the element's content, written as HTML: names without prefix, text escaped.
+    /// The beginning of the element's content as HTML: names without prefix, text escaped.
     package func innerMarkup(limit: Int) -> [UInt8] {
         var result: [UInt8] = []
         appendMarkup(below: index, to: &result, limit: limit)
         return result
     }
 
-    /// Most elements hold one text, or nothing.
+    /// The element's only text; most elements have one text, or nothing.
     private var onlyText: Range<Int>? {
         let first = node.firstChild
         guard first >= 0 else { return 0..<0 }
@@ -85,7 +85,7 @@ package struct XMLElement: Sendable {
         return child.name < 0 && child.next < 0 ? child.start..<child.start + child.count : nil
     }
 
-    /// The depth of the recursion is bounded by ``XMLLimits/depth``.
+    /// Appends the text of a node; ``XMLLimits/depth`` limits the recursion.
     private func appendText(of index: Int32, to result: inout [UInt8]) {
         var child = tree.nodes[Int(index)].firstChild
         while child >= 0 {
@@ -140,7 +140,7 @@ package struct XMLElement: Sendable {
         }
     }
 
-    /// The child elements in document order; texts between them are left out.
+    /// The child elements in document order, without the texts between them.
     package struct Children: Sequence, IteratorProtocol {
         let tree: XMLTree
         var following: Int32

@@ -1,11 +1,11 @@
-/// Names of a vocabulary that a reader looks for together.
+/// Names of a vocabulary that a reader looks up together.
 package struct XMLNameTable: Sendable {
-    /// For each number of the vocabulary its position among the wanted names, or -1.
+    /// The position among the wanted names, or -1, for each number of the vocabulary.
     private let positions: [Int32]
     private let count: Int
     let numbers: [Int]
 
-    /// Names that the vocabulary does not hold are never found.
+    /// Creates a table; names that are not in the vocabulary are never found.
     package init(_ vocabulary: XMLVocabulary, names: [String]) {
         var positions = [Int32](repeating: -1, count: vocabulary.numbers.count)
         for (position, name) in names.enumerated() {
@@ -23,7 +23,7 @@ package struct XMLNameTable: Sendable {
         return Int(positions[number])
     }
 
-    /// Finds the children of wanted names in one pass.
+    /// Finds the children with wanted names in one pass.
     package func fields(of element: XMLElement) -> XMLFields {
         var first = [Int32](repeating: -1, count: count)
         let tree = element.tree
@@ -41,7 +41,7 @@ package struct XMLNameTable: Sendable {
     }
 }
 
-/// The children of one element by the positions of their names in an ``XMLNameTable``.
+/// The children of one element, by the positions of their names in an ``XMLNameTable``.
 package struct XMLFields: Sendable {
     private let element: XMLElement
     private let positions: [Int32]
@@ -53,13 +53,13 @@ package struct XMLFields: Sendable {
         self.first = first
     }
 
-    /// The first of a name.
+    /// The first child with a name.
     package subscript(_ position: Int) -> XMLElement? {
         let index = first[position]
         return index < 0 ? nil : XMLElement(tree: element.tree, index: index)
     }
 
-    /// All of some names, in document order.
+    /// All children with some names, in document order.
     package func all(_ wanted: [Int]) -> [(position: Int, element: XMLElement)] {
         guard wanted.contains(where: { first[$0] >= 0 }) else { return [] }
         return element.children.compactMap { child in

@@ -1,32 +1,34 @@
 internal import Glibc
 
-/// A document with its long texts taken out: libxml2 reads CDATA, references and all but ASCII character by character,
-/// which is half of its time, and most of it where podcasts escape whole pages.
+/// A document without its long texts, which libxml2 reads slowly.
 ///
-/// A processing instruction replaces each text; at it, the builder takes the next one. Only well-formed documents come
-/// out right. The strict parse finds out about others, which are then read again as they are.
+/// libxml2 reads CDATA, references and non-ASCII text character by character. That takes half of its time, and most of
+/// it for podcasts that escape whole pages. A processing instruction replaces each text; when the builder reads it, it
+/// takes the next text. The result is correct for well-formed documents only. The strict parse detects others, which
+/// are then read again in their original form.
 struct XMLLongTexts {
     struct Text {
-        /// In the original document, without the marks of a CDATA section.
+        /// The range in the original document, without the delimiters of a CDATA section.
         let range: Range<Int>
-        /// True if references in it are to be resolved.
+        /// True if references in it must be resolved.
         let isEscaped: Bool
     }
 
-    /// The name of the instructions.
+    /// The target of the processing instructions.
     static let target = "newswire-text"
     private static let instruction = Array("<?\(target)?>".utf8)
-    /// Bytes of all texts together below which nothing is gained.
+    /// The total length of texts, in bytes, below which the replacement gains nothing.
     private static let worthwhile = 512
-    /// Bytes of a text that takes libxml2 longer than an instruction does: of one that it reads slowly, and of plain ASCII.
+    /// The length from which a text takes libxml2 longer than an instruction: of text that it reads slowly, and of
+    /// ASCII.
     private static let slowText = 64
     private static let plainText = 512
 
     private(set) var document: [UInt8] = []
-    /// In the order of the document.
+    /// The texts in document order.
     private(set) var texts: [Text] = []
 
-    /// `nil` when there is too little to take out, or when it could not be put back faithfully.
+    /// Takes texts out; `nil` when there are too few, or when they could not be put back unchanged.
     init?(_ utf8: [UInt8]) {
         guard let found = utf8.withUnsafeBufferPointer({ Self.find(in: $0) }),
             found.reduce(0, { $0 + $1.range.count }) >= Self.worthwhile
@@ -43,11 +45,11 @@ struct XMLLongTexts {
         document += utf8[kept...]
     }
 
-    /// Goes from one `<` to the next; in a well-formed document none is in an attribute.
+    /// Goes from one `<` to the next; a well-formed document has none in attributes.
     private static func find(in bytes: UnsafeBufferPointer<UInt8>) -> [Text]? {
         var found: [Text] = []
         var position = 0
-        /// The tag that precedes the next text; `nil` if that text begins at `position`.
+        /// The tag before the next text; `nil` if that text begins at `position`.
         var tag: Int?
         while let bracket = index(of: 0x3C, in: bytes, from: position) {
             if bracket - (tag ?? position) > slowText, let text = text(in: bytes, behind: tag, position, to: bracket) {
@@ -69,7 +71,7 @@ struct XMLLongTexts {
                 else { return nil }
                 position = end + 2
             } else if matches("!", in: bytes, at: position) {
-                // A document type may hold anything.
+                // A document type may contain anything.
                 return nil
             } else {
                 tag = bracket
@@ -80,7 +82,7 @@ struct XMLLongTexts {
 
     // MARK: Texts with references
 
-    /// The text that ends at `end`, if it is worth taking out.
+    /// The text that ends at `end`, if it is long enough to take out.
     private static func text(
         in bytes: UnsafeBufferPointer<UInt8>,
         behind tag: Int?,
@@ -96,12 +98,12 @@ struct XMLLongTexts {
             guard let reference = reference(in: bytes, at: ampersand, to: end) else { return nil }
             next = index(of: 0x26, in: bytes, from: ampersand + reference.length, to: end)
         }
-        // What no text may hold.
+        // Not allowed in text.
         if let brackets = index(of: "]]>", in: bytes, from: start, to: end), brackets < end { return nil }
         return Text(range: start..<end, isEscaped: true)
     }
 
-    /// The place after the tag's `>`; `nil` when there is none before `end`.
+    /// The position after the tag's `>`; `nil` when there is none before `end`.
     private static func endOfTag(in bytes: UnsafeBufferPointer<UInt8>, from start: Int, to end: Int) -> Int? {
         var quote: UInt8?
         for index in start..<end {
@@ -117,7 +119,7 @@ struct XMLLongTexts {
         return nil
     }
 
-    /// The reference at an ampersand, if it is one that XML itself defines (XML 1.0 §4.1, §4.6).
+    /// The reference at an ampersand, if XML itself defines it (XML 1.0 §4.1, §4.6).
     static func reference(
         in bytes: UnsafeBufferPointer<UInt8>,
         at start: Int,
@@ -160,20 +162,20 @@ struct XMLLongTexts {
         return (scalar, index + 1 - start)
     }
 
-    /// XML 1.0 §2.2, `Char`.
+    /// True for a character that XML allows (XML 1.0 §2.2, `Char`).
     private static func isAllowed(_ value: UInt32) -> Bool {
         value >= 0x20 ? value != 0xFFFE && value != 0xFFFF : value == 0x09 || value == 0x0A || value == 0x0D
     }
 
     // MARK: Bytes
 
-    /// Looks for line ends that libxml2 has to normalise, and for control characters, which are a fault.
+    /// Checks for line ends that libxml2 has to normalize, and for control characters, which are a fault.
     ///
     /// - Returns: True for text of ASCII alone; `nil` for text that must stay in the document.
     private static func isFaithful(_ text: Slice<UnsafeBufferPointer<UInt8>>) -> Bool? {
         var controls = UInt8(0)
         var all = UInt8(0)
-        // Without an exit in the middle, so that many bytes are looked at in one step.
+        // Without an early exit, so that the loop can be vectorized.
         for byte in UnsafeBufferPointer(rebasing: text) {
             controls |= byte < 0x20 && byte != 0x0A && byte != 0x09 ? 1 : 0
             all |= byte

@@ -1,8 +1,8 @@
 internal import CLibXML2
 
-/// The different names of one document, each met first as pointers into libxml2's dictionary.
+/// The different names of one document, which are looked up by pointers into libxml2's dictionary.
 struct XMLNames {
-    /// Pointers into libxml2's dictionary, in which each string is but once.
+    /// Pointers into libxml2's dictionary, which contains each string only once.
     struct Key: Equatable {
         let local: UnsafePointer<xmlChar>?
         let prefix: UnsafePointer<xmlChar>?
@@ -15,7 +15,7 @@ struct XMLNames {
     }
 
     struct Name: Sendable {
-        /// As the reader's vocabulary spells it; several names of a document may be one there.
+        /// The name in the reader's vocabulary; several names of a document may have the same one.
         let canonical: String
         /// The number of the canonical name.
         let number: Int32
@@ -31,23 +31,23 @@ struct XMLNames {
         let text: String?
     }
 
-    /// A document of more namespaces is a strange one, and may take its time.
+    /// The number of cached namespaces; documents with more are unusual, and are read more slowly.
     private static let rememberedSpaces = 16
-    /// Names of an ordinary document.
+    /// The number of names in an ordinary document.
     private static let ordinary = 48
 
     private let vocabulary: XMLVocabulary
     private var keys: [Key] = []
-    /// Indices of ``keys`` at the place of their hash or after it; -1 for an empty place.
+    /// Indices into ``keys``, at the slot of their hash or after it; -1 for an empty slot.
     ///
-    /// A power of two, at most half full.
+    /// The count is a power of two, and at most half of the slots are used.
     private var slots = [Int32](repeating: -1, count: 128)
     private var spaces: [Space] = []
 
     private(set) var list: [Name] = []
-    /// For each number of the vocabulary whether the document has a name of that number.
+    /// True, for each number of the vocabulary, if the document has a name with that number.
     private(set) var isUsed: [Bool]
-    /// The numbers of names that the vocabulary does not hold.
+    /// The numbers of names that are not in the vocabulary.
     private(set) var others: [String: Int32] = [:]
 
     init(_ vocabulary: XMLVocabulary) {

@@ -1,11 +1,11 @@
-/// Rewrites a document that is not well-formed so that it is, keeping the text that its author meant.
+/// Rewrites a malformed document as a well-formed one, keeping the text that its author meant.
 ///
-/// Escapes stray `&` and `<`, writes entities as numbers, quotes and de-duplicates attributes, drops end tags that
-/// match nothing, and closes elements that were left open where their parent, or the next record, ends them. Elements
-/// that are open where the input ends stay open, so that a cut document is distinguished from a careless one.
-/// One pass, linear in the input.
+/// It escapes stray `&` and `<`, writes entities as numbers, and quotes and de-duplicates attributes. It drops end tags
+/// that match nothing, and closes open elements where their parent, or the next record, ends them. Elements that are
+/// open at the end of the input stay open, which distinguishes a truncated document from a careless one. It works in
+/// one pass, linear in the input.
 struct XMLRepair {
-    /// Bytes at the beginning of a document in which its root is searched for.
+    /// The number of bytes at the beginning of a document that are searched for its root.
     private static let searchedBytes = 65_536
     private static let htmlVoid: Set<String> = ["br", "hr", "img", "input", "meta", "wbr"]
 
@@ -51,7 +51,7 @@ struct XMLRepair {
         }
         if input.skip("<!DOCTYPE") || input.skip("<!doctype") { return references.takeDoctype(&input) }
         if input.skip("<!") { return input.skip(past: ">") }
-        // Up to the first `>`: many a declaration lacks its second question mark.
+        // Up to the first `>`: many declarations lack the second question mark.
         if input.skip("<?") { return input.skip(past: ">") }
         if input.peek(1) == 0x2F { return takeEndTag() }
         return takeStartTag()
@@ -115,7 +115,7 @@ struct XMLRepair {
         return true
     }
 
-    /// Closes an open record of this name; else all elements that are open inside the container of records.
+    /// Closes an open record with this name, or else all open elements inside the container of records.
     private mutating func closeForRecord(_ name: ArraySlice<UInt8>) {
         if let openRecord {
             if Self.isSame(open[openRecord], name) { close(downTo: openRecord) }

@@ -7,7 +7,7 @@ struct XMLRepairInput {
 
     private let bytes: [UInt8]
     var position = 0
-    /// Quotation marks that do not occur again: looked for once, or a document of quotes would take quadratic time.
+    /// Quotation marks that do not occur again; each is searched for once, to avoid quadratic time.
     private var exhaustedQuotes: Set<UInt8> = []
 
     init(_ bytes: [UInt8]) {
@@ -30,12 +30,12 @@ struct XMLRepairInput {
         return true
     }
 
-    /// Moves past the next occurrence; false, at the end of the input, when there is none.
+    /// Moves past the next occurrence; if there is none, moves to the end and returns false.
     mutating func skip(past end: StaticString) -> Bool {
         take(upTo: end) != nil
     }
 
-    /// Takes the bytes before the next occurrence and skips it; `nil`, at the end of the input, when there is none.
+    /// Takes the bytes before the next occurrence and skips it; if there is none, moves to the end and returns `nil`.
     mutating func take(upTo end: StaticString) -> ArraySlice<UInt8>? {
         let start = position
         while position < bytes.count {
@@ -52,13 +52,13 @@ struct XMLRepairInput {
         take { $0 != 0x3C }
     }
 
-    /// Empty when no name begins here.
+    /// Takes a name; empty when no name begins here.
     mutating func takeName() -> ArraySlice<UInt8> {
         guard let first = current, Self.isNameByte(first), !(0x2D...0x39 ~= first) else { return [] }
         return take(while: Self.isNameByte)
     }
 
-    /// Takes the rest of a start tag, however careless; `nil` when the input ends in it.
+    /// Takes the rest of a start tag, even if it is malformed; `nil` when the input ends in it.
     mutating func takeAttributes() -> Tag? {
         var tag = Tag()
         while let byte = current {
@@ -86,7 +86,7 @@ struct XMLRepairInput {
         return nil
     }
 
-    /// `nil` for an attribute without a value.
+    /// Takes a value; `nil` for an attribute without one.
     private mutating func takeValue() -> ArraySlice<UInt8>? {
         let start = position
         _ = take(while: Self.isSpace)

@@ -1,13 +1,13 @@
 internal import CLibXML2
 
-/// Reads XML through libxml2, never loading a DTD or anything else, and reading on where a document is not well-formed.
+/// Reads XML with libxml2; never loads a DTD or other files, and continues after errors of well-formedness.
 ///
-/// Most documents pass the strict parse. One that does not is rewritten by ``XMLRepair`` first, because libxml2's own
-/// recovery drops or displaces text: after the first error it leaves out every entity reference.
+/// Most documents pass the strict parse. Other documents are first rewritten by ``XMLRepair``, because libxml2's own
+/// recovery drops or moves text: after the first error it omits every entity reference.
 package enum XMLScanner {
     /// Reads a document that has been decoded to UTF-8.
     ///
-    /// - Returns: The tree, empty when there is no element in it.
+    /// - Returns: The tree, empty when the document contains no element.
     package static func tree(of utf8: [UInt8], vocabulary: XMLVocabulary) -> XMLTree {
         if let fault = XMLCrowdedTag.fault(in: utf8) {
             return repairedTree(of: utf8, vocabulary: vocabulary, fault: fault)
@@ -15,7 +15,7 @@ package enum XMLScanner {
         if let long = XMLLongTexts(utf8) {
             var builder = XMLTreeBuilder(vocabulary, policy: .strict)
             builder.parse(long.document, texts: long.texts, of: utf8)
-            // A fault is looked for again in the document itself, for the sake of its line.
+            // A fault is searched for again in the original document, to report its line.
             if builder.fault == nil, builder.namespaceFault == nil, !builder.needsDeclarations {
                 return builder.tree(fault: nil, isComplete: true)
             }
@@ -41,7 +41,7 @@ package enum XMLScanner {
         return lenient.tree(fault: fault, isComplete: repair.isComplete && !lenient.reachedLimit)
     }
 
-    /// Reads a small document in UTF-8 whose author is to correct it where it is not well-formed.
+    /// Reads a small document in UTF-8, whose author should correct it if it is not well-formed.
     ///
     /// - Returns: A tree with a root.
     /// - Throws: The first fault; document type declarations, undeclared prefixes and exceeded limits are faults.

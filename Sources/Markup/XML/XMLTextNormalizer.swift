@@ -1,19 +1,19 @@
-/// Writes text as XML that means the same everywhere: references resolved, everything special as a number.
+/// Writes text as portable XML: references are resolved, and special characters are written as numbers.
 ///
-/// Entities that the document declares are replaced flat, up to a total; no replacement is looked into again, so
-/// nothing can grow.
+/// Entities that the document declares are replaced once, up to a total size. Replacements are not searched for further
+/// references, so expansion cannot grow.
 struct XMLTextNormalizer {
     private static let declarations = 256
     private static let declaredBytes = 1_024
-    /// Bytes that the declared entities of one document may bring.
+    /// The largest total size of the declared entities' replacements in one document, in bytes.
     private static let totalBytes = 1_048_576
-    /// Longest entity name known, with room.
+    /// The longest known entity name, with some margin.
     private static let nameBytes = 40
 
     private var declared: [ArraySlice<UInt8>: [UInt8]] = [:]
     private var spent = 0
 
-    /// Takes a document type declaration after its keyword; false when the input ends in it.
+    /// Reads a document type declaration after its keyword; false when the input ends in it.
     mutating func takeDoctype(_ input: inout XMLRepairInput) -> Bool {
         while let byte = input.current {
             input.advance(1)
@@ -48,7 +48,7 @@ struct XMLTextNormalizer {
         _ = input.take(while: XMLRepairInput.isSpace)
         guard !name.isEmpty, declared.count < Self.declarations, declared[name] == nil else { return }
         guard let quote = input.current, quote == 0x22 || quote == 0x27 else {
-            // Outside of the document, and not looked for there.
+            // It is outside the document, and is not loaded.
             declared[name] = []
             return
         }
@@ -61,7 +61,8 @@ struct XMLTextNormalizer {
         declared[name] = text
     }
 
-    /// Appends text in which references mean what XML, HTML or the document's declarations say, and any other `&` itself.
+    /// Appends text with references resolved by XML, HTML or the document's declarations; any other `&` is kept
+    /// literally.
     mutating func appendText(_ text: ArraySlice<UInt8>, to output: inout [UInt8]) {
         var rest = text
         while let ampersand = rest.firstIndex(of: 0x26) {
@@ -97,7 +98,7 @@ struct XMLTextNormalizer {
             case 0x00..<0x20: continue
             case 0xBE...0xBF
             where offset >= text.startIndex + 2 && text[offset - 1] == 0xBF && text[offset - 2] == 0xEF:
-                // U+FFFE and U+FFFF: take back their first two bytes.
+                // U+FFFE and U+FFFF: remove their first two bytes.
                 output.removeLast(2)
             default: output.append(byte)
             }

@@ -1,15 +1,15 @@
-/// The elements of one document, in flat arrays: no object for each node, and bounded by ``XMLLimits``.
+/// The elements of one document in flat arrays, without an object for each node, and limited by ``XMLLimits``.
 package final class XMLTree: Sendable {
     struct Node: Sendable {
-        /// Index into the tree's names; -1 for text.
+        /// The index into the tree's names; -1 for text.
         var name: Int32
         var parent: Int32
         var firstChild: Int32 = -1
         var lastChild: Int32 = -1
         var next: Int32 = -1
-        /// Place of the text, or of the first attribute.
+        /// The start of the text, or of the first attribute.
         var start = 0
-        /// Bytes of text, or number of attributes.
+        /// The number of bytes of text, or of attributes.
         var count = 0
         var isClosed = false
     }
@@ -25,12 +25,12 @@ package final class XMLTree: Sendable {
     let names: [XMLNames.Name]
     private let vocabulary: XMLVocabulary
     private let isUsed: [Bool]
-    /// The numbers of names that the vocabulary does not hold.
+    /// The numbers of names that are not in the vocabulary.
     private let others: [String: Int32]
 
-    /// Why the document is not well-formed, with the line of its first fault; `nil` for one that is.
+    /// The reason why the document is not well-formed, with the line; `nil` for a well-formed document.
     package let fault: XMLSyntaxError?
-    /// False when the document ended, or a limit was reached, before its root element did.
+    /// False when the document ended, or a limit was reached, before the end of its root element.
     package let isComplete: Bool
 
     init(
@@ -53,7 +53,7 @@ package final class XMLTree: Sendable {
         self.isComplete = isComplete
     }
 
-    /// `nil` when there is no element at all.
+    /// The root element; `nil` when the document contains no element.
     package var root: XMLElement? { nodes.isEmpty ? nil : XMLElement(tree: self, index: 0) }
 
     /// True if an element or attribute of the document has this name.

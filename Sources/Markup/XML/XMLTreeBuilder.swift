@@ -1,23 +1,23 @@
 internal import CLibXML2
 internal import Glibc
 
-/// Takes libxml2's events of one parse and makes the tree of them.
+/// Builds a tree from libxml2's events of one parse.
 ///
-/// One builder serves one parse. A value behind a pointer, since an event comes every twenty bytes and each access to
-/// a class's property is checked for exclusivity.
+/// A builder is used for one parse. It is a value behind a pointer: there is an event every twenty bytes, and each
+/// access to a class's property is checked for exclusivity.
 struct XMLTreeBuilder {
     enum Policy {
         /// Stops at the first fault.
         case strict
         /// Stops at the first fault, and at a document type declaration.
         case withoutDoctype
-        /// Goes on after faults.
+        /// Continues after faults.
         case recovering
     }
 
-    /// Bytes that a document has for each element or text, about.
+    /// The approximate number of bytes of a document for each element or text.
     private static let bytesOfNode = 32
-    /// Most bytes given to libxml2 at a time, so that it has little left to read after a stop.
+    /// The largest number of bytes given to libxml2 at once, so that little is left to read after a stop.
     private static let bytesAtATime = 4_096
     private static let ordinaryAttributes = 16
     private static let ordinaryDepth = 16
@@ -27,11 +27,11 @@ struct XMLTreeBuilder {
     private var context: xmlParserCtxtPtr?
     /// The document, while it is being parsed.
     private var document = UnsafeRawBufferPointer(start: nil, count: 0)
-    /// Bytes of the document that libxml2 has been given.
+    /// Number of bytes of the document that libxml2 has been given.
     private(set) var bytesRead = 0
-    /// True when nothing more of the document is wanted: libxml2 gets no further input, and its events are ignored.
+    /// True when no more of the document is needed: libxml2 gets no further input, and its events are ignored.
     private var hasStopped = false
-    /// Texts that were taken out of the original document, for its instructions.
+    /// Texts that were taken out of the original document, in the order of its instructions.
     private var longTexts: [XMLLongTexts.Text] = []
     private var original: [UInt8] = []
     private var nextLongText = 0
@@ -41,20 +41,20 @@ struct XMLTreeBuilder {
     private var bytes: [UInt8] = []
     private var names: XMLNames
     private var open: [Int32] = []
-    /// Number of namespaces that the open elements declare, and the declaring elements by their depth.
+    /// Number of namespaces that the open elements declare, and the declaring elements by depth.
     private var namespaces = 0
     private var declaring: [(depth: Int, count: Int)] = []
     private var namespaceDeclarations = 0
     private var instructions = 0
     private var declarations = 0
-    /// Bytes of the text that is being read.
+    /// Number of bytes of the text that is being read.
     private var textBytes = 0
 
     private(set) var fault: XMLSyntaxError?
-    /// The first prefix that was never declared: no matter of well-formedness, but of a publisher's care.
+    /// The first undeclared prefix, which does not make the document malformed but should be corrected.
     private(set) var namespaceFault: XMLSyntaxError?
     private(set) var reachedLimit = false
-    /// A reference was met to an entity that XML itself does not define, or a declaration of attributes.
+    /// True after a reference to an entity that XML itself does not define, or a declaration of attributes.
     private(set) var needsDeclarations = false
 
     init(_ vocabulary: XMLVocabulary, policy: Policy) {
@@ -79,8 +79,8 @@ struct XMLTreeBuilder {
 
     /// Parses a document once; `texts` are those that ``XMLLongTexts`` took out of the original.
     ///
-    /// libxml2 asks for the document in pieces. A parse that is to stop is given no more of them and ends on its own:
-    /// `xmlStopParser` would free the buffer that libxml2 goes on reading when a callback returns.
+    /// libxml2 asks for the document in parts. A parse that must stop is given no more of them and ends on its own:
+    /// `xmlStopParser` would free the buffer that libxml2 continues to read when a callback returns.
     mutating func parse(_ utf8: [UInt8], texts: [XMLLongTexts.Text] = [], of original: [UInt8] = []) {
         guard let context = xmlNewParserCtxt() else {
             reachedLimit = true
@@ -94,7 +94,7 @@ struct XMLTreeBuilder {
         attributes.reserveCapacity(Self.ordinaryAttributes)
         open.reserveCapacity(Self.ordinaryDepth)
         self.context = context
-        // Neither NOENT nor DTDLOAD nor HUGE: entities stay unexpanded, no DTD is read, libxml2's limits stay on.
+        // Without NOENT, DTDLOAD and HUGE: entities are not expanded, no DTD is read, and libxml2's limits apply.
         var options = XML_PARSE_NONET.rawValue | XML_PARSE_NOWARNING.rawValue | XML_PARSE_IGNORE_ENC.rawValue
         if policy == .recovering { options |= XML_PARSE_RECOVER.rawValue }
         withUnsafeMutablePointer(to: &self) { builder in
@@ -123,7 +123,7 @@ struct XMLTreeBuilder {
 
     // MARK: Events
 
-    /// Comes before the start of the element that declares them.
+    /// Counts the namespaces that the next element declares.
     mutating func declareNamespaces(_ count: Int) {
         guard !hasStopped else { return }
         namespaces += count
@@ -173,7 +173,7 @@ struct XMLTreeBuilder {
         nodes[Int(node)].isClosed = true
     }
 
-    /// One text may come in hundreds of pieces; the node is made when it has ended.
+    /// Adds a part of a text, which may arrive in hundreds of parts; the node is created at the end of the text.
     mutating func text(_ start: UnsafePointer<xmlChar>, count: Int) {
         guard !hasStopped, !open.isEmpty else { return }
         let kept = max(0, min(count, XMLLimits.fieldBytes - textBytes))
@@ -238,7 +238,7 @@ struct XMLTreeBuilder {
         stop()
     }
 
-    /// Defaults would be added to every tag of their element, each compared with all others.
+    /// Notes a declaration of attributes; libxml2 would add defaults to every tag, each compared with all others.
     mutating func attributeDeclaration() {
         guard !hasStopped else { return }
         needsDeclarations = true
@@ -282,7 +282,7 @@ struct XMLTreeBuilder {
         return index
     }
 
-    /// Without `NOENT` libxml2 hands every ampersand of a value over as `&#38;`.
+    /// Appends an attribute's value; without `NOENT` libxml2 reports every ampersand of it as `&#38;`.
     private mutating func appendValue(_ start: UnsafePointer<xmlChar>, _ end: UnsafePointer<xmlChar>) -> Range<Int> {
         let first = bytes.count
         let value = UnsafeBufferPointer(start: start, count: min(end - start, XMLLimits.fieldBytes))
@@ -314,7 +314,7 @@ struct XMLTreeBuilder {
         if fault == nil { fault = XMLSyntaxError(line: max(1, line), reason: reason) }
     }
 
-    /// libxml2's messages end in a line break, begin with a capital and may quote the document.
+    /// A reason from libxml2's message, which ends in a line break, begins with a capital and may quote the document.
     private static func sentence(_ message: String) -> String {
         let line = PlainText.clean(message, limit: 200)
         return line.hasPrefix("XML") ? line : line.prefix(1).lowercased() + line.dropFirst()

@@ -1,21 +1,20 @@
-/// The names that a scanner knows of the documents it reads.
+/// The names that a scanner knows in the documents it reads.
 package struct XMLVocabulary: Sendable {
-    /// Names of root elements, lower case, without prefix, by which a document is found after other text.
+    /// Names of root elements, in lower case without prefix, by which a document is found after other text.
     let roots: Set<String>
-    /// Names of elements that hold records, lower case, without prefix.
+    /// Names of elements that contain records, in lower case without prefix.
     let containers: Set<String>
-    /// Names of elements that are never inside one of their own kind, lower case: the start of one ends another that
-    /// was left open.
+    /// Names, in lower case, of elements that never contain one of the same name: a start tag closes an open one.
     let records: Set<String>
-    /// The short name of a namespace, for every spelling and every prefix that documents use for it.
+    /// The short name of a namespace, for every spelling and prefix of it in documents.
     ///
-    /// Without a namespace there may still be a prefix, which its document did not declare.
+    /// Without a namespace there may still be a prefix that the document did not declare.
     let space: @Sendable (_ namespace: String?, _ prefix: String?) -> String
-    /// The one name by which the reader knows an element or attribute of a space.
+    /// The canonical name of an element or attribute in a namespace.
     ///
-    /// Without namespace and prefix the local name is as written in the document, and may contain a colon.
+    /// Without namespace and prefix, the local name is as written in the document, and may contain a colon.
     let naming: @Sendable (_ space: String, _ local: String) -> String
-    /// The numbers of the names that the reader asks for; a tree numbers other names after them.
+    /// The numbers of the names that the reader uses; a tree numbers other names after them.
     let numbers: [String: Int32]
 
     package init(
@@ -38,6 +37,6 @@ package struct XMLVocabulary: Sendable {
         self.numbers = numbers
     }
 
-    /// The vocabulary of documents of which only the local names matter.
+    /// A vocabulary for documents of which only the local names matter.
     static let plain = XMLVocabulary(roots: [], containers: [], records: [], space: { _, _ in "" })
 }

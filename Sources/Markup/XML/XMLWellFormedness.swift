@@ -1,9 +1,9 @@
 /// Checks that a small document is well-formed XML.
 package enum XMLWellFormedness {
-    /// Largest document checked, in bytes.
+    /// The largest document that is checked, in bytes.
     package static let maximumBytes = 1_048_576
 
-    /// Checks a document strictly; one with a document type declaration is refused, whatever it declares.
+    /// Checks a document strictly; a document type declaration is refused, whatever it declares.
     ///
     /// - Throws: ``XMLSyntaxError`` for the first fault.
     package static func check(_ text: String) throws(XMLSyntaxError) {
@@ -15,11 +15,11 @@ package enum XMLWellFormedness {
     }
 }
 
-/// The first place at which a document is not well-formed.
+/// The first position at which a document is not well-formed.
 package struct XMLSyntaxError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// From 1.
+    /// The line, from 1.
     package let line: Int
-    /// Lower case, without a final period.
+    /// The reason in lower case, without a final period.
     package let reason: String
 
     package var description: String { "line \(line): \(reason)" }

@@ -3,17 +3,17 @@ import HubClient
 import HubProtocol
 import WebPages
 
-/// A message as an operator has typed it, checked.
+/// A checked message that an operator has typed.
 struct OperatorDraft: Sendable {
     let properties: MessageProperties
-    /// `nil` for everybody.
+    /// The tag expression; `nil` for everybody.
     let tags: String?
     let date: Date?
 
-    /// The audience for people.
+    /// The audience, for display.
     var audience: String { tags ?? "everybody" }
 
-    /// - Throws: ``ProtocolError`` that says which field is wrong.
+    /// - Throws: ``ProtocolError`` that names the invalid field.
     init(_ fields: OperatorSendPage.Fields) throws(ProtocolError) {
         guard !fields.text.allSatisfy(\.isWhitespace) else { throw .badRequest("The text is empty.") }
         var values: [MessageProperty: String] = [.messageParam: fields.text]
@@ -38,13 +38,13 @@ struct OperatorDraft: Sendable {
         date = fields.time.isEmpty ? nil : try ScheduleTime(parsing: fields.time).date
     }
 
-    /// A field that was left empty must not become a message to everybody.
+    /// The tag expression of a field; an empty field must not become a message to everybody.
     private static func expression(_ text: String) throws(ProtocolError) -> String {
         guard !text.allSatisfy(\.isWhitespace) else {
             throw .badRequest("The tag expression is empty; choose 'Everybody' for all devices.")
         }
         do {
-            // How large it may be is the hub's to say.
+            // The hub decides how large it may be.
             _ = try TagExpression(parsing: text, limits: .stored)
         } catch {
             throw .badRequest("'\(text.excerpt)' is not a valid tag expression: \(error)")
@@ -59,13 +59,13 @@ struct OperatorDraft: Sendable {
 
 extension OperatorSendPage {
     static let everybody = "everybody"
-    /// Those who match a tag expression.
+    /// The devices that match a tag expression.
     static let matching = "tags"
     private static let categoryPrefix = "category:"
 
     static func audience(ofCategory name: String) -> String { categoryPrefix + name }
 
-    /// The category of an audience; `nil` for one that is not a category's.
+    /// The category of an audience; `nil` for an audience that is not a category.
     static func category(of audience: String) -> String? {
         audience.hasPrefix(categoryPrefix) ? String(audience.dropFirst(categoryPrefix.count)) : nil
     }
@@ -73,7 +73,7 @@ extension OperatorSendPage {
 
 extension OperatorSendPage.Fields {
     init(_ form: FormBody) {
-        // Browsers send lines with both ends.
+        // Browsers send line breaks as CR LF.
         func text(_ name: String) -> String { (form[name] ?? "").replacing("\r\n", with: "\n") }
         self.init(
             audience: text("audience"),

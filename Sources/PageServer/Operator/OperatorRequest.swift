@@ -6,14 +6,14 @@ import HubServer
 import Hummingbird
 import WebPages
 
-/// A request to the operator's view, by an operator.
+/// A request of an operator to the operator's view.
 struct OperatorRequest: Sendable {
     let base: PageRequest
     let session: OperatorSession
-    /// What follows the question mark, read as a form is.
+    /// The query, parsed like a form.
     let query: FormBody
 
-    /// - Throws: ``PageRefusal`` 401 on this machine, 404 elsewhere, for a browser without an operator's session.
+    /// - Throws: ``PageRefusal`` for a browser without an operator's session: 401 on this machine, 404 elsewhere.
     init(_ base: PageRequest) async throws {
         guard let session = try await base.operatorSession else { throw base.noOperator }
         self.base = base
@@ -59,7 +59,7 @@ struct OperatorRequest: Sendable {
         )
         do {
             let value = try await work()
-            // What is done is done: a repeat could do it twice.
+            // The action is done: a retry could repeat it.
             try? await store.finish(number, outcome: outcome(value))
             return value
         } catch {
@@ -72,12 +72,12 @@ struct OperatorRequest: Sendable {
 extension PageRequest {
     var operatorRoot: String { "\(home)admin/" }
 
-    /// The brand leads to the overview.
+    /// The frame whose brand links to the overview.
     var operatorFrame: PageFrame { PageFrame(name: hub.name.text, home: operatorRoot) }
 
     var operatorCookie: SessionCookie { SessionCookie(operatorOf: hub.name) }
 
-    /// The operator's session; `nil` also on connections that others can read.
+    /// The operator's session; `nil` also on connections that can be read on the network.
     var operatorSession: OperatorSession? {
         get async throws {
             guard await context.isPrivate(request, trusting: pages.proxies),
@@ -87,7 +87,8 @@ extension PageRequest {
         }
     }
 
-    /// Says how to get in on this machine, and elsewhere what an unknown address says.
+    /// The refusal without a session: it explains the sign-in on this machine, and elsewhere looks like an unknown
+    /// address.
     var noOperator: PageRefusal {
         guard PageDoor.isOfThisMachine(request, peer: context.peer) else { return .notFound }
         return PageRefusal(

@@ -7,10 +7,10 @@ import WebPages
 
 extension OperatorRoutes {
     private static let shownDevices = 50
-    /// Characters of a template that a page shows.
+    /// The largest number of a template's characters that a page shows.
     private static let shownBody = 1_000
 
-    /// What devices are found by.
+    /// The fields by which devices can be searched.
     private enum Search: String, CaseIterable {
         case tag
         case user
@@ -75,7 +75,7 @@ extension OperatorRoutes {
         }
     }
 
-    /// Where a page begins: it goes into the address of a call as it is.
+    /// The start of a page; it is used unchanged in the address of a call.
     private static func start(_ request: OperatorRequest) throws -> String? {
         guard let text = request.query["from"] else { return nil }
         guard let token = try? ContinuationToken(parsing: text) else {

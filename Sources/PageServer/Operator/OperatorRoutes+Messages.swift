@@ -175,6 +175,6 @@ extension OperatorRoutes {
 }
 
 extension MessageState {
-    /// An operator should look at it.
+    /// True if an operator should look at it.
     fileprivate var isBad: Bool { self == .abandoned || self == .noTargetFound }
 }

@@ -5,9 +5,10 @@ import Hummingbird
 import WebPages
 
 extension OperatorRoutes {
-    /// Before this time is left, a certificate or credential that is not renewed automatically is shown as a problem.
+    /// The remaining time from which a certificate or credential that is not renewed automatically is shown as a
+    /// problem.
     private static let expiryWarning = Duration.seconds(30 * 86_400)
-    /// Categories of a page: each is counted.
+    /// The largest number of categories on a page; each is counted.
     private static let shownCategories = 20
 
     static func overview(_ request: OperatorRequest) async throws -> Response {

@@ -3,9 +3,9 @@ import HubProtocol
 import Hummingbird
 import WebPages
 
-/// What publishers report of themselves and their feeds.
+/// The reports of publishers on themselves and their feeds.
 extension OperatorRoutes {
-    /// A publisher reports every ten minutes while it runs as a watch.
+    /// The age at which a report is overdue; a publisher that watches feeds reports every ten minutes.
     private static let reportWarning = Duration.seconds(3_600)
     private static let shownFeeds = 100
 
@@ -35,7 +35,7 @@ extension OperatorRoutes {
     static func publisher(_ request: OperatorRequest) async throws -> Response {
         let status = try await request.client.publisher(request.parameter("name"))
         let report = status.report
-        // Those that need somebody come first.
+        // Feeds that need attention come first.
         let feeds = report.feeds.filter(\.isFailing) + report.feeds.filter { !$0.isFailing }
         let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), feeds.count)
         let rows = feeds[first...].prefix(shownFeeds).map { feed -> [OperatorTable.Cell] in
@@ -73,7 +73,7 @@ extension OperatorRoutes {
 
     /// A feed with its newest entries, and the reason why each was announced or not.
     ///
-    /// Reports have addresses without queries, so one address can name several feeds.
+    /// Reports contain addresses without queries, so several feeds can have the same address.
     static func feed(_ request: OperatorRequest) async throws -> Response {
         let status = try await request.client.publisher(request.parameter("name"))
         let (category, url) = (request.query["category"], request.query["url"])
@@ -150,7 +150,7 @@ extension OperatorRoutes {
         return section
     }
 
-    /// A pass of somebody's own schedule comes when it comes.
+    /// True if a report is overdue; passes of a publisher with its own schedule never are.
     private static func isLate(_ publisher: PublisherSummary, _ request: OperatorRequest) -> Bool {
         guard publisher.schedule == .watch, let date = ISODateTime.parse(publisher.reportedAt) else { return false }
         return request.base.now - Timestamp(date) > reportWarning

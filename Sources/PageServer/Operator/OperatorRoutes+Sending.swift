@@ -5,13 +5,13 @@ import HubProtocol
 import Hummingbird
 import WebPages
 
-/// Sending: a form, a preview with the number of recipients, and the confirmed form.
+/// Sending a message: a form, a preview with the number of recipients, and the confirmed form.
 extension OperatorRoutes {
     /// Random bytes of an idempotency key.
     private static let keyBytes = 18
-    /// Characters of an idempotency key that a preview has made.
+    /// The number of characters of an idempotency key from a preview.
     private static let keyLength = 24
-    /// Characters of a message's title in the audit log.
+    /// The largest number of a title's characters in the audit log.
     private static let auditedTitle = 120
 
     static func sendForm(_ request: OperatorRequest) async throws -> Response {
@@ -36,7 +36,7 @@ extension OperatorRoutes {
         return request.base.page(page)
     }
 
-    /// Counts the recipients, and makes the key of the confirmed form.
+    /// Counts the recipients, and creates the key of the confirmed form.
     private static func preview(
         _ draft: OperatorDraft,
         _ request: OperatorRequest
@@ -57,7 +57,7 @@ extension OperatorRoutes {
         )
     }
 
-    /// Sends once, however often the form arrives: the hub knows a repeat by its key.
+    /// Sends once, even if the form arrives several times: the hub recognizes a repeat by its key.
     static func send(_ request: OperatorRequest) async throws -> Response {
         let form = try await request.base.form()
         guard let key = form["key"], key.utf8.count == keyLength, Base64URL.decode(key) != nil else {
@@ -77,7 +77,7 @@ extension OperatorRoutes {
             "to \(draft.audience): \(title)",
             outcome: { (id: MessageID?) in id.map { "message \($0)" } ?? "accepted" },
             {
-                // A time that has passed is the hub's to refuse: it knows repeats of what was in time.
+                // The hub refuses a time in the past: it knows repeats of a request that was in time.
                 guard let date = draft.date else { return try await request.client.send(message) }
                 return try await request.client.schedule(message, at: date)
             }
@@ -96,7 +96,7 @@ extension OperatorRoutes {
             (OperatorSendPage.everybody, "Everybody"),
         ]
         audiences += known.map { (OperatorSendPage.audience(ofCategory: $0), $0) }
-        // A category that nobody announces any more can still be sent to.
+        // A category that is no longer announced can still be sent to.
         if let other = OperatorSendPage.category(of: fields.audience), !known.contains(other) {
             audiences.append((fields.audience, other))
         }

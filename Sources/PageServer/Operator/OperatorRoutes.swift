@@ -35,7 +35,7 @@ enum OperatorRoutes {
             },
         ]
 
-    /// A route for operators; the hub's refusals become pages.
+    /// A route for operators; refusals of the hub become pages.
     private static func page(
         _ method: HTTPRequest.Method,
         _ path: String,
@@ -51,10 +51,10 @@ enum OperatorRoutes {
         }
     }
 
-    // MARK: Getting in
+    // MARK: Signing in
 
     private static let entry = [
-        // A form, since whoever previews a link would use it up.
+        // A form, because a preview of the link must not use it up.
         PageRoute(.get, "/admin/enter") { request in
             guard let code = request.request.uri.queryParameters.get("code"), SessionSecret(code) != nil else {
                 throw request.noOperator
@@ -66,7 +66,7 @@ enum OperatorRoutes {
     ]
 
     private static func enter(_ request: PageRequest) async throws -> Response {
-        // Browsers keep the cookie on private connections only; the link must not be used up elsewhere.
+        // Browsers keep the cookie only on private connections; on others the link must not be used up.
         guard await request.context.isPrivate(request.request, trusting: request.pages.proxies) else {
             throw PageRefusal(
                 .forbidden,
@@ -102,7 +102,7 @@ enum OperatorRoutes {
     }
 }
 
-// MARK: - What operators did
+// MARK: - Audit log
 
 extension OperatorRoutes {
     private static let shownActions = 50

@@ -1,8 +1,8 @@
 import GRDB
 
-/// The operator's part of the pages' database.
+/// The tables of the operator's view in the pages' database.
 enum OperatorSchema {
-    /// Links, sessions and what operators did.
+    /// Adds the tables of links, sessions and actions.
     static func addTables(_ db: Database) throws {
         try db.execute(
             sql: """

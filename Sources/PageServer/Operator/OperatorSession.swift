@@ -1,17 +1,17 @@
 import HubProtocol
 
-/// A browser of an operator.
+/// The session of an operator's browser.
 struct OperatorSession: Sendable, Equatable {
-    /// From the sign-in on, however much the session is used.
+    /// The time from the sign-in to the end of the session, regardless of its use.
     static let lifetime = Duration.seconds(12 * 3_600)
-    /// Characters of the session's name that stand for the operator in the audit log.
+    /// The number of characters of the session's name that identify the operator in the audit log.
     private static let shownName = 8
 
     let id: Int64
-    /// The first part of the cookie, which is no secret.
+    /// The first part of the cookie, which is not secret.
     let name: String
     let expiresAt: Timestamp
 
-    /// The operator, as the audit log names them.
+    /// The operator's name in the audit log.
     var shortName: String { String(name.prefix(Self.shownName)) }
 }

@@ -4,26 +4,26 @@ import SQLiteFiles
 
 /// Something that an operator did on the pages.
 package struct OperatorAction: Sendable, Equatable {
-    /// Later actions have larger numbers.
+    /// The action's number; later actions have larger numbers.
     package let id: Int64
     package let at: Timestamp
-    /// The beginning of the session's name.
+    /// The first characters of the session's name.
     package let who: String
     /// The network that the request came from.
     package let network: String
     package let action: String
     package let detail: String
-    /// `begun` if the server stopped, or could not write, before the action ended.
+    /// The outcome; `begun` if the server stopped, or could not write, before the action ended.
     package let outcome: String
 }
 
 extension PageStore {
-    /// Actions that are kept, of all hubs; the oldest go first.
+    /// The largest number of stored actions of all hubs; the oldest are deleted first.
     static let maximumActions = 10_000
-    /// Characters of a detail or an outcome.
+    /// The largest number of characters of a detail or an outcome.
     private static let maximumActionText = 500
 
-    /// Notes that an operator does something, before it is done.
+    /// Records an action of an operator before it is carried out.
     ///
     /// - Returns: The action's number, for ``finish(_:outcome:)``.
     func note(
@@ -48,7 +48,7 @@ extension PageStore {
         }
     }
 
-    /// Inserts an action, and deletes those that are too many.
+    /// Inserts an action, and deletes the oldest above the limit.
     static func insertAction(
         _ action: String,
         _ detail: String,
@@ -76,7 +76,7 @@ extension PageStore {
         return id
     }
 
-    /// Notes what became of an action.
+    /// Records the outcome of an action.
     func finish(_ action: Int64, outcome: String) async throws {
         let outcome = String(outcome.prefix(Self.maximumActionText))
         try await write { db in
@@ -87,11 +87,11 @@ extension PageStore {
         }
     }
 
-    /// The newest actions of a hub's operators, the newest first.
+    /// The latest actions of a hub's operators, newest first.
     ///
     /// - Parameters:
     ///   - hub: The hub.
-    ///   - before: The number of an action; later ones and itself are left out.
+    ///   - before: The number of an action; only earlier actions are returned.
     ///   - limit: The most actions to return.
     /// - Returns: The actions.
     /// - Throws: A `DatabaseError`.

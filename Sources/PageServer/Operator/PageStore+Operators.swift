@@ -3,17 +3,17 @@ import GRDB
 package import HubProtocol
 import SQLiteFiles
 
-/// A link that makes one browser an operator's.
+/// A link that signs one browser in as an operator.
 package struct OperatorInvitation: Sendable {
-    /// How long it can be used.
+    /// The time for which it can be used.
     package static let lifetime = Duration.seconds(3_600)
 
-    /// The link's secret; the store keeps its hash only.
+    /// The link's secret, of which the store keeps only a hash.
     package let code: String
 }
 
 extension PageStore {
-    /// Makes a link for an operator that can be used once.
+    /// Creates a link for an operator that can be used once.
     ///
     /// - Throws: A `DatabaseError`.
     package func inviteOperator(of hub: HubName, at now: Timestamp) async throws -> OperatorInvitation {
@@ -28,9 +28,9 @@ extension PageStore {
         return OperatorInvitation(code: secret.text)
     }
 
-    /// Uses a link up, and begins the operator's session, which the audit log tells.
+    /// Uses a link, and begins the operator's session, which the audit log records.
     ///
-    /// - Returns: `nil` for a link that is unknown, used, expired or of another hub.
+    /// - Returns: `nil` for a link that is unknown, used, expired or for another hub.
     func beginOperatorSession(
         with code: String,
         _ secret: SessionSecret,
@@ -69,7 +69,7 @@ extension PageStore {
         }
     }
 
-    /// The session that a cookie proves.
+    /// The session that a cookie belongs to.
     func operatorSession(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> OperatorSession? {
         let hash = Data(secret.digest)
         return try await read { db in

@@ -3,7 +3,7 @@ import HubProtocol
 import Hummingbird
 import WebPages
 
-/// The list of a user's devices.
+/// The routes of a user's devices.
 enum DeviceRoutes {
     static let routes = [
         PageRoute(.get, "/devices") { try await list($0) },
@@ -34,7 +34,7 @@ enum DeviceRoutes {
         guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
         try request.admitChange(of: user.visitor.session)
         if let kind = DeviceRecord.Kind(rawValue: form["kind"] ?? ""), let id = form["id"] {
-            // Another browser of the user's: it would register itself again.
+            // If it is another browser of the user, it would otherwise register itself again.
             if kind == .installation {
                 try await request.pages.store.signOut(of: user.caller.name, installation: id, hub: request.hub.name)
             }
@@ -45,7 +45,7 @@ enum DeviceRoutes {
 }
 
 extension ReaderSession {
-    /// True for a device of the page itself.
+    /// True if the device belongs to this session's browser.
     fileprivate func has(_ device: DeviceRecord) -> Bool {
         device.kind == .installation
             && [installation.folded, browser?.installation.folded].contains(device.id)
@@ -60,9 +60,9 @@ struct SignedInReader: Sendable {
 }
 
 extension PageRequest {
-    /// The reader, if somebody is signed in.
+    /// The signed-in reader; `nil` without one.
     ///
-    /// - Throws: 404 where nobody can sign in.
+    /// - Throws: 404 if nobody can sign in.
     func signedIn() async throws -> SignedInReader? {
         guard let backend = try backend else { throw PageRefusal.notFound }
         guard let visitor = try await visitor, let caller = visitor.caller else { return nil }

@@ -4,10 +4,10 @@ import HubProtocol
 import Hummingbird
 import WebPages
 
-/// How a reader gets in, and out.
+/// The routes by which readers enter and leave.
 enum EntryRoutes {
     static let routes = [
-        // A form, since whoever previews a link would use it up.
+        // A form, because a preview of the link must not use it up.
         PageRoute(.get, "/enter") { request in
             let code = request.request.uri.queryParameters.get("code") ?? ""
             return request.page(InvitationPage(frame: request.frame, code: code))
@@ -28,7 +28,7 @@ enum EntryRoutes {
         )
         guard try await store.isUsable(code, hub: hub, at: request.now) else { throw unusable }
         let begun = try await begin(ReaderChoice(categories: []), isInvited: true, request)
-        // Last, so that it is not used up by an entry that fails.
+        // This is the last step, so that a failed entry does not use it up.
         guard try await store.use(code, hub: hub, at: request.now) else {
             try await request.registrar.remove(begun.session)
             try await store.end(begun.session)
@@ -47,9 +47,9 @@ enum EntryRoutes {
         return request.seeOther(request.home, cookie: await request.cookie.clearing)
     }
 
-    /// Begins a session, and registers what it reads.
+    /// Begins a session, and registers its installation.
     ///
-    /// `isInvited` is false for a reader who came in through the open door, or as a user.
+    /// `isInvited` is false for a reader who entered without an invitation: where access is open, or as a user.
     static func begin(
         _ choice: ReaderChoice,
         isInvited: Bool,

@@ -4,7 +4,7 @@ import HubProtocol
 ///
 /// Source: URL Standard §5.1.
 struct FormBody: Sendable {
-    /// Bytes; more than any form of ours.
+    /// The largest body in bytes; our own forms are smaller.
     static let maximum = 32_768
 
     private let pairs: [(name: String, value: String)]
@@ -14,7 +14,7 @@ struct FormBody: Sendable {
 
     private init(pairs: [(name: String, value: String)]) { self.pairs = pairs }
 
-    /// `nil` for what is not UTF-8.
+    /// Parses a body; `nil` if it is not UTF-8.
     init?(_ bytes: some Collection<UInt8>) {
         var pairs: [(String, String)] = []
         for part in bytes.split(separator: UInt8(ascii: "&")) {
@@ -27,7 +27,7 @@ struct FormBody: Sendable {
         self.pairs = pairs
     }
 
-    /// The first value of a name.
+    /// The first value of a field.
     subscript(_ name: String) -> String? { pairs.first { $0.name == name }?.value }
 
     func all(_ name: String) -> [String] { pairs.filter { $0.name == name }.map(\.value) }

@@ -4,16 +4,16 @@ import HubClient
 import Hummingbird
 import WebPages
 
-/// Sending to a user by name.
+/// The routes that send a message to a user by name.
 enum NotifyRoutes {
-    /// Characters of a message.
+    /// The largest number of characters of a message.
     private static let maximumText = 1_000
 
     static let routes = [
         PageRoute(.post, "/notify") { try await notify($0) }
     ]
 
-    /// The empty form; `nil` where nobody can sign in.
+    /// The empty form; `nil` if nobody can sign in.
     static func form(_ frame: PageFrame, _ visitor: Visitor?, _ request: PageRequest) throws -> SendForm? {
         guard frame.user != nil || frame.signIn != nil else { return nil }
         return SendForm(
@@ -26,7 +26,7 @@ enum NotifyRoutes {
     private static func notify(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
         guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
-        // A browser sends a line break as two characters.
+        // Browsers send a line break as two characters.
         let text = (form["text"] ?? "").replacing("\r\n", with: "\n")
         let draft = Draft(
             user: form["user"] ?? "",

@@ -7,7 +7,7 @@ import NIOCore
 import SQLiteFiles
 import WebPages
 
-/// Answers with a page where a request is refused or fails; failures are logged, and readers learn nothing of them.
+/// Answers refused and failed requests with a page; failures are logged, and readers do not get their details.
 struct PageErrors: RouterMiddleware {
     let logger: Logger
     private let templates: PageTemplates

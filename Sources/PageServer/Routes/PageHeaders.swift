@@ -1,8 +1,8 @@
 import HTTPTypes
 
-/// Headers of all pages.
+/// The headers of all pages.
 enum PageHeaders {
-    /// Nothing but files of our own is loaded, nothing is framed, and script makes no markup of text.
+    /// The policy: only our own files are loaded, pages cannot be framed, and scripts cannot turn text into markup.
     ///
     /// Source: W3C Content Security Policy Level 3; Trusted Types.
     static let policy = [
@@ -15,7 +15,7 @@ enum PageHeaders {
         var fields = common("text/html; charset=utf-8")
         fields[.cacheControl] = "no-store"
         fields[.contentSecurityPolicy] = policy
-        // Other sites learn no address of ours. With `no-referrer` browsers send `Origin: null` with forms.
+        // Other sites do not get our addresses. With `no-referrer` browsers would send `Origin: null` with forms.
         fields[named: "Referrer-Policy"] = "same-origin"
         fields[named: "Cross-Origin-Opener-Policy"] = "same-origin"
         return fields

@@ -2,11 +2,11 @@ import AppBackend
 import HTTPTypes
 import WebPages
 
-/// A refusal, as readers see it.
+/// A refusal that is shown to readers.
 struct PageRefusal: Error {
     let status: HTTPResponse.Status
     let page: NoticePage
-    /// Seconds; `nil` where waiting does not help.
+    /// The value of `Retry-After` in seconds; `nil` if waiting does not help.
     var retryAfter: Int64?
 
     init(_ status: HTTPResponse.Status, _ frame: PageFrame, _ heading: String, _ text: String) {
@@ -41,7 +41,7 @@ struct PageRefusal: Error {
         )
     }
 
-    /// A refusal of the app backend, which says why in a sentence.
+    /// Creates a refusal from one of the app backend, with its sentence.
     init(_ refusal: BackendRefusal) { self.init(refusal.status, Self.server, "That did not work", refusal.reason) }
 
     private static let server = PageFrame(name: "newswire", home: "/")

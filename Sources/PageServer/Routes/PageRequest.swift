@@ -31,23 +31,23 @@ struct PageRequest: Sendable {
         get async { SessionCookie(hub: hub.name, isPrivate: await isPrivate) }
     }
 
-    /// True if nobody on the way can read the request and its reply.
+    /// True if nobody on the network can read the request and its reply.
     var isPrivate: Bool {
         get async { await context.isPrivate(request, trusting: pages.proxies) }
     }
 
-    /// The reader, for who may read; `nil` for who may without a session.
+    /// The reader; `nil` for a client that may read without a session.
     ///
-    /// - Throws: 401 with a page that says how to get in.
+    /// - Throws: 401 with a page that explains how to enter, if the client may not read.
     func admitted() async throws -> Visitor? {
         if let visitor = try await visitor { return visitor }
         guard isAtOpenDoor else { throw PageRefusal.uninvited(frame(for: nil)) }
         return nil
     }
 
-    /// Lets requests of our own pages pass.
+    /// Accepts requests of our own pages only.
     ///
-    /// - Throws: 403 for another site's.
+    /// - Throws: 403 for a request of another site.
     func checkOrigin() throws {
         guard SameOrigin.isOwn(request.headers, authority: context.calledAuthority(request)) else {
             throw PageRefusal(
@@ -59,7 +59,7 @@ struct PageRequest: Sendable {
         }
     }
 
-    /// Counts a change of what a session has at the hub, or a stream that it opens.
+    /// Counts a change of a session's installations at the hub, or a stream that it opens.
     ///
     /// - Throws: 429.
     func admitChange(of session: ReaderSession) throws {
@@ -76,7 +76,7 @@ struct PageRequest: Sendable {
 
     /// The form that one of our own pages has sent.
     ///
-    /// - Throws: 403 for a form of another site, 413 and 400 for what is no form of ours.
+    /// - Throws: 403 for a form of another site, 413 and 400 for a body that is not one of our forms.
     func form() async throws -> FormBody {
         try checkOrigin()
         let bytes: ByteBuffer
@@ -98,7 +98,7 @@ struct PageRequest: Sendable {
         return Response(status: status, headers: headers, body: .init(byteBuffer: body))
     }
 
-    /// Sends the browser on after a form, so that a reload does not send it again.
+    /// Redirects the browser after a form, so that a reload does not send the form again.
     func seeOther(_ path: String, cookie: String? = nil) -> Response {
         var headers = PageHeaders.common("text/plain; charset=utf-8")
         headers[.location] = path

@@ -1,13 +1,13 @@
 import HTTPTypes
 import Hummingbird
 
-/// One operation of the pages: its address below a hub's, and what it does.
+/// An operation of the pages: its address below a hub's, and its action.
 struct PageRoute: Sendable {
-    /// The address of a hub's first page.
+    /// The address of a hub's main page.
     static let home = "/-/:hub"
 
     let method: HTTPRequest.Method
-    /// With parameters, as in `/-/:hub/events`.
+    /// The address with parameters, such as `/-/:hub/events`.
     let address: String
     let handle: @Sendable (PageRequest) async throws -> Response
 
@@ -22,7 +22,7 @@ struct PageRoute: Sendable {
     }
 }
 
-/// Every operation; another address is answered with 404.
+/// All operations; other addresses are answered with 404.
 enum PageRoutes {
     static let all: [PageRoute] =
         ReaderRoutes.routes + EntryRoutes.routes + SignInRoutes.routes + DeviceRoutes.routes + NotifyRoutes.routes

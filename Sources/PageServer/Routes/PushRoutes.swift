@@ -9,7 +9,7 @@ import WebPages
 
 /// Web Push for the page's script: the hub's key, and the browser's subscription.
 enum PushRoutes {
-    /// Bytes of a subscription; browsers' own have less than 1,000.
+    /// The largest subscription in bytes; those of browsers have less than 1,000.
     private static let maximumBody = 8_192
 
     static let routes = [
@@ -63,7 +63,7 @@ enum PushRoutes {
         return ReaderRoutes.status(.noContent)
     }
 
-    /// Stores a subscription at the hub, then here.
+    /// Stores a subscription at the hub, then in the pages' database.
     private static func store(
         _ channel: BrowserPushChannel,
         of visitor: Visitor,
@@ -72,7 +72,7 @@ enum PushRoutes {
         let (session, registrar) = (visitor.session, try request.registrar)
         let id = try session.browser?.installation ?? InstallationID("browser-\(UUID().uuidString.lowercased())")
         let browser = SessionBrowser(installation: id, channel: channel)
-        // What is not noted could not be removed.
+        // Record it first: an unrecorded subscription could not be removed.
         if session.browser != browser { try await request.pages.store.setBrowser(browser, of: session) }
         // Otherwise the browser would show each message twice.
         for other in try await request.pages.store.others(with: browser, than: session, hub: request.hub.name) {

@@ -8,12 +8,14 @@ import WebPages
 
 /// The reader's page, its form and its stream.
 enum ReaderRoutes {
-    /// Messages of the page.
+    /// The number of messages on the page.
     static let shown = 50
-    /// Feeds that the page links to, of a hub with many categories: each link is 130 bytes.
+    /// The largest number of feeds that the page links to; each link takes 130 bytes.
     static let linkedFeeds = 20
 
-    /// Categories whose news somebody without a choice sees: each is read on its own, and the hub remembers so many.
+    /// The largest number of categories shown to a reader without a choice.
+    ///
+    /// Each is read separately, and the hub caches this number of categories.
     private static let categoriesAtOnce = 100
 
     static let routes = [
@@ -33,7 +35,7 @@ enum ReaderRoutes {
         let session = visitor?.session
         let known = try await request.hub.categories()
         let chosen = session?.choice.categories.map(\.text) ?? []
-        // A category that nobody announces any more is still chosen.
+        // A category that is no longer announced stays chosen.
         let names = known + chosen.filter { !known.contains($0) }
         let choice =
             session?.choice ?? ReaderChoice(categories: known.prefix(categoriesAtOnce).compactMap { try? Tag($0) })
@@ -63,17 +65,17 @@ enum ReaderRoutes {
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
             await noteVisit(session, news.position, request)
         }
-        // The cookie lasts as long as the session, from this visit on.
+        // Each visit renews the cookie, which lasts as long as the session.
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
         var response = request.page(page, cookie: secret.map { cookie.setting($0) })
-        // A browser starts another process for it, which takes longer than the rest of the first paint. The page keeps
-        // nothing from a window that has opened it.
+        // For this header a browser starts another process, which takes longer than the rest of the first paint. The
+        // page needs no protection from a window that has opened it.
         response.headers[named: "Cross-Origin-Opener-Policy"] = nil
         return response
     }
 
-    /// The news with what was sent to the reader by name, the newest first.
+    /// The news together with messages to the reader by name, newest first.
     private static func messages(
         _ news: HubNews,
         for visitor: Visitor?,
@@ -90,7 +92,7 @@ enum ReaderRoutes {
         return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)
     }
 
-    /// Notes what has been read; if that fails, the next visit shows it as new once more.
+    /// Records the messages that were read; if that fails, the next visit shows them as new again.
     private static func noteVisit(_ session: ReaderSession, _ position: StreamPosition, _ request: PageRequest) async {
         let now = request.now
         guard session.position != position || now - session.seenAt > ReaderSession.precision else { return }
@@ -107,7 +109,8 @@ enum ReaderRoutes {
                 throw PageRefusal(.badRequest, request.frame, "There is no such category", error.detail)
             }
         }
-        // A tag of one person would bring that person's messages, and another one those to a group that is not announced.
+        // A user's own tag would bring that user's messages, and an unannounced tag could bring those of a private
+        // group.
         let known = try await request.hub.categories().compactMap { try? Tag($0) }
         let spellings = (known + (visitor?.session.choice.categories ?? [])).map { ($0, $0) }
         let choosable = Dictionary(spellings) { first, _ in first }
@@ -147,7 +150,7 @@ enum ReaderRoutes {
         return Dictionary(spoken.filter { !$0.1.isEmpty }) { first, _ in first }
     }
 
-    /// The language that a form names; any other than those of the page would have the hub read its log for it.
+    /// The language that a form names; only languages of the page, since the hub would read its log for any other.
     private static func language(
         _ form: FormBody,
         before: LanguageName?,
@@ -184,7 +187,7 @@ enum ReaderRoutes {
         return response
     }
 
-    /// An answer for the page's script alone.
+    /// A response for the page's script only.
     static func status(_ status: HTTPResponse.Status) -> Response {
         var headers: HTTPFields = [.cacheControl: "no-store"]
         headers[.xContentTypeOptions] = "nosniff"

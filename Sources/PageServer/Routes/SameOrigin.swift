@@ -1,11 +1,11 @@
 import AppBackend
 import HTTPTypes
 
-/// Tells forms of our own pages from those of other sites, whose requests would bring the reader's cookie.
+/// Tells requests of our own pages from those of other sites, which would carry the reader's cookie.
 ///
 /// Source: W3C Fetch Metadata Request Headers, `Sec-Fetch-Site`; for browsers without it, Fetch Standard, `Origin`.
 enum SameOrigin {
-    /// True if a page of our own has sent the request; `authority` is the host and port that it was sent to.
+    /// True if one of our own pages has sent the request; `authority` is the host and port that it was sent to.
     static func isOwn(_ headers: HTTPFields, authority: String?) -> Bool {
         if let site = headers[named: "Sec-Fetch-Site"] { return site == "same-origin" }
         guard let origin = headers[.origin], let authority else { return false }

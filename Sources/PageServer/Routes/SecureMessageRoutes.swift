@@ -11,13 +11,13 @@ enum SecureMessageRoutes {
         PageRoute(.get, "/secure/:id") { try await show($0) }
     ]
 
-    /// Reads the id of a secure message; `nil` for what cannot be one.
+    /// Reads the id of a secure message; `nil` for text that cannot be one.
     static func id(_ text: String?) -> Int64? { text.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil } }
 
-    /// A page, or JSON for the script.
+    /// Answers with a page, or with JSON for the script.
     private static func show(_ request: PageRequest) async throws -> Response {
         let isScript = request.request.headers[.accept] == "application/json"
-        // What is not a number is 0, as in the app backend, and leads through the same steps.
+        // Text that is not a number counts as 0, as in the app backend, and goes through the same steps.
         let id = id(request.context.parameters.get("id")) ?? 0
         guard let user = try await request.signedIn() else {
             if isScript { return ReaderRoutes.status(.unauthorized) }

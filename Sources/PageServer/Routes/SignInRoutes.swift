@@ -4,11 +4,11 @@ import HubProtocol
 import Hummingbird
 import WebPages
 
-/// Signing in and out with the accounts of the app backend.
+/// The routes for signing in and out with accounts of the app backend.
 enum SignInRoutes {
     /// The name of the device in lists of tokens.
     private static let device = "web page"
-    /// Seconds after which a password that could not be checked is likely to be.
+    /// The time in seconds after which a password check that was refused is likely to succeed.
     private static let checkingTime = 5
 
     static let routes = [
@@ -48,9 +48,9 @@ enum SignInRoutes {
         }
     }
 
-    /// Signs the visitor's session in, or a new one.
+    /// Signs the visitor in, with the existing session or a new one.
     ///
-    /// Each step can be the last before a crash: a session whose user has no token is signed out at its next request.
+    /// A crash can follow any step: a session whose user has no token is signed out at its next request.
     private static func signIn(
         _ user: UserName,
         token: String,
@@ -66,7 +66,7 @@ enum SignInRoutes {
             try? await request.backend?.logOut(token: token, request.context)
             throw error
         }
-        // Another secret: whoever has seen the cookie of before is not signed in with it.
+        // Use a new secret: a third party who has seen the former cookie must not be signed in with it.
         let secret = SessionSecret.random()
         let sealed = try TokenSeal.seal(token, with: secret)
         try await store.setSignedIn(session, as: user, token: sealed, renewed: secret)
@@ -74,7 +74,7 @@ enum SignInRoutes {
         return request.seeOther(next, cookie: await request.cookie.setting(secret))
     }
 
-    /// The visitor's session, without the former user.
+    /// The visitor's session, without its former user.
     private static func ownSession(of user: UserName, _ request: PageRequest) async throws -> ReaderSession {
         if let visitor = try await request.visitor {
             guard let caller = visitor.caller else { return visitor.session }
@@ -119,7 +119,7 @@ enum SignInRoutes {
         guard let visitor = try await request.visitor, visitor.caller != nil else {
             return request.seeOther(request.home)
         }
-        // First, so that it counts even if the hub does not answer.
+        // Revoke first, so that it takes effect even if the hub does not answer.
         try await request.revokeToken()
         let left = try await request.leave(visitor.session)
         return request.seeOther(request.home, cookie: left == nil ? await request.cookie.clearing : nil)
@@ -130,7 +130,7 @@ enum SignInRoutes {
         return backend
     }
 
-    /// Without the link to this page.
+    /// The frame without the link to this page.
     static func frame(_ request: PageRequest, _ visitor: Visitor?) -> PageFrame {
         var frame = request.frame(for: visitor)
         frame.signIn = nil
@@ -139,7 +139,7 @@ enum SignInRoutes {
 }
 
 extension PageRequest {
-    /// Revokes the token of the user who is signed in.
+    /// Revokes the token of the signed-in user.
     func revokeToken() async throws {
         guard let secret = await cookie.secret(in: request.headers),
             let session = try await pages.store.session(secret, hub: hub.name, at: now),
@@ -149,7 +149,7 @@ extension PageRequest {
     }
 }
 
-/// Waiting times for people.
+/// Formats waiting times for people.
 enum Waiting {
     static func text(seconds: Int64) -> String {
         if seconds < 60 { return seconds == 1 ? "a second" : "\(seconds) seconds" }

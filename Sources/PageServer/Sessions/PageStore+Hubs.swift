@@ -2,12 +2,12 @@ import GRDB
 import HubProtocol
 import SQLiteFiles
 
-/// Which hub the sessions and invitations of a name belong to: another hub may get the name of one that was deleted.
+/// The hub that the sessions and invitations of a name belong to: a new hub may get the name of a deleted one.
 extension PageStore {
-    /// Notes when a hub was made, and ends what belongs to an earlier hub of its name.
+    /// Records when a hub was created, and ends sessions and invitations of an earlier hub with its name.
     ///
-    /// Readers' sessions expire, so that the hourly round takes what they have registered with the app backend as well. An
-    /// invitation can be newer than the last request for the hub; it is kept if it was made after the hub.
+    /// Readers' sessions are made to expire, so that the hourly round also deletes their registrations at the app
+    /// backend. An invitation can be newer than the last request for the hub; it is kept if it was made after the hub.
     func note(_ hub: HubName, createdAt: Timestamp) async throws {
         try await write { db in
             let known = try Timestamp.fetchOne(
@@ -20,7 +20,7 @@ extension PageStore {
                 sql: "INSERT OR REPLACE INTO hubIdentity (hub, createdAt) VALUES (?, ?)",
                 arguments: [hub.folded, createdAt]
             )
-            // Files of earlier versions do not say.
+            // Files of earlier versions do not record it.
             guard known != nil else { return }
             try db.execute(sql: "UPDATE session SET seenAt = 0 WHERE hub = ?", arguments: [hub.folded])
             try db.execute(sql: "DELETE FROM operatorSession WHERE hub = ?", arguments: [hub.folded])

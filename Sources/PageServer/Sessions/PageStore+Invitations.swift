@@ -5,15 +5,15 @@ import SQLiteFiles
 
 /// A link that lets one browser read a hub's pages.
 package struct Invitation: Sendable {
-    /// How long it can be used.
+    /// The time for which it can be used.
     package static let lifetime = Duration.seconds(7 * 86_400)
 
-    /// What the link holds; the store keeps its hash only.
+    /// The link's secret, of which the store keeps only a hash.
     package let code: String
 }
 
 extension PageStore {
-    /// Makes an invitation that can be used once.
+    /// Creates an invitation that can be used once.
     ///
     /// - Throws: A `DatabaseError`.
     package func invite(to hub: HubName, at now: Timestamp) async throws -> Invitation {
@@ -28,7 +28,7 @@ extension PageStore {
         return Invitation(code: secret.text)
     }
 
-    /// False for an invitation that is unknown, used, expired or of another hub.
+    /// False for an invitation that is unknown, used, expired or for another hub.
     func isUsable(_ code: String, hub: HubName, at now: Timestamp) async throws -> Bool {
         guard let secret = SessionSecret(code) else { return false }
         let hash = Data(secret.digest)
@@ -42,9 +42,9 @@ extension PageStore {
         }
     }
 
-    /// Uses an invitation up.
+    /// Uses an invitation.
     ///
-    /// - Returns: False for one that is unknown, used, expired or of another hub.
+    /// - Returns: False for an invitation that is unknown, used, expired or for another hub.
     func use(_ code: String, hub: HubName, at now: Timestamp) async throws -> Bool {
         guard let secret = SessionSecret(code) else { return false }
         let hash = Data(secret.digest)

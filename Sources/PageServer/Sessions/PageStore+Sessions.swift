@@ -4,16 +4,16 @@ import GRDB
 import HubProtocol
 import SQLiteFiles
 
-/// Why a session cannot begin.
+/// The reasons why a session cannot begin.
 enum SessionRefusal: Error {
-    /// Too many have begun from this network in the last hour.
+    /// Too many sessions have begun from this network in the last hour.
     case tooManyOfNetwork
-    /// The hub has as many as it may.
+    /// The hub has the largest number of sessions.
     case full
 }
 
 extension PageStore {
-    /// The session that a cookie proves.
+    /// The session that a cookie belongs to.
     func session(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> ReaderSession? {
         let (hash, oldest) = (Data(secret.digest), now - ReaderSession.lifetime)
         return try await read { db in
@@ -41,7 +41,7 @@ extension PageStore {
         let installation = try InstallationID("page-\(UUID().uuidString.lowercased())")
         let channel = PushChannelSecret.random()
         return try await write { db in
-            // Sessions that have ended count as well.
+            // Ended sessions count as well.
             try db.execute(sql: "DELETE FROM sessionStart WHERE at <= ?", arguments: [now - .seconds(3_600)])
             let recent = try Int.fetchOne(
                 db,
@@ -83,7 +83,7 @@ extension PageStore {
         }
     }
 
-    /// Notes a visit, and what was read at it.
+    /// Records a visit, and the position up to which messages were read.
     func noteVisit(_ session: ReaderSession, position: StreamPosition, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(
@@ -98,14 +98,14 @@ extension PageStore {
         try await write { try $0.execute(sql: "DELETE FROM session WHERE sessionID = ?", arguments: [session.id]) }
     }
 
-    /// The hubs that sessions are of.
+    /// The hubs that have sessions.
     func hubNames() async throws -> [HubName] {
         try await read { try String.fetchAll($0, sql: "SELECT DISTINCT hub FROM session") }.compactMap {
             try? HubName($0)
         }
     }
 
-    /// Sessions that nobody has used for their lifetime, of one hub, `limit` at most.
+    /// Sessions of a hub that were not used for their lifetime, at most `limit`.
     func expired(hub: HubName, at now: Timestamp, limit: Int) async throws -> [ReaderSession] {
         try await read { db in
             let rows = try Row.fetchAll(
@@ -140,7 +140,7 @@ extension ReaderSession {
 }
 
 extension ReaderChoice {
-    /// A JSON array.
+    /// The categories as a JSON array.
     fileprivate var categoryText: String {
         let names = try? JSONEncoder().encode(categories.map(\.text))
         return names.map { String(decoding: $0, as: UTF8.self) } ?? "[]"

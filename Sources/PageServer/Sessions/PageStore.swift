@@ -3,19 +3,19 @@ import GRDB
 import HubProtocol
 import SQLiteFiles
 
-/// The pages' memory: one SQLite file beside the hub's, with sessions, invitations and what operators did.
+/// The pages' database: one SQLite file beside the hub's, with sessions, invitations and operators' actions.
 package final class PageStore: Sendable {
     private static let busyTimeout: Double = 10
-    /// Sessions of one hub; each is an installation of it.
+    /// The largest number of sessions of one hub; each has an installation there.
     static let maximumSessions = 20_000
-    /// New sessions that one network may begin in an hour.
+    /// The largest number of new sessions from one network in an hour.
     static let maximumNewSessions = 100
 
     private let database: DatabasePool
 
-    /// Opens or makes the file, and migrates it.
+    /// Opens or creates the file, and migrates it.
     ///
-    /// - Throws: ``PageStoreError``; also when the file was made by a newer version.
+    /// - Throws: ``PageStoreError``, also when the file was made by a newer version.
     package init(path: String) throws(PageStoreError) {
         do {
             var configuration = Configuration()
@@ -107,10 +107,10 @@ package final class PageStore: Sendable {
     }
 }
 
-/// Why the pages' database cannot be used.
+/// The reason why the pages' database cannot be used.
 package struct PageStoreError: Error, Sendable, CustomStringConvertible {
     package let description: String
-    /// True if waiting can help: a full disk, a file held by another process.
+    /// True if waiting can help, as with a full disk or a file locked by another process.
     package let isTemporary: Bool
 }
 
@@ -122,6 +122,6 @@ extension PageStoreError {
 }
 
 extension HubName {
-    /// What the file has for a hub: equal for names of one hub.
+    /// The hub's key in the file, which is equal for all spellings of its name.
     var folded: String { text.lowercased() }
 }

@@ -2,26 +2,26 @@ import AppBackend
 import FoundationEssentials
 import HubProtocol
 
-/// What the server keeps of a reader's browser.
+/// The stored session of a reader's browser.
 struct ReaderSession: Sendable {
-    /// From the last visit on.
+    /// The time from the last visit to the end of the session.
     static let lifetime = Duration.seconds(60 * 86_400)
-    /// How exactly ``seenAt`` is kept.
+    /// The precision of ``seenAt``.
     static let precision = Duration.seconds(3_600)
 
     let id: Int64
-    /// The installation that reads for it.
+    /// The installation that receives messages for the session.
     let installation: InstallationID
     let channel: PushChannelSecret
     var choice: ReaderChoice
-    /// The end of the log at the last visit; `nil` before the first.
+    /// The end of the log at the last visit; `nil` before the first visit.
     var position: StreamPosition?
     var seenAt: Timestamp
     /// The user whose tag the installation may have.
     var user: UserName?
-    /// The user's token, as ``TokenSeal`` encrypts it.
+    /// The user's token, encrypted by ``TokenSeal``.
     var sealedToken: Data?
-    /// False for somebody who is admitted as a user only.
+    /// False if the reader is only admitted as a signed-in user.
     var isInvited = true
     /// The browser's own installation, for notifications while no page is open.
     var browser: SessionBrowser?
@@ -33,15 +33,15 @@ struct SessionBrowser: Sendable, Equatable {
     let channel: BrowserPushChannel
 }
 
-/// What a reader wants to read.
+/// A reader's choice of categories and language.
 struct ReaderChoice: Sendable, Equatable {
     static let maximumCategories = 50
 
     var categories: [Tag]
-    /// The language that messages are read in; `nil` for the main one of each.
+    /// The language in which messages are shown; `nil` for the main language of each message.
     var language: LanguageName?
 
-    /// The installation that gets it.
+    /// The installation that receives the chosen categories.
     func installation(_ id: InstallationID, channel: PushChannelSecret) -> Installation {
         Installation(
             id: id,

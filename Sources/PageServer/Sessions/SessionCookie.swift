@@ -9,7 +9,9 @@ struct SessionCookie: Sendable {
     private let isSecure: Bool
     private let sameSite: String
 
-    /// `isPrivate` is true if nobody on the way can read the request: browsers do not send a secure cookie otherwise.
+    /// Creates a cookie; `isPrivate` is true if nobody on the network can read the request.
+    ///
+    /// Without a private connection browsers do not send a secure cookie.
     init(hub: HubName, isPrivate: Bool) {
         name = isPrivate ? "__Host-newswire-\(hub)" : "newswire-\(hub)"
         isSecure = isPrivate
@@ -18,15 +20,15 @@ struct SessionCookie: Sendable {
 
     /// The cookie of an operator, which is set on private connections only.
     init(operatorOf hub: HubName) {
-        // A dash would make it the reader's cookie of a hub named `operator-…`.
+        // A dash would make it the cookie of readers of a hub named `operator-…`.
         name = "__Host-newswire.operator-\(hub)"
         isSecure = true
         sameSite = "Strict"
     }
 
-    /// The session that a request's cookies name.
+    /// The secret in a request's cookies.
     func secret(in headers: HTTPFields) -> SessionSecret? {
-        // HTTP/2 sends cookies in fields of their own.
+        // HTTP/2 may send each cookie in a separate field.
         for field in headers[values: .cookie] {
             for pair in field.split(separator: ";") {
                 let pair = pair.drop { $0 == " " }
@@ -37,7 +39,7 @@ struct SessionCookie: Sendable {
         return nil
     }
 
-    /// Has the browser keep a secret, by default as long as a reader's session lasts without a visit.
+    /// The value of `Set-Cookie` for a secret, by default for the lifetime of a reader's session.
     func setting(_ secret: SessionSecret, for lifetime: Duration = ReaderSession.lifetime) -> String {
         "\(name)=\(secret.text); Max-Age=\(lifetime.components.seconds); \(attributes)"
     }

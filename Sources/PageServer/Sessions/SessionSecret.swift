@@ -1,14 +1,14 @@
 import Crypto
 import HubProtocol
 
-/// What a browser keeps in its cookie: the name of its session and the secret that proves it.
+/// The content of a session cookie: the name of the session and the secret that proves it.
 struct SessionSecret: Sendable, Equatable {
-    /// Random bytes of each part.
+    /// The number of random bytes of each part.
     private static let count = 24
     private static let length = 32
 
     let name: String
-    /// Never log it.
+    /// The secret; never log it.
     let secret: String
 
     static func random() -> SessionSecret {
@@ -23,7 +23,7 @@ struct SessionSecret: Sendable, Equatable {
         self.secret = secret
     }
 
-    /// Reads `NAME.SECRET`; `nil` for anything else.
+    /// Reads `NAME.SECRET`; `nil` for other text.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == Self.length }) else { return nil }
@@ -32,6 +32,6 @@ struct SessionSecret: Sendable, Equatable {
 
     var text: String { "\(name).\(secret)" }
 
-    /// SHA-256: 192 random bits need no slow hash.
+    /// The SHA-256 of the secret; 192 random bits need no slow hash.
     var digest: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 }

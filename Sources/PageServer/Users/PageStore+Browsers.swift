@@ -4,7 +4,7 @@ import HubProtocol
 import SQLiteFiles
 
 extension PageStore {
-    /// Notes the browser of a session.
+    /// Records the browser of a session.
     func setBrowser(_ browser: SessionBrowser?, of session: ReaderSession) async throws {
         try await write { db in
             try db.execute(
@@ -14,7 +14,7 @@ extension PageStore {
         }
     }
 
-    /// Other sessions of a hub that the same browser has subscribed in, such as one whose cookie is gone.
+    /// Other sessions of a hub with a subscription of the same browser, such as one whose cookie was deleted.
     func others(with browser: SessionBrowser, than session: ReaderSession, hub: HubName) async throws -> [ReaderSession]
     {
         try await read { db in
@@ -31,17 +31,17 @@ extension PageStore {
 extension SessionBrowser {
     private static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
-        // One text for one subscription.
+        // Equal subscriptions must give equal text.
         encoder.outputFormatting = .sortedKeys
         return encoder
     }
 
-    /// A JSON object; equal for equal subscriptions.
+    /// The subscription as a JSON object; equal for equal subscriptions.
     fileprivate var subscription: String? {
         (try? Self.encoder.encode(channel)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// `nil` for a session without a browser.
+    /// Reads a browser; `nil` for a session without one.
     init?(_ row: Row) throws {
         guard let id = row["browser"] as String?, let text = row["subscription"] as String? else { return nil }
         let channel = try JSONDecoder().decode(BrowserPushChannel.self, from: Data(text.utf8))

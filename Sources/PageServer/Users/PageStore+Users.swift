@@ -5,7 +5,7 @@ import HubProtocol
 import SQLiteFiles
 
 extension PageStore {
-    /// Notes that a session's installation may have a user's tag from now on.
+    /// Records that a session's installation may have a user's tag from now on.
     func setUser(_ user: UserName, of session: ReaderSession) async throws {
         try await write { db in
             try db.execute(
@@ -15,7 +15,7 @@ extension PageStore {
         }
     }
 
-    /// Signs a session in; its former cookie is not valid any more.
+    /// Signs a session in; its former cookie becomes invalid.
     func setSignedIn(
         _ session: ReaderSession,
         as user: UserName,
@@ -39,9 +39,9 @@ extension PageStore {
         }
     }
 
-    /// Signs a user out of another browser; its session stays, without the user.
+    /// Signs a user out of another browser; its session remains, without the user.
     ///
-    /// `installation` is the id of one of its installations in its folded form.
+    /// `installation` is the id, in folded form, of one of the session's installations.
     func signOut(of user: UserName, installation: String, hub: HubName) async throws {
         try await write { db in
             try db.execute(

@@ -2,7 +2,7 @@ import AppBackend
 import Hummingbird
 import MountedBackend
 
-/// Has the app backend's database opened before a page asks for it.
+/// Opens the app backend's database before a page needs it.
 struct PrepareBackend: RouterMiddleware {
     let backend: BackendMount
 

@@ -3,16 +3,16 @@ import HubProtocol
 
 /// Keeps the installations of sessions at the hub, with the tag of the user who is signed in.
 ///
-/// The app backend sets a user's tag. To lose the tag an installation is deleted, with what the hub still has for the user,
-/// and registered again.
+/// The app backend sets a user's tag. To remove the tag, an installation is deleted, together with the user's messages
+/// that the hub still has for it, and registered again.
 struct ReaderRegistrar: Sendable {
     let hub: PageHub
-    /// `nil` where nobody can sign in.
+    /// The app backend; `nil` if nobody can sign in.
     let backend: AppBackend?
 
-    /// Registers all that a visitor reads with.
+    /// Registers all installations of a visitor.
     ///
-    /// - Throws: ``BackendRefusal`` for a user; a `HubClientError` otherwise.
+    /// - Throws: ``BackendRefusal`` for a signed-in user; a `HubClientError` otherwise.
     func register(_ visitor: Visitor, _ context: BackendRequestContext) async throws {
         try await register(visitor.session, as: visitor.caller?.name, context)
     }
@@ -22,7 +22,7 @@ struct ReaderRegistrar: Sendable {
         if let browser = session.browser { try await register(browser, of: session, as: user, context) }
     }
 
-    /// Registers the installation of open pages.
+    /// Registers the installation of a session's open pages.
     func registerStream(_ session: ReaderSession, as user: UserName?, _ context: BackendRequestContext) async throws {
         let installation = session.choice.installation(session.installation, channel: session.channel)
         try await put(installation, channel: session.channel, as: user, context)
@@ -55,7 +55,7 @@ struct ReaderRegistrar: Sendable {
     func remove(_ session: ReaderSession) async throws {
         if let browser = session.browser { try await remove(browser, of: session) }
         if let user = session.user { try await backend?.unregister(session.installation, of: user) }
-        // The app backend leaves what is not the user's.
+        // The app backend does not delete installations without a user.
         try await hub.delete(session.installation, channel: session.channel)
     }
 

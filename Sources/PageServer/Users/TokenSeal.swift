@@ -1,8 +1,9 @@
 import Crypto
 import Foundation
 
-/// Encrypts a user's token with the secret in the browser's cookie, of which the store has only a hash: a copy of the store
-/// alone signs nobody in.
+/// Encrypts a user's token with the secret in the browser's cookie.
+///
+/// The store has only a hash of the secret, so a copy of the store is not enough to sign in.
 ///
 /// Source: RFC 5869 (HKDF), NIST SP 800-38D (GCM).
 enum TokenSeal {
@@ -15,7 +16,7 @@ enum TokenSeal {
         return box.combined ?? Data()
     }
 
-    /// - Returns: `nil` for what was sealed with another secret.
+    /// - Returns: `nil` for data that was encrypted with another secret.
     static func open(_ sealed: Data, with secret: SessionSecret) -> String? {
         guard let box = try? AES.GCM.SealedBox(combined: sealed),
             let opened = try? AES.GCM.open(box, using: key(secret), authenticating: Data(secret.name.utf8))

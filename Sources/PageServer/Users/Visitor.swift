@@ -6,31 +6,32 @@ import WebPages
 /// A reader with a session.
 struct Visitor: Sendable {
     var session: ReaderSession
-    /// The user who is signed in, as the app backend says now.
+    /// The signed-in user, as the app backend has just confirmed.
     var caller: Caller?
 }
 
 extension PageRequest {
-    /// The app backend whose users can sign in at this hub's pages; `nil` where nobody can.
+    /// The app backend whose users can sign in at this hub's pages; `nil` if nobody can sign in.
     ///
-    /// - Throws: ``BackendRefusal`` when its database cannot be used now.
+    /// - Throws: ``BackendRefusal`` when its database cannot be used at the moment.
     var backend: AppBackend? { get throws(BackendRefusal) { try pages.backend(of: hub) } }
 
     var registrar: ReaderRegistrar {
         get throws(BackendRefusal) { ReaderRegistrar(hub: hub, backend: try backend) }
     }
 
-    /// The reader; `nil` before a session has begun, after it has expired, and for somebody who came in as a user and is
-    /// not signed in any more.
+    /// The reader; `nil` without a session, after it has expired, and for a reader admitted as a user who is no longer
+    /// signed in.
     ///
-    /// The app backend is asked each time: a token that was revoked, a new password and the end of an account count at once.
+    /// The app backend is asked each time, so a revoked token, a new password and a removed account take effect at
+    /// once.
     var visitor: Visitor? {
         get async throws {
             guard let secret = await cookie.secret(in: request.headers),
                 let session = try await pages.store.session(secret, hub: hub.name, at: now)
             else { return nil }
             guard session.user != nil else { return try await admitted(Visitor(session: session)) }
-            // Without the app backend of this process nobody is known here, and nobody is signed out.
+            // Without the app backend in this process no user can be checked, and nobody is signed out.
             guard let backend = try backend else { return try await admitted(Visitor(session: session)) }
             if let caller = try await caller(of: session, secret, backend) {
                 return Visitor(session: session, caller: caller)
@@ -53,9 +54,9 @@ extension PageRequest {
         }
     }
 
-    /// Takes the user off a session, with what the hub has for the user.
+    /// Removes the user from a session, together with what the hub has for the user.
     ///
-    /// - Returns: The reader that is left; `nil` if only the user was admitted.
+    /// - Returns: The remaining reader; `nil` if only the user was admitted.
     func leave(_ session: ReaderSession) async throws -> Visitor? {
         let registrar = try registrar
         try await registrar.remove(session)
@@ -67,24 +68,24 @@ extension PageRequest {
         return visitor
     }
 
-    /// Ends the session of somebody who may not read without an account.
+    /// Ends the session of a reader who may not read without an account.
     private func admitted(_ visitor: Visitor) async throws -> Visitor? {
         if visitor.session.isInvited || isAtOpenDoor { return visitor }
-        // A user whom the app backend cannot be asked about stays one.
+        // A user who cannot be checked now remains signed in.
         guard visitor.session.user == nil else { return nil }
         try await registrar.remove(visitor.session)
         try await pages.store.end(visitor.session)
         return nil
     }
 
-    /// True for who may read without an account and without an invitation.
+    /// True for a client that may read without an account and without an invitation.
     var isAtOpenDoor: Bool { pages.door.admits(request, peer: context.peer, isProven: false) }
 
-    /// What a page has around it for a reader.
+    /// The frame of a page for a reader.
     func frame(for visitor: Visitor?) -> PageFrame {
         var frame = frame
         frame.user = visitor?.caller?.name.text
-        // A database that cannot be used has been logged; pages work without users.
+        // An unusable database has already been logged; pages work without users.
         if frame.user == nil, (try? backend) != nil { frame.signIn = "\(home)sign-in" }
         return frame
     }

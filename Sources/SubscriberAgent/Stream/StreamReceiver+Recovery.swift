@@ -2,7 +2,7 @@ import HostSystem
 import HubClient
 import HubProtocol
 
-/// The recovery of a receiver after a failure of the hub.
+/// Recovery of a receiver from failures of the hub.
 extension StreamReceiver {
     mutating func recover(from failure: HubFailure) async throws(AgentError) {
         switch failure {

@@ -1,6 +1,8 @@
 internal import HubProtocol
 
 extension FeedDocument {
+    /// The document as JSON Feed.
+    ///
     /// Source: jsonfeed.org/version/1.1.
     var json: String {
         var members = [
@@ -22,7 +24,7 @@ extension FeedDocument {
         var members = [
             ("id", JSONText.string(entry.id)),
             ("title", JSONText.string(entry.title)),
-            // An item has content, be it its title.
+            // Every item needs content, at least its title.
             ("content_text", JSONText.string(entry.text ?? entry.title)),
             ("date_published", JSONText.string(entry.published.wholeSecond)),
             ("date_modified", JSONText.string(entry.updated.wholeSecond)),

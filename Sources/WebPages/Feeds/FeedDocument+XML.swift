@@ -1,11 +1,11 @@
 internal import HubProtocol
 internal import Markup
 
-/// Writes elements, one on each line.
+/// Writes XML elements, one on each line.
 struct FeedXML {
     private(set) var text = ""
 
-    /// An element of text; nothing for `nil`.
+    /// Adds an element with text; adds nothing for `nil`.
     mutating func add(_ name: String, _ attributes: [(String, String)] = [], text: String?) {
         guard let text else { return }
         self.text += "<\(name)\(Self.written(attributes))>\(XMLText.escaped(text))</\(name)>\n"
@@ -43,10 +43,12 @@ extension FeedDocument {
     private static let atomSpace = "http://www.w3.org/2005/Atom"
     private static let mediaSpace = "http://search.yahoo.com/mrss/"
     private static let dublinCore = "http://purl.org/dc/elements/1.1/"
-    /// RFC 6721.
+    /// The namespace of RFC 6721.
     private static let tombstones = "http://purl.org/atompub/tombstones/1.0"
 
-    /// Source: RSS 2.0.11; the elements of Atom, Dublin Core and Media RSS where RSS has none.
+    /// The document as RSS.
+    ///
+    /// Source: RSS 2.0.11, with elements of Atom, Dublin Core and Media RSS where RSS has none.
     var rss: String {
         let spaces = [("xmlns:atom", Self.atomSpace), ("xmlns:dc", Self.dublinCore), ("xmlns:media", Self.mediaSpace)]
         return FeedXML.document("rss", [("version", "2.0")] + spaces) { xml in
@@ -64,7 +66,7 @@ extension FeedDocument {
 
     private static func add(_ entry: FeedEntry, toRSS xml: inout FeedXML) {
         xml.add("item") { xml in
-            // Readers take a title for HTML that looks like it: then it is written as HTML.
+            // Feed readers take a title that looks like HTML for HTML; such a title is escaped as HTML.
             let isAmbiguous = HTMLText.isLikelyMarkup(Array(entry.title.utf8)[...])
             xml.add("title", text: isAmbiguous ? XMLText.escaped(entry.title) : entry.title)
             xml.add("link", text: entry.link)
@@ -79,7 +81,9 @@ extension FeedDocument {
         }
     }
 
-    /// Source: RFC 4287; RFC 6721 for what was withdrawn.
+    /// The document as Atom.
+    ///
+    /// Source: RFC 4287; RFC 6721 for withdrawn entries.
     var atom: String {
         let spaces = [("xmlns", Self.atomSpace), ("xmlns:at", Self.tombstones), ("xmlns:media", Self.mediaSpace)]
         return FeedXML.document("feed", spaces) { xml in

@@ -1,16 +1,16 @@
 package import HubProtocol
 
-/// The feed of a tag, apart from the format that it is written in.
+/// The feed of a tag, independent of its format.
 package struct FeedDocument: Sendable {
-    /// An entry that was in the feed and no longer holds.
+    /// An entry that was in the feed and was withdrawn.
     struct Withdrawal: Sendable {
         let id: String
         let at: Timestamp
     }
 
-    /// Where the feeds of a hub are, below the origin of its addresses.
+    /// The location of a hub's feeds, below the origin of its addresses.
     package struct Place: Sendable {
-        /// Begins and ends with a slash.
+        /// The path of the hub's page, which begins and ends with a slash.
         package let page: String
         private let folder: String
         private let name: String
@@ -27,12 +27,12 @@ package struct FeedDocument: Sendable {
     let id: String
     let title: String
     let summary: String
-    /// Who is named where an entry names nobody.
+    /// The author of entries that name none.
     let author: String
     package let place: Place
-    /// Newest first.
+    /// The entries, newest first.
     let entries: [FeedEntry]
-    /// Newest first.
+    /// The withdrawn entries, newest first.
     let withdrawals: [Withdrawal]
     /// When an entry was last added, changed or withdrawn.
     package let updated: Timestamp
@@ -41,12 +41,12 @@ package struct FeedDocument: Sendable {
 
     /// - Parameters:
     ///   - timeline: The news.
-    ///   - dropped: News up to here is not shown: the hub's log has dropped it.
-    ///   - tag: As the hub's list of categories spells it.
+    ///   - dropped: The place up to which the hub's log has dropped messages; older news is not shown.
+    ///   - tag: The tag in the spelling of the hub's list of categories.
     ///   - hub: The hub's name.
-    ///   - scope: Tells the hub from all others (``StoryID``).
-    ///   - begin: Date of a feed without entries.
-    ///   - webSubHub: The address of a WebSub hub, valid as a URL; `nil` without one.
+    ///   - scope: Distinguishes the hub from all others (``StoryID``).
+    ///   - begin: The date of a feed without entries.
+    ///   - webSubHub: The address of a WebSub hub, a valid URL; `nil` without one.
     package init(
         _ timeline: NewsTimeline,
         after dropped: LogSequence,
@@ -85,7 +85,7 @@ package struct FeedDocument: Sendable {
     var page: String { RenderedFeed.origin + place.page }
 }
 
-/// A story as feeds show it.
+/// A story as a feed entry.
 struct FeedEntry: Sendable {
     let id: String
     let title: String

@@ -1,4 +1,4 @@
-/// A format that feeds are written in; the ending of a feed's address.
+/// A format of feeds, and the extension of a feed's address.
 package enum FeedFileType: String, Sendable, CaseIterable {
     /// RSS 2.0.
     case rss
@@ -11,7 +11,7 @@ package enum FeedFileType: String, Sendable, CaseIterable {
         switch self {
         case .rss: "application/rss+xml; charset=utf-8"
         case .atom: "application/atom+xml; charset=utf-8"
-        // A JSON text is UTF-8; the media type has no such parameter (RFC 8259 §11).
+        // JSON text is always UTF-8; the media type has no charset parameter (RFC 8259 §11).
         case .json: "application/feed+json"
         }
     }

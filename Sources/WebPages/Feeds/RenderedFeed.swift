@@ -1,9 +1,9 @@
-/// A document that is written once for all readers: only the origin of its own addresses is open.
+/// A document that is rendered once for all readers, without the origin of its own addresses.
 ///
-/// Readers reach a hub under several names, and an address in a reply leads back to where its request came from.
+/// Readers reach a hub under several names, and the addresses in a reply must have the origin of the request.
 package struct RenderedFeed: Sendable, Equatable {
-    /// Stands for the origin while a document is written: a format character that XML can hold, and no text of a message
-    /// has (``NewsText``).
+    /// The placeholder of the origin: a format character that is valid in XML and never in a message's text
+    /// (``NewsText``).
     static let origin = "\u{206F}"
 
     private let parts: [String]
@@ -14,6 +14,6 @@ package struct RenderedFeed: Sendable, Equatable {
 
     package func text(origin: String) -> String { parts.joined(separator: origin) }
 
-    /// Of the document without its origins.
+    /// The size of the document in bytes, without its origins.
     package var bytes: Int { parts.reduce(0) { $0 + $1.utf8.count } }
 }

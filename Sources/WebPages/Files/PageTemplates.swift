@@ -2,11 +2,11 @@ import Mustache
 
 /// The pages' templates, parsed once.
 ///
-/// They escape all that they are given: none has `{{{`.
+/// Templates escape all values: none contains `{{{`.
 package struct PageTemplates: Sendable {
     private let library: MustacheLibrary
 
-    /// - Throws: What is wrong with a template.
+    /// - Throws: The error of a template.
     package init() throws {
         let ending = ".mustache"
         var templates: [String: MustacheTemplate] = [:]
@@ -20,21 +20,21 @@ package struct PageTemplates: Sendable {
     package func render(_ page: some WebPage) -> String { library.render(page, withTemplate: page.template) ?? "" }
 }
 
-/// What a template is rendered with.
+/// The values that a template is rendered with.
 package protocol WebPage: Sendable {
     var template: String { get }
     var frame: PageFrame { get }
 }
 
-/// What all pages have around them.
+/// The parts that all pages have around their content.
 package struct PageFrame: Sendable {
     /// The hub's name.
     package let name: String
-    /// `/-/{hub}/`.
+    /// The hub's address, `/-/{hub}/`.
     package let home: String
-    /// Who is signed in.
+    /// The signed-in user.
     package var user: String?
-    /// Where to sign in; `nil` for who is, and where nobody can.
+    /// The address of the sign-in; `nil` for a signed-in user, and if nobody can sign in.
     package var signIn: String?
     package var notice: String?
     package var manifest: String?

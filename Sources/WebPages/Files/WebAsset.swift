@@ -1,8 +1,8 @@
 import Crypto
 
-/// A file that browsers keep for a year: its address changes with its content.
+/// A file that browsers cache for a year: its address changes with its content.
 package struct WebAsset: Sendable {
-    /// `/-/assets/NAME.HASH.EXT`.
+    /// The address, `/-/assets/NAME.HASH.EXT`.
     package let path: String
     package let mediaType: String
     package let body: [UInt8]
@@ -31,9 +31,9 @@ package struct WebAsset: Sendable {
     ]
 }
 
-/// The service worker of all hubs' pages, one registration for each hub.
+/// The service worker of all hubs' pages, with one registration for each hub.
 ///
-/// Its address never changes: a browser looks there for the next version.
+/// Its address never changes: browsers look there for the next version.
 package enum WorkerFile {
     package static let path = "/-/sw.js"
     package static let mediaType = "text/javascript; charset=utf-8"

@@ -2,7 +2,7 @@ import CWebFiles
 
 /// The files of the pages, which are part of the program.
 enum WebFiles {
-    /// A file by its name; none is a fault of the build.
+    /// The content of a file; a missing file would be a fault of the build.
     static func bytes(_ name: String) -> [UInt8] { files[name] ?? [] }
 
     static func text(_ name: String) -> String { String(decoding: bytes(name), as: UTF8.self) }

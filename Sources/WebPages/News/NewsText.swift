@@ -2,32 +2,32 @@ package import HubProtocol
 internal import Markup
 internal import NetworkAddresses
 
-/// The content of a message as everybody may read it: plain text and web addresses, all of bounded length.
+/// The content of a message for public display: plain text and web addresses of limited length.
 package struct NewsText: Sendable, Equatable {
-    /// Characters.
+    /// The longest title, in characters.
     ///
-    /// Above what our publisher sends, and below what our own reader keeps of a title.
+    /// It is longer than the titles of our publisher, and shorter than those that our feed reader keeps.
     package static let maximumTitle = 500
-    /// Characters; what our own reader keeps of a text.
+    /// The longest text, in characters, which is also what our feed reader keeps.
     package static let maximumText = 4_000
-    /// Characters of the names of people and outlets.
+    /// The longest name of a person or outlet, in characters.
     package static let maximumName = 200
 
-    /// One line; empty only for a message that says nothing but that others no longer hold.
+    /// The title, one line; empty only for a message that merely withdraws other messages.
     package let title: String
     package let text: String?
-    /// The story's page.
+    /// The address of the story's page.
     package let link: String?
     package let image: String?
-    /// The writer, else the outlet.
+    /// The writer, or else the outlet.
     package let author: String?
     package let category: String?
-    /// The language of title and text, where the message says it.
+    /// The language of title and text, if the message names it.
     package let language: LanguageName?
 
-    /// Reads the texts in a language; a message without any in that language has an empty title.
+    /// Reads the text in a language; the title is empty if the message has no text in that language.
     ///
-    /// Without a language it reads the main ones, else those of the first language by name.
+    /// Without a language it reads the main text, or else the text of the first language by name.
     init(_ properties: MessageProperties, in chosen: LanguageName? = nil) {
         func plain(_ name: MessageProperty, _ limit: Int) -> String? {
             let text = properties[name].map { PlainText.clean($0, limit: limit) } ?? ""
@@ -51,7 +51,7 @@ package struct NewsText: Sendable, Equatable {
         category = plain(.category, Self.maximumName)
     }
 
-    /// The first language by name, for a message that has no text outside of its languages.
+    /// The first language by name, for a message that has text only in named languages.
     private static func language(of properties: MessageProperties) -> LanguageName? {
         properties.names.lazy.compactMap { $0.language(of: .news) ?? $0.language(of: .title) }
             .compactMap { try? LanguageName($0) }.first

@@ -1,16 +1,16 @@
 package import HubProtocol
 
-/// The newest stories of a tag: of each the last telling, newest first.
+/// The newest stories of a tag: the last telling of each, newest first.
 package struct NewsTimeline: Sendable, Equatable {
-    /// Stories that are shown.
+    /// The largest number of stories that are shown.
     package static let maximumStories = 50
-    /// Withdrawn stories that are remembered beside them.
+    /// The largest number of withdrawn stories that are kept in addition.
     private static let maximumWithdrawn = 50
-    /// Stories that are known to be replaced or withdrawn.
+    /// The largest number of stories known to be replaced or withdrawn.
     private static let maximumEnded = 10_000
 
     private var tellings: [Telling] = []
-    /// Stories whose older tellings are not shown any more.
+    /// Stories whose older tellings are no longer shown.
     private var ended: Set<StoryID> = []
 
     package init() {}
@@ -18,19 +18,19 @@ package struct NewsTimeline: Sendable, Equatable {
     /// True if older messages cannot add a story.
     package var isFull: Bool { tellings.count { !$0.isWithdrawal } >= Self.maximumStories }
 
-    /// Adds messages that came after all others; newest first.
+    /// Adds messages that are newer than all present ones; newest first.
     package mutating func add(newer: [Telling]) {
         for telling in newer { ended.remove(telling.id) }
         fold(newer + tellings)
     }
 
-    /// Adds messages that came before all others; newest first.
+    /// Adds messages that are older than all present ones; newest first.
     package mutating func add(older: [Telling]) { fold(tellings + older) }
 
-    /// Stories and withdrawals after a place in the log, the newest first.
+    /// Stories and withdrawals after a place in the log, newest first.
     package func tellings(after sequence: LogSequence) -> [Telling] { tellings.filter { $0.sequence > sequence } }
 
-    /// Stories whose last telling came after a place in the log.
+    /// Stories whose last telling is after a place in the log.
     func stories(after sequence: LogSequence) -> [Telling] {
         tellings.filter { !$0.isWithdrawal && $0.sequence > sequence }
     }
@@ -42,7 +42,7 @@ package struct NewsTimeline: Sendable, Equatable {
     /// Number of stories and withdrawals after a place in the log.
     package func count(after sequence: LogSequence) -> Int { tellings.count { $0.sequence > sequence } }
 
-    /// Bytes that the texts take in memory, near enough.
+    /// The approximate number of bytes that the texts take in memory.
     package var bytes: Int {
         tellings.reduce(0) { sum, telling in
             let text = telling.text
@@ -51,7 +51,7 @@ package struct NewsTimeline: Sendable, Equatable {
         }
     }
 
-    /// Keeps the first telling of each story that comes, which is the newest.
+    /// Keeps the first telling of each story in the list, which is the newest.
     private mutating func fold(_ candidates: [Telling]) {
         var (kept, places): ([Telling], [StoryID: Int]) = ([], [:])
         var room = (stories: Self.maximumStories, withdrawals: Self.maximumWithdrawn)

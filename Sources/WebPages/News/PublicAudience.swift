@@ -1,11 +1,11 @@
 package import HubProtocol
 
-/// Decides whether a message is among the news of a tag.
+/// Decides whether a message is part of a tag's public news.
 package enum PublicAudience {
-    /// True if a device whose only tag is `tag` matches the message, and no person or device is named in its expression.
+    /// True if a device whose only tag is `tag` matches the message, and the expression names no person or device.
     ///
-    /// An expression with a reserved or a server-assigned tag is about somebody, negated or not, and nobody else's business.
-    /// `tags` is the message's tag expression, and `nil` for a broadcast, which is for everybody.
+    /// An expression with a reserved or server-assigned tag concerns a person or device, negated or not, and is not
+    /// public. `tags` is the message's tag expression, and `nil` for a broadcast to everybody.
     package static func includes(_ tag: Tag, tags: String?, reserved: ReservedTagPrefixes) -> Bool {
         guard isPublic(tag, reserved) else { return false }
         guard let tags else { return true }
@@ -15,7 +15,7 @@ package enum PublicAudience {
         return expression.matches { $0 == tag }
     }
 
-    /// True if the tag says nothing about who has it.
+    /// True if the tag does not reveal who has it.
     package static func isPublic(_ tag: Tag, _ reserved: ReservedTagPrefixes) -> Bool {
         !tag.isServerAssigned && !reserved.contains(tag)
     }

@@ -1,18 +1,18 @@
 internal import Crypto
 
-/// The name of a story in feeds, the same for all of its messages and at every restart of the hub.
+/// The id of a story in feeds, which is the same for all of its messages and after every restart of the hub.
 ///
-/// A hash, so that no sender's text gets into addresses and none takes more room than another. It is a UUID of version 8
-/// (RFC 9562 §5.8).
+/// It is a hash, so that addresses contain no sender's text and all have the same length. Its form is a UUID of version
+/// 8 (RFC 9562 §5.8).
 package struct StoryID: Hashable, Sendable {
     private static let byteCount = 16
 
     private let bytes: [UInt8]
 
     /// - Parameters:
-    ///   - kind: Tells names of one kind from equal ones of another.
+    ///   - kind: Distinguishes equal names of different kinds.
     ///   - name: Unique for its kind within the scope.
-    ///   - scope: Tells the hub from all others.
+    ///   - scope: Distinguishes the hub from all others.
     package init(_ kind: Kind, _ name: String, scope: String) {
         var hash = SHA256()
         for part in [scope, kind.rawValue, name] { hash.update(data: Array(part.utf8) + [0]) }
@@ -23,15 +23,15 @@ package struct StoryID: Hashable, Sendable {
     }
 
     package enum Kind: String, Sendable {
-        /// Named by ``MessageProperty/story``.
+        /// A story with a name in ``MessageProperty/story``.
         case story
-        /// Of a message that names no story: by its id.
+        /// A message that names no story, identified by its own id.
         case message
         /// The feed of a tag.
         case feed
     }
 
-    /// `urn:uuid:…` (RFC 9562 §4).
+    /// The id as `urn:uuid:…` (RFC 9562 §4).
     package var urn: String {
         let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
         var groups: [Substring] = []

@@ -1,39 +1,39 @@
 internal import FoundationEssentials
 package import HubProtocol
 
-/// A message that everybody may read, as one telling of its story.
+/// A public message, as one telling of its story.
 package struct Telling: Sendable, Equatable {
-    /// Names that are looked at of those that a message replaces, as agents do.
+    /// The largest number of replaced stories' names that are read from a message, as in agents.
     private static let maximumReplaced = 16
-    /// Bytes.
+    /// The longest name of a story, in bytes.
     private static let maximumStoryName = 200
 
     package let sequence: LogSequence
-    /// The story's; that of the message alone where it names none.
+    /// The story's id; if the message names no story, an id of the message alone.
     package let id: StoryID
     /// When the hub accepted the message.
     package let at: Timestamp
-    /// When the hub accepted the first telling of the story that is known.
+    /// When the hub accepted the first known telling of the story.
     var first: Timestamp
     let status: MessageStatus?
-    /// Stories whose messages this one replaces.
+    /// The stories whose messages this one replaces.
     let replaces: [StoryID]
     let text: NewsText
-    /// The story's name as the sender gave it; empty where there is none, or one too long to be one of a publisher's.
+    /// The story's name as the sender gave it; empty without one, and for one longer than publishers use.
     let storyName: String
-    /// The sender calls it critical.
+    /// True if the sender marked the message as critical.
     let isUrgent: Bool
-    /// When the story was published, as the sender says.
+    /// When the story was published, according to the sender.
     private let dated: Timestamp?
 
-    /// Reads a message of the template format or the native one of agents.
+    /// Reads a message of the template format or of agents' native format.
     ///
-    /// `message` is its id, and `scope` tells the hub from all others (``StoryID``). `nil` for a message with nothing to
-    /// show, for one of secure push, whose text only its addressee may read, and for a native one that is no object of
-    /// texts alone.
+    /// `message` is its id, and `scope` distinguishes the hub from all others (``StoryID``). The result is `nil` for a
+    /// message with nothing to show, for a secure push, whose text only its addressee may read, and for a native
+    /// message that is not an object with only text values.
     ///
-    /// With a `language`, a message is shown to its readers only if it has a text in that language, and what others say
-    /// of a story does not count for them, as with agents; a withdrawal without any text counts for all.
+    /// With a `language`, a message is shown only if it has text in that language. Messages in other languages about
+    /// the same story do not count, as in agents; a withdrawal without any text counts for all languages.
     package init?(
         sequence: LogSequence,
         at: Timestamp,
@@ -51,7 +51,7 @@ package struct Telling: Sendable, Equatable {
         let replaces = names.map { StoryID(.story, String($0), scope: scope) }.filter { $0 != id }
         let status = properties[.status].flatMap { MessageStatus(rawValue: $0) }
         let text = NewsText(properties, in: language)
-        // A withdrawal that names no story takes nothing back: it is news.
+        // A withdrawal that names no story withdraws nothing: it is news.
         let isWithdrawal = status == .withdrawn && (story != nil || !replaces.isEmpty)
         let isSilent = language == nil || NewsText(properties).title.isEmpty
         guard !text.title.isEmpty || isWithdrawal && isSilent else { return nil }
@@ -64,6 +64,6 @@ package struct Telling: Sendable, Equatable {
 
     var isWithdrawal: Bool { status == .withdrawn }
 
-    /// When the story was published; never after the hub knew of it.
+    /// When the story was published, at the latest when the hub first knew of it.
     var published: Timestamp { dated.map { min($0, first) } ?? first }
 }

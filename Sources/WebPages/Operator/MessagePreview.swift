@@ -1,10 +1,10 @@
 package import HubProtocol
 
-/// A message as the pages and feeds of the hub would show it.
+/// A message as the hub's pages and feeds would show it.
 package struct MessagePreview: Sendable, Equatable {
     package let title: String
     package let text: String?
-    /// `nil` also for an address that is not shown as a link.
+    /// The link; `nil` also for an address that is not shown as a link.
     package let link: String?
 
     package init(_ properties: MessageProperties) {
@@ -16,6 +16,6 @@ package struct MessagePreview: Sendable, Equatable {
 }
 
 extension Telling {
-    /// As the reader's page shows it.
+    /// The title on the reader's page.
     package var title: String { text.title }
 }

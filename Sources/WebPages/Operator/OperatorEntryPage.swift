@@ -1,4 +1,4 @@
-/// Asks whoever follows an operator's link whether they want to use it: a preview of the link must not use it up.
+/// Asks an operator to confirm the use of a link: a preview of the link must not use it up.
 package struct OperatorEntryPage: WebPage {
     package let template = "operator-enter"
     package let frame: PageFrame

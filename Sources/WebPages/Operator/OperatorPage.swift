@@ -1,6 +1,6 @@
-/// A page of the operator's view: a heading, perhaps a search, and sections with facts, lines and tables.
+/// A page of the operator's view: a heading, an optional search, and sections with facts, lines and tables.
 ///
-/// The template sees stored properties only.
+/// The template reads stored properties only.
 package struct OperatorPage: WebPage {
     package let template = "operator"
     package let frame: PageFrame
@@ -8,7 +8,7 @@ package struct OperatorPage: WebPage {
     let heading: String
     package var search: OperatorSearch?
     package var sections: [OperatorSection] = []
-    /// Where the list goes on.
+    /// The link to the next part of the list.
     package var more: OperatorLink?
 
     package init(_ nav: OperatorNav, frame: PageFrame, heading: String) {
@@ -62,7 +62,7 @@ package struct OperatorNav: Sendable {
     }
 }
 
-/// A form that leads to an address.
+/// A search form.
 package struct OperatorSearch: Sendable {
     struct Choice: Sendable {
         let value: String
@@ -114,7 +114,7 @@ package struct OperatorSection: Sendable {
     let title: String
     package var facts: [OperatorFact]
     let hasFacts: Bool
-    /// Sentences for people.
+    /// Sentences for the reader.
     package var lines: [String] = []
     package var table: OperatorTable?
     package var link: OperatorLink?
@@ -131,7 +131,7 @@ package struct OperatorSection: Sendable {
 package struct OperatorFact: Sendable {
     let name: String
     let value: String
-    /// Something that an operator should look at.
+    /// True if an operator should look at it.
     let isBad: Bool
 
     package init(_ name: String, _ value: String, isBad: Bool = false) {
@@ -145,7 +145,7 @@ package struct OperatorTable: Sendable {
     package struct Cell: Sendable {
         let text: String
         let link: String?
-        /// The address of a form with one button, which the text labels.
+        /// The address of a form with one button, labelled with the text.
         let action: String?
         let isBad: Bool
 
@@ -156,7 +156,7 @@ package struct OperatorTable: Sendable {
             action = nil
         }
 
-        /// A button.
+        /// Creates a button.
         package init(button: String, action: String) {
             text = button
             self.action = action
@@ -173,7 +173,7 @@ package struct OperatorTable: Sendable {
     let headers: [String]
     let rows: [Row]
     let hasRows: Bool
-    /// For a table without rows.
+    /// The text for a table without rows.
     let empty: String
 
     package init(_ caption: String, _ headers: [String], _ rows: [[Cell]], empty: String) {

@@ -1,8 +1,8 @@
-/// The form that sends a message, and the preview that is confirmed.
+/// The form that sends a message, and the preview that the operator confirms.
 package struct OperatorSendPage: WebPage {
     /// The form's fields as they were typed.
     package struct Fields: Sendable, Equatable {
-        /// `tags`, `everybody`, or `category:NAME`.
+        /// The audience: `tags`, `everybody`, or `category:NAME`.
         package var audience: String
         package var tags: String
         package var title: String
@@ -39,9 +39,9 @@ package struct OperatorSendPage: WebPage {
         }
     }
 
-    /// What the confirmed form sends.
+    /// The values that the confirmed form sends.
     package struct Preview: Sendable {
-        /// Makes a repeat harmless.
+        /// The idempotency key, which makes a repeat harmless.
         let key: String
         let audience: String
         let recipients: String
@@ -75,7 +75,7 @@ package struct OperatorSendPage: WebPage {
     package let template = "operator-send"
     package let frame: PageFrame
     let nav: OperatorNav
-    /// `/-/{hub}/admin/send`.
+    /// The address of the form, `/-/{hub}/admin/send`.
     let action: String
     let fields: Fields
     let audiences: [Audience]

@@ -1,7 +1,7 @@
 package import HubProtocol
 
 extension OperatorText {
-    /// What became of a message at all its targets.
+    /// The outcomes of a message at all its targets.
     package static func outcomes(_ message: MessageReport) -> String {
         guard message.position != nil else { return "not sent yet" }
         let pushes = (message.outcomes ?? [:]).filter { $0.key != Platform.stream.rawValue }
@@ -18,7 +18,7 @@ extension OperatorText {
         return parts.joined(separator: ", ")
     }
 
-    /// Why a device got a message, or did not.
+    /// The reasons why a device got a message or did not.
     package static func lines(_ device: DeviceReport) -> [String] {
         var lines = device.explanation
         if let tags = device.tags { lines.append("Its tags then: \(list(tags))") }
@@ -39,7 +39,7 @@ extension OperatorText {
         return lines
     }
 
-    /// A part of an expression in each line, its own parts below it.
+    /// The parts of an expression, one on each line, with their own parts below them.
     private static func lines(_ part: TagEvaluation, depth: Int) -> [String] {
         let indent = String(repeating: "  ", count: depth)
         return ["\(indent)\(part.holds ? "yes" : "no")  \(part.expression)"]

@@ -2,18 +2,18 @@ package import HubProtocol
 
 /// Values of the operator's pages as text.
 package enum OperatorText {
-    /// Characters of a push handle that tell a device from others.
+    /// The number of a push handle's characters that distinguish a device from others.
     private static let shownHandle = 16
-    /// Tags of a device that a list shows.
+    /// The largest number of a device's tags in a list.
     private static let shownTags = 12
 
-    /// Numbers by name, as in "12 apns, 3 stream".
+    /// Counts by name, such as "12 apns, 3 stream".
     package static func counts(_ counts: [String: Int], none: String = "none") -> String {
         guard !counts.isEmpty else { return none }
         return counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     }
 
-    /// An instant of a report, in UTC.
+    /// A time of a report, in UTC.
     package static func time(_ iso: String) -> String {
         guard iso.hasSuffix("Z"), iso.utf8.count == 20 else { return iso }
         return "\(iso.prefix(10)) \(iso.dropFirst(11).dropLast()) UTC"
@@ -25,7 +25,7 @@ package enum OperatorText {
         return (message.tags ?? "everybody") + (message.isTest == true ? " (test)" : "")
     }
 
-    /// The beginning of a token, or the end of an address.
+    /// The first characters of a token, or the last ones of an address.
     package static func shortHandle(_ handle: String) -> String {
         guard handle.count > shownHandle else { return handle }
         return handle.contains("://") ? "…\(handle.suffix(shownHandle))" : "\(handle.prefix(shownHandle))…"

@@ -1,18 +1,18 @@
 internal import FoundationEssentials
 package import HubProtocol
 
-/// The devices of the user who is signed in.
+/// The devices of the signed-in user.
 package struct DevicesPage: WebPage {
     package struct Device: Sendable {
         let kind: String
         let id: String
         let platform: String
-        /// For a sentence.
+        /// The categories, for use in a sentence.
         let categories: String
-        /// In ISO 8601.
+        /// The day in ISO 8601.
         let day: String
         let note: String?
-        /// True for the page itself.
+        /// True if the device is the page's own browser.
         let isOwn: Bool
         let action: String
 
@@ -20,13 +20,13 @@ package struct DevicesPage: WebPage {
         ///
         /// - Parameters:
         ///   - kind: `installation` or `registration`.
-        ///   - id: The hub's.
-        ///   - platform: `nil` if the hub does not have the device any more.
-        ///   - categories: Those that it has chosen.
-        ///   - changedAt: When it was last registered, to the day.
+        ///   - id: The hub's id of it.
+        ///   - platform: The platform; `nil` if the hub no longer has the device.
+        ///   - categories: The categories that it has chosen.
+        ///   - changedAt: The day on which it was last registered.
         ///   - isConfirmed: False while the outcome of the last call to the hub is unknown.
-        ///   - isOwn: True for the page itself.
-        ///   - home: Address of the hub's pages.
+        ///   - isOwn: True if the device is the page's own browser.
+        ///   - home: The address of the hub's pages.
         package init(
             kind: String,
             id: String,

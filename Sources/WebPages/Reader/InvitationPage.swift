@@ -1,4 +1,4 @@
-/// Asks whoever follows an invitation whether they want to use it.
+/// Asks a reader to confirm the use of an invitation.
 package struct InvitationPage: WebPage {
     package let template = "invitation"
     package let frame: PageFrame

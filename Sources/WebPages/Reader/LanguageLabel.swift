@@ -1,13 +1,12 @@
 package import HubProtocol
 
-/// A language as pages show it: in its own name, with the tag that browsers know it by.
+/// A language as pages show it: its own name, with its language tag.
 ///
-/// Lists name languages in words of their own choice, English ones in the tutorial; a name that is not known here is shown as
-/// it is.
+/// Feed lists name languages freely, in the tutorial in English; an unknown name is shown unchanged.
 ///
 /// Source: RFC 5646 (language tags); Unicode CLDR 44, names of languages in themselves.
 package struct LanguageLabel: Sendable, Equatable {
-    /// English name, tag, own name.
+    /// English name, tag and own name of each known language.
     private static let known = [
         ("Arabic", "ar", "العربية"), ("Bengali", "bn", "বাংলা"), ("Bulgarian", "bg", "български"),
         ("Catalan", "ca", "català"), ("Chinese", "zh", "中文"), ("Croatian", "hr", "hrvatski"),
@@ -38,7 +37,7 @@ package struct LanguageLabel: Sendable, Equatable {
     }()
 
     package let name: String
-    /// For the attribute `lang`; `nil` where it is not known.
+    /// The language tag for the attribute `lang`; `nil` if it is not known.
     package let code: String?
 
     package init(_ language: LanguageName) {

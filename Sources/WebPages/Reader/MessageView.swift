@@ -6,10 +6,10 @@ import Mustache
 package struct MessageView: Sendable, Equatable {
     /// The message's place in the log.
     let sequence: String
-    /// The name of its story; empty if it has none.
+    /// The name of its story; empty without one.
     let story: String
     let category: String
-    /// What it is to earlier messages of its story, such as `Correction`; empty for the first.
+    /// The relation to earlier messages of its story, such as `Correction`; empty for the first.
     let status: String
     let title: String
     /// The address of the story's page.
@@ -17,18 +17,18 @@ package struct MessageView: Sendable, Equatable {
     let text: String
     /// When the hub accepted it, in ISO 8601.
     let sent: String
-    /// The same for readers without script.
+    /// The same time, for readers without scripts.
     let sentText: String
     let isUrgent: Bool
     let isWithdrawn: Bool
-    /// True for what came since the last visit.
+    /// True if it arrived after the last visit.
     let isNew: Bool
-    /// The tag of the language of title and text, where it is known.
+    /// The tag of the language of title and text, if it is known.
     var lang: String?
-    /// The id of a secure message; `nil` for any other.
+    /// The id of a secure message; `nil` for other messages.
     var secure: String?
 
-    /// Without text, for the script to fill.
+    /// A view without text, which the script fills.
     static let blank = MessageView(
         sequence: "",
         story: "",
@@ -45,7 +45,7 @@ package struct MessageView: Sendable, Equatable {
     )
 }
 
-/// A page has fifty of them: looked up by reflection, as others are, their members would take most of its time.
+/// Gives the members by name: a page has fifty views, and lookup by reflection would take most of its time.
 extension MessageView: MustacheParent {
     package func child(named name: String) -> Any? {
         switch name {
@@ -76,12 +76,12 @@ extension MessageView {
         self.init(telling, category: telling.text.category ?? "", newAfter: end)
     }
 
-    /// A message to the reader by name.
+    /// Creates the view of a message to the reader by name.
     package init(personal telling: Telling, newAfter end: LogSequence?) {
         self.init(telling, category: Self.personal, newAfter: end)
     }
 
-    /// A secure message to the reader, who finds the text at `link`.
+    /// Creates the view of a secure message to the reader, whose text is at `link`.
     package init(secure id: Int64, sequence: LogSequence, at: Timestamp, link: String, newAfter end: LogSequence?) {
         self.init(
             sequence: "\(sequence)",

@@ -1,6 +1,6 @@
-/// Says what became of a message to a user, with the form to send another one.
+/// Shows the result of a message to a user, with the form to send another one.
 package struct NotifyPage: WebPage {
-    /// A line for each platform, as `newswire notify` prints it.
+    /// The result on one platform, as `newswire notify` prints it.
     package struct Result: Sendable {
         let platform: String
         let outcome: String
@@ -18,7 +18,7 @@ package struct NotifyPage: WebPage {
     let heading: String
     let results: [Result]
     let hasResults: Bool
-    /// Why nothing was sent.
+    /// The reason why nothing was sent.
     let refusal: String?
     let send: SendForm
 

@@ -3,12 +3,12 @@ import Mustache
 
 /// The reader's page: the choice of categories, and the news.
 ///
-/// The template sees stored properties only.
+/// The template reads stored properties only.
 package struct ReaderPage: WebPage {
     package struct Category: MustacheParent, Sendable {
         let name: String
         let isChosen: Bool
-        /// The languages that its news is in, where they differ from those of other categories.
+        /// The languages of its news, if they differ from those of other categories.
         var spoken: [LanguageLabel] = []
 
         package init(name: String, isChosen: Bool) {
@@ -26,7 +26,7 @@ package struct ReaderPage: WebPage {
         }
     }
 
-    /// A language to read in.
+    /// A language that can be chosen.
     package struct Language: Sendable {
         let value: String
         let label: LanguageLabel
@@ -62,24 +62,24 @@ package struct ReaderPage: WebPage {
     package private(set) var hasLanguages = false
     /// The language that the reader has chosen.
     package private(set) var language: Language?
-    /// For a sentence: `World, Sports`; `nil` before a choice.
+    /// The choice for use in a sentence, such as `World, Sports`; `nil` before a choice.
     let choice: String?
     /// The news, newest first.
     let messages: [MessageView]
     let isEmpty: Bool
-    /// What stands where there is no news.
+    /// The text shown if there is no news.
     let empty: String
-    /// For the script, which fills it.
+    /// The view that the script fills.
     let blank = MessageView.blank
     package var feeds: [FeedLink] = []
-    /// The stream of this session; `nil` for who has not subscribed.
+    /// The address of this session's stream; `nil` for a reader who has not subscribed.
     package var events: String?
-    /// Where the stream goes on after ``messages``.
+    /// The position after ``messages`` at which the stream continues.
     package var position: String?
     package var gap: String?
-    /// Where the browser's push subscription goes; `nil` for who has not subscribed.
+    /// The address for the browser's push subscription; `nil` for a reader who has not subscribed.
     package var push: String?
-    /// `nil` where nobody can sign in.
+    /// The form to send a message; `nil` if nobody can sign in.
     package var send: SendForm?
 
     package init(frame: PageFrame, categories: [Category], messages: [MessageView]) {
@@ -96,17 +96,17 @@ package struct ReaderPage: WebPage {
             : "There is no news in these categories yet."
     }
 
-    /// Offers languages.
+    /// Offers a choice of languages.
     ///
     /// - Parameters:
-    ///   - spoken: Those of each category, by its name.
-    ///   - chosen: The reader's.
+    ///   - spoken: The languages of each category, by its name.
+    ///   - chosen: The reader's choice.
     package mutating func offer(_ spoken: [String: [LanguageName]], chosen: LanguageName?) {
         var all = Set(spoken.values.joined())
         if let chosen { all.insert(chosen) }
         let sorted = all.sorted { $0.text.lowercased() < $1.text.lowercased() }
         languages = sorted.prefix(Self.maximumLanguages).map { Language($0, isChosen: $0 == chosen) }
-        // A hub of one language offers no choice.
+        // A hub with one language offers no choice.
         hasLanguages = languages.count > 1 || chosen != nil
         language = chosen.map { Language($0, isChosen: true) }
         guard languages.count > 1, Set(categories.map { Set(spoken[$0.name] ?? []) }).count > 1 else { return }
@@ -116,6 +116,6 @@ package struct ReaderPage: WebPage {
         }
     }
 
-    /// Languages that a page offers: three lists' worth.
+    /// The largest number of languages that a page offers: those of three feed lists.
     private static let maximumLanguages = 30
 }

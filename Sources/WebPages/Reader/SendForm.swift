@@ -12,7 +12,7 @@ package struct SendForm: Sendable {
         }
     }
 
-    /// Where it is sent to.
+    /// The address that the form is sent to.
     let action: String
     let platforms: [Platform]
     /// The name of the addressee.
@@ -20,17 +20,17 @@ package struct SendForm: Sendable {
     let text: String
     /// True if only an id passes through push services, and the addressee fetches the text.
     let isSecure: Bool
-    /// True until somebody is signed in.
+    /// True if nobody is signed in.
     let isDisabled: Bool
-    /// Why the form is disabled, or whom the sender may notify.
+    /// The reason why the form is disabled, or the users whom the sender may notify.
     let hint: String?
-    /// Where to sign in.
+    /// The address of the sign-in.
     let signIn: String?
 
-    /// A form with all platforms switched on.
+    /// Creates a form with all platforms selected.
     ///
     /// - Parameters:
-    ///   - frame: Says who is signed in.
+    ///   - frame: Names the signed-in user.
     ///   - platforms: The names of all platforms.
     ///   - mayNotifyOthers: False for a user who can notify nobody else.
     package init(frame: PageFrame, platforms: [String], mayNotifyOthers: Bool) {
@@ -44,7 +44,7 @@ package struct SendForm: Sendable {
         )
     }
 
-    /// A form with what the sender has filled in.
+    /// Creates a form with the sender's input.
     package init(
         frame: PageFrame,
         platforms: [String],
@@ -65,7 +65,7 @@ package struct SendForm: Sendable {
     }
 }
 
-/// The names of platforms for people.
+/// The display names of platforms.
 package enum PlatformLabel {
     private static let labels = [
         "apns": "Apple (apns)", "gcm": "Android, legacy (gcm)", "fcmv1": "Android (fcmv1)", "wns": "Windows (wns)",

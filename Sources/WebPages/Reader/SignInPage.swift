@@ -2,9 +2,9 @@
 package struct SignInPage: WebPage {
     package let template = "sign-in"
     package let frame: PageFrame
-    /// The name that was given.
+    /// The name that the user typed.
     let user: String
-    /// Why the sign-in was refused.
+    /// The reason why the sign-in was refused.
     package var refusal: String?
     /// The id of the secure message that is shown after the sign-in.
     package var secure: String?

@@ -113,7 +113,7 @@ import Testing
         (#"{"op":"add","path":"","value":"x"}"#, "JSON pointer"),
         (#"{"op":"add","path":"/tags/","value":"x"}"#, "JSON pointer"),
         (#"{"op":"add","path":"/tags/a~2","value":"x"}"#, "JSON pointer"),
-        (#"{"op":"move","path":"/tags/a","from":"/tags/x"}"#, "none of add, remove, replace"),
+        (#"{"op":"move","path":"/tags/a","from":"/tags/x"}"#, "not one of add, remove, replace"),
         (#"{"op":"add","path":"/tags"}"#, "needs a value"), (#"{"path":"/tags"}"#, "needs an 'op'"),
         (#""x""#, "not an object"),
         (#"{"op":"add","path":"/tags","value":"a,b"}"#, "holds ','"),

@@ -158,7 +158,7 @@ import Testing
         ("template", [:], "{\"a\":{}}", "property 'a' is an object"), ("windows", [:], "", "The message has no body"),
         ("windows", ["X-WNS-Type": "wns/toast"], "<toast>", "not well-formed XML"),
         ("windows", ["X-WNS-Type": "wns/toast"], "<tile/>", "the body's root element is 'tile'"),
-        ("windows", ["X-WNS-Type": "toast"], "<toast/>", "none of wns/toast, wns/tile, wns/badge, wns/raw"),
+        ("windows", ["X-WNS-Type": "toast"], "<toast/>", "not one of wns/toast, wns/tile, wns/badge, wns/raw"),
         ("windows", [:], "words", "The header X-WNS-Type is missing"),
         (
             "windows", ["X-WNS-Type": "wns/raw", "Content-Type": "application/xml; charset=utf-8"], "<toast/>",

@@ -117,6 +117,20 @@ struct EveryChange {
             _ = try transaction.put(registrations[4], replacing: nil, hub: hub, at: 7)
             try transaction.dropTombstones(notedBefore: 4, limit: 1)
         }
+        try await changeRegistration(hub, tag: "More")
+    }
+
+    /// A registration that a message was for changes, so that its former state is kept.
+    private func changeRegistration(_ hub: HubKey, tag: String) async throws {
+        try await store.append(hub, tags: "World")
+        let tag = try Tag(tag)
+        try await store.change { transaction in
+            let id = try RegistrationID("5-1-1")
+            guard let stored = try transaction.registration(hub: hub, id: id) else { throw Refused() }
+            var changed = stored.registration
+            changed.tags.append(tag)
+            _ = try transaction.put(changed, replacing: stored, hub: hub, at: 8)
+        }
     }
 
     private func scheduled(_ hub: HubKey) async throws {
@@ -183,6 +197,7 @@ struct EveryChange {
             try transaction.setReport(report, publisher: "q", hub: hub, at: 1 + PublisherReport.lifetime + .seconds(1))
             try transaction.setCategories(["x", "y"], publisher: "p", hub: hub)
             try transaction.setCategories(["z"], publisher: "p", hub: hub)
+            try transaction.setAlarmState("{}", hub: hub)
             for job in jobs { try transaction.insert(job) }
             var changed = jobs[0]
             changed.checkpoint = "half"
@@ -205,6 +220,8 @@ struct EveryChange {
             try transaction.put(.generated(name: "r", rights: .send), hub: hub, at: 9)
             _ = try transaction.beginEpoch(named: "last", at: 9)
         }
+        // The log has been emptied, and what was kept for its messages.
+        try await changeRegistration(hub, tag: "Last")
     }
 
     /// A second hub is made, changed, filled, deleted, and purged.

@@ -1,6 +1,8 @@
 import Alarms
+import HubClient
 import HubProtocol
 import Testing
+import WebPages
 
 @testable import HubServer
 @testable import PageServer

@@ -2,7 +2,7 @@ package import HubProtocol
 
 /// Something that happened to an account, or that its user did.
 package struct AuditEvent: Sendable, Hashable {
-    /// A kind of event; a stored one may be of a newer version.
+    /// A kind of event; a stored kind may come from a newer version.
     package struct Kind: Sendable, Hashable {
         package let text: String
 
@@ -12,12 +12,12 @@ package struct AuditEvent: Sendable, Hashable {
         package static let accountRemoved = Kind("account removed")
         package static let passwordChanged = Kind("password changed")
         package static let rightsChanged = Kind("rights changed")
-        /// With a password; later requests with the same password within minutes are not events.
+        /// A sign-in with a password; later requests with the same password within minutes are not events.
         package static let signIn = Kind("sign-in")
-        /// A token was handed out.
+        /// A login that returned a token.
         package static let logIn = Kind("log-in")
         package static let logOut = Kind("log-out")
-        /// A request with a token; valid ones are not events.
+        /// A request with a token; requests with a valid token are not events.
         package static let token = Kind("token")
         package static let tokenRevoked = Kind("token revoked")
     }
@@ -29,17 +29,17 @@ package struct AuditEvent: Sendable, Hashable {
 
         package static let done = Outcome("done")
         package static let refused = Outcome("refused")
-        /// Refused unseen, since wrong passwords came before.
+        /// Refused without a check, after too many wrong passwords.
         package static let slowed = Outcome("slowed")
-        /// It is unknown if the hub did what it was asked for.
+        /// It is unknown whether the hub carried out the request.
         package static let unconfirmed = Outcome("unconfirmed")
     }
 
-    /// The user; `nil` where there is none of the name that was given, which is not kept.
+    /// The user; `nil` if there is no user with the given name, which is not stored.
     package let who: UserName?
     package let what: Kind
     package let outcome: Outcome
-    /// `nil` for what was done at the command line.
+    /// The client's network; `nil` for actions on the command line.
     package let network: ClientNetwork?
 
     package init(_ who: UserName?, _ what: Kind, _ outcome: Outcome, _ network: ClientNetwork?) {
@@ -50,10 +50,10 @@ package struct AuditEvent: Sendable, Hashable {
     }
 }
 
-/// A line of the audit log: equal events within a while.
+/// A line of the audit log: equal events within a period.
 package struct AuditRecord: Sendable, Equatable {
     package let at: Timestamp
-    /// When the last of them happened.
+    /// When the last of the equal events happened.
     package let lastAt: Timestamp
     package let count: Int
     package let who: String?

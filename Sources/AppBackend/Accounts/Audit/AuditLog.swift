@@ -2,7 +2,7 @@ import HubProtocol
 package import Logging
 import Synchronization
 
-/// An event as often as it happened between two writes.
+/// An event with the number of times it happened between two writes.
 struct CountedEvent: Sendable {
     let event: AuditEvent
     let first: Timestamp
@@ -10,30 +10,30 @@ struct CountedEvent: Sendable {
     var count: Int
 }
 
-/// Collects events of requests and writes them together, so that wrong passwords do not make the disk busy.
+/// Collects events of requests and writes them together, so that wrong passwords do not keep the disk busy.
 ///
-/// Equal events become one row with their number. ``AccountUpkeep`` writes them every second; an event that belongs to a
+/// Equal events become one row with a count. ``AccountUpkeep`` writes them every second. An event that belongs to a
 /// change is stored in the change's own transaction (``AuditEvent/insert(at:in:)``).
 package final class AuditLog: Sendable {
-    /// Rows whose last event is older are deleted.
+    /// The age of a row's last event after which the row is deleted.
     package static let retention = Duration.seconds(90 * 86_400)
-    /// Some 50 MB; the oldest go first.
+    /// The largest number of rows, about 50 MB; the oldest are deleted first.
     package static let maximumRows = 500_000
-    /// Rows of each outcome that is a refusal, so that nobody can push out other events with wrong passwords.
+    /// The largest number of rows of each kind of refusal, so that wrong passwords cannot push out other events.
     package static let maximumRefusals = 100_000
-    /// Different refusals between two writes; those above are counted without user and network.
+    /// The largest number of different refusals between two writes; further ones are counted without user and network.
     static let maximumPending = 1_000
-    /// Different events of all outcomes between two writes.
+    /// The largest number of different events of all outcomes between two writes.
     ///
-    /// Refusals cannot take the second half, so that nobody can hide what a user did behind wrong tokens.
+    /// Refusals cannot use the second half, so that nobody can hide a user's actions among wrong tokens.
     static let maximumPendingOfAll = 2 * maximumPending
-    /// New rows after which the bounds are enforced.
+    /// The number of new rows after which the limits are enforced.
     static let rowsBetweenBounds = 10_000
 
-    /// The time in which equal events share a row: a day for what users do all the time, an hour for refusals.
+    /// The period in which equal events share a row: a day for successful actions, an hour for refusals.
     static func span(of outcome: AuditEvent.Outcome) -> Duration { .seconds(outcome == .done ? 86_400 : 3_600) }
 
-    /// An event as metrics name it, without users and networks.
+    /// An event as metrics count it, without user and network.
     private struct Total: Hashable {
         let what: String
         let outcome: String
@@ -60,7 +60,7 @@ package final class AuditLog: Sendable {
     /// Number of different events that wait to be written.
     var pendingCount: Int { state.withLock { $0.pending.count } }
 
-    /// Notes an event, to be written soon.
+    /// Records an event, to be written soon.
     package func note(_ event: AuditEvent) {
         let now = clock.now()
         state.withLock { state in
@@ -69,16 +69,16 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Numbers of noted events since the start.
+    /// Counts of recorded events since the start.
     var totals: [(what: String, outcome: String, count: Int)] {
         state.withLock { $0.totals }
             .map { (what: $0.key.what, outcome: $0.key.outcome, count: $0.value) }
             .sorted { ($0.what, $0.outcome) < ($1.what, $1.outcome) }
     }
 
-    /// Writes what was noted.
+    /// Writes the recorded events.
     ///
-    /// If that fails, the events stay for the next time, and the log says so once.
+    /// If that fails, the events are kept for the next write, and the failure is logged once.
     package func flush() async {
         let events = state.withLock { state in
             defer { state.pending = [:] }

@@ -1,32 +1,32 @@
 import Foundation
 
-/// A password in the form in which it is hashed: UTF-8 in normalization form C, so that it is the same from every keyboard.
+/// A password in the form that is hashed: UTF-8 in normalization form C, so that every keyboard gives the same bytes.
 ///
 /// Source: RFC 8265 §4.2 (OpaqueString), RFC 7617 §2.1.
 package struct Password: Sendable, CustomStringConvertible {
-    /// The fewest characters of a new password.
+    /// The shortest new password, in characters.
     ///
     /// Source: NIST SP 800-63B §3.1.1.2.
     package static let minimumLength = 8
-    /// Longer ones would only cost time; in bytes.
+    /// The longest password, in bytes; longer ones would only cost time.
     package static let maximumBytes = 1_024
 
     let bytes: [UInt8]
 
-    /// Takes what a client presents; `nil` for what cannot be anybody's password.
+    /// Creates a password from a client's input; `nil` for text that cannot be a password.
     package init?(_ text: String) {
         guard (try? Self.check(text)) != nil else { return nil }
         bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
     }
 
-    /// Takes a password that is to be set.
+    /// Creates a password that is to be set.
     package init(new text: String) throws(PasswordProblem) {
         try Self.check(text)
         guard text.count >= Self.minimumLength else { throw .tooShort }
         bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
     }
 
-    /// Not the password itself, wherever one is printed.
+    /// A placeholder, so that the password itself is never printed.
     package var description: String { "(password)" }
 
     private static func check(_ text: String) throws(PasswordProblem) {
@@ -37,7 +37,7 @@ package struct Password: Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a text cannot be a password.
+/// The reasons why text cannot be a password.
 package enum PasswordProblem: Error, Equatable, CustomStringConvertible {
     case tooShort
     case tooLong

@@ -2,13 +2,13 @@ import Crypto
 import CryptoExtras
 import Foundation
 
-/// The cost of scrypt.
+/// The cost parameters of scrypt.
 package struct ScryptParameters: Sendable, Equatable {
-    /// Called N, a power of two.
+    /// The parameter N, a power of two.
     package let rounds: Int
-    /// Called r.
+    /// The parameter r.
     package let blockSize: Int
-    /// Called p.
+    /// The parameter p.
     package let parallelism: Int
 
     package init(rounds: Int, blockSize: Int, parallelism: Int) {
@@ -17,18 +17,18 @@ package struct ScryptParameters: Sendable, Equatable {
         self.parallelism = parallelism
     }
 
-    /// Takes 32 MiB and a third of a second of one core.
+    /// The recommended cost: 32 MiB and a third of a second of one core.
     ///
-    /// One of several settings that OWASP holds to be equal in strength; the one with N = 2¹⁷ takes 128 MiB, which small
-    /// servers lack, and half as long again.
+    /// OWASP lists several settings of equal strength. The one with N = 2¹⁷ takes 128 MiB, which small servers lack,
+    /// and half as long again.
     ///
     /// Source: OWASP Password Storage Cheat Sheet, scrypt (2025).
     package static let recommended = ScryptParameters(rounds: 1 << 15, blockSize: 8, parallelism: 3)
 }
 
-/// A password as it is stored: what scrypt makes of it, with the parameters it was made with.
+/// A stored password: the output of scrypt with its salt and parameters.
 package struct PasswordHash: Sendable, Equatable {
-    /// Derives a key from a password: blocks for as long as the parameters ask.
+    /// Derives a key from a password; blocks for as long as the parameters require.
     package typealias Derivation =
         @Sendable (_ password: [UInt8], _ salt: [UInt8], ScryptParameters) throws -> [UInt8]
 
@@ -39,12 +39,12 @@ package struct PasswordHash: Sendable, Equatable {
     let salt: [UInt8]
     let key: [UInt8]
 
-    /// Compares in constant time.
+    /// Compares keys in constant time.
     func hasKey(_ other: [UInt8]) -> Bool { SymmetricKey(data: key) == SymmetricKey(data: other) }
 
     static func randomSalt() -> [UInt8] { RandomOctets.make(count: saltBytes) }
 
-    /// RFC 7914.
+    /// The scrypt function of RFC 7914.
     package static let scrypt: Derivation = { password, salt, parameters in
         let key = try KDF.Scrypt.deriveKey(
             from: password,
@@ -58,7 +58,7 @@ package struct PasswordHash: Sendable, Equatable {
     }
 }
 
-/// Bytes from the system's cryptographic generator.
+/// Bytes from the system's cryptographic random generator.
 enum RandomOctets {
     static func make(count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()

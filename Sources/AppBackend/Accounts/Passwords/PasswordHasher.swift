@@ -2,38 +2,38 @@ import Glibc
 import HostSystem
 import Synchronization
 
-/// Hashes and checks passwords one after the other, on a thread of its own.
+/// Hashes and checks passwords one at a time, on its own thread.
 ///
-/// One derivation takes a core and megabytes for a fraction of a second. Several at once would let whoever sends wrong
-/// passwords take all of the machine; the thread also has a low priority, so that signed-in clients go first. Networks of
-/// clients take turns.
+/// One derivation takes a core and megabytes of memory for a fraction of a second. Several at once would let a client
+/// that sends wrong passwords take the whole machine. The thread also has a low priority, so that signed-in clients go
+/// first. Client networks take turns.
 package final class PasswordHasher: Sendable {
-    /// Derivations that wait for the one that runs.
+    /// The largest number of waiting derivations.
     package static let maximumWaiting = 32
     /// The nice value of the thread.
     private static let niceness: Int32 = 10
 
     private struct Job: Sendable {
-        /// `nil` for what an operator asks for.
+        /// The client's network; `nil` for a request by an operator.
         let network: ClientNetwork?
         let run: @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
 
     private struct State {
-        /// A thread works, or is about to begin.
+        /// True if a thread works, or is about to start.
         var isRunning = false
         var waiting: [Job] = []
-        /// Those that wait and the one that runs.
+        /// Number of jobs that wait or run.
         var pending = 0
-        /// The network whose job was the last to begin.
+        /// The network whose job started last.
         var lastServed: ClientNetwork?
     }
 
     /// The cost of new hashes.
     let parameters: ScryptParameters
     private let derive: PasswordHash.Derivation
-    /// A hash that no password has, for accounts that are not there.
+    /// A hash that no password has, for accounts that do not exist.
     private let dummy: PasswordHash
     private let state = Mutex(State())
 
@@ -53,7 +53,7 @@ package final class PasswordHasher: Sendable {
     /// Number of derivations that run or wait.
     var pendingCount: Int { state.withLock { $0.pending } }
 
-    /// Hashes a password under a new salt.
+    /// Hashes a password with a new salt.
     ///
     /// - Throws: ``PasswordHasherBusy`` when too many wait.
     func hash(_ password: Password) async throws -> PasswordHash {
@@ -63,7 +63,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// True if a password has this hash; `nil`, where there is no account, takes the same time and is false.
+    /// True if a password has this hash; false for `nil`, where there is no account, after the same time.
     ///
     /// - Throws: ``PasswordHasherBusy`` when too many wait.
     func verify(_ password: Password, _ hash: PasswordHash?, for network: ClientNetwork) async throws -> Bool {
@@ -107,8 +107,9 @@ package final class PasswordHasher: Sendable {
         if needsThread { startThread() }
     }
 
-    /// The last job of the network with the most of them, if `job` is of one that has fewer: who floods the server with
-    /// wrong passwords gets the refusals.
+    /// The last job of the network with the most jobs, if `job` is from a network with fewer.
+    ///
+    /// A network that floods the server with wrong passwords gets the refusals.
     private static func lessEntitled(than job: Job, in waiting: [Job]) -> Int? {
         let counts = Dictionary(waiting.map { ($0.network, 1) }, uniquingKeysWith: +)
         guard let most = counts.max(by: { $0.value < $1.value }), most.value > (counts[job.network] ?? 0) + 1 else {
@@ -120,7 +121,7 @@ package final class PasswordHasher: Sendable {
     private func startThread() {
         do {
             try BackgroundThread.start { [self] in
-                // On Linux the calling thread's alone.
+                // On Linux this applies to the calling thread only.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
                 while let job = next() {
                     job.run()
@@ -136,7 +137,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// The job to run now: the first of another network than the last one, so that networks take turns.
+    /// The next job: the first one of a network other than the last served, so that networks take turns.
     private func next() -> Job? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {

@@ -5,12 +5,12 @@ enum Credentials: Sendable {
     case none
     case password(PasswordLogin)
     case token(AccessToken)
-    /// A text with the form of an identity provider's token.
+    /// Text in the form of an identity provider's token.
     case foreignToken(String)
     /// Credentials that cannot be valid: malformed, or not a possible name, password or token.
     case unusable
 
-    /// Source: RFC 7617 §2 (Basic), RFC 6750 §2.1 (Bearer); schemes are the same ignoring case (RFC 9110 §11.1).
+    /// Source: RFC 7617 §2 (Basic), RFC 6750 §2.1 (Bearer); schemes are case-insensitive (RFC 9110 §11.1).
     init(header: String?) {
         guard let header else {
             self = .none
@@ -27,20 +27,20 @@ enum Credentials: Sendable {
 
     private static func bearer(_ text: String) -> Credentials {
         if let token = AccessToken(text) { return .token(token) }
-        // No token of ours has a full stop.
+        // Our own tokens have no full stop.
         return text.contains(".") ? .foreignToken(text) : .unusable
     }
 }
 
 /// A name and a password.
 struct PasswordLogin: Sendable {
-    /// Longest header that can hold both.
+    /// The longest header that can hold both.
     private static let maximumText = (64 + 1 + Password.maximumBytes) / 3 * 4 + 4
 
     let name: UserName
     let password: Password
 
-    /// `nil` for what cannot be anybody's.
+    /// Creates a login; `nil` for a name or password that cannot be valid.
     init?(name: String, password: String) {
         guard let name = UserName(name), let password = Password(password) else { return nil }
         self.name = name

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Slows down those who guess a user's password, for each user and network of clients.
+/// Slows down password guessing, for each pair of user and client network.
 ///
-/// After ``freeAttempts`` each further attempt has to wait, at first a second, then twice as long as before each time. A
-/// user is never locked out from other networks, and names without an account are treated alike. An attempt counts as
-/// failed until it has succeeded, so that guesses at the same time do not count less.
+/// After ``freeAttempts`` each further attempt has to wait: first one second, then twice the previous wait. A user is
+/// never locked out from other networks, and names without an account are treated alike. An attempt counts as failed
+/// until it has succeeded, so that simultaneous guesses do not count less.
 final class GuessLimiter: Sendable {
     struct Key: Hashable, Sendable {
         let user: String
@@ -21,19 +21,19 @@ final class GuessLimiter: Sendable {
         case refused(retryAfter: Duration)
     }
 
-    /// Mistyped passwords and devices with an old one.
+    /// The number of attempts without a wait, for typing errors and devices with an old password.
     static let freeAttempts = 5
     static let firstDelay = Duration.seconds(1)
     static let longestDelay = Duration.seconds(300)
-    /// Failures are forgotten so long after the last one.
+    /// The time after the last failure until failures are forgotten.
     static let memory = Duration.seconds(3_600)
-    /// Pairs that are remembered; some 2 MB.
+    /// The largest number of remembered pairs, about 2 MB.
     static let maximumKeys = 16_384
 
     private struct Failures {
         var count = 0
         var lastAt: Duration
-        /// The next attempt is admitted from then on.
+        /// The time from which the next attempt is admitted.
         var opensAt: Duration
     }
 
@@ -42,7 +42,7 @@ final class GuessLimiter: Sendable {
 
     init(clock: @escaping @Sendable () -> Duration) { self.clock = clock }
 
-    /// Counts an attempt, as failed for now; a refused one does not count.
+    /// Counts an attempt as failed for now; a refused attempt does not count.
     func begin(_ key: Key) -> Admission {
         let now = clock()
         return table.withLock { table in
@@ -61,7 +61,7 @@ final class GuessLimiter: Sendable {
     /// Forgets the failures of a pair that has presented the right password.
     func succeed(_ key: Key) { table.withLock { $0[key] = nil } }
 
-    /// Takes back an attempt that came to no verdict.
+    /// Removes an attempt that ended without a result.
     func cancel(_ key: Key) {
         table.withLock { table in
             guard var failures = table[key] else { return }
@@ -71,7 +71,7 @@ final class GuessLimiter: Sendable {
         }
     }
 
-    /// Number of pairs that are remembered.
+    /// Number of remembered pairs.
     var count: Int { table.withLock { $0.count } }
 
     /// The wait before the next attempt.
@@ -81,7 +81,7 @@ final class GuessLimiter: Sendable {
         return min(firstDelay * (1 << min(failures - freeAttempts, 9)), longestDelay)
     }
 
-    /// Drops what is old when the table is full; then, of the rest, the quarter with the fewest failures, the oldest first.
+    /// Drops outdated entries when the table is full, then the quarter with the fewest failures, oldest first.
     private static func makeRoom(in table: inout [Key: Failures], _ now: Duration) {
         guard table.count >= maximumKeys else { return }
         table = table.filter { now - $0.value.lastAt < memory }

@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Passwords that were right a moment ago, so that Basic credentials do not cost a derivation with every request.
+/// Passwords that were checked recently, so that Basic credentials do not cost a derivation with every request.
 ///
-/// Neither passwords nor hashes of them are kept: an entry is found by an HMAC under a key of this process. Whoever uses an
-/// entry asks the store whether the account still has that password.
+/// Neither passwords nor their hashes are kept: an entry is found by an HMAC with a key of this process. Callers must
+/// ask the store whether the account still has that password.
 final class RememberedSignIns: Sendable {
     /// An HMAC of a name and password.
     typealias Mark = [UInt8]
@@ -16,7 +16,7 @@ final class RememberedSignIns: Sendable {
     }
 
     static let lifetime = Duration.seconds(300)
-    /// Some 1 MB.
+    /// The largest number of entries, about 1 MB.
     static let maximumEntries = 4_096
 
     private struct Stored {
@@ -35,7 +35,7 @@ final class RememberedSignIns: Sendable {
         Array(HMAC<SHA256>.authenticationCode(for: Array("\(login.name.key):".utf8) + login.password.bytes, using: key))
     }
 
-    /// `nil` for a password that was not seen, or not lately.
+    /// The entry of a password; `nil` if it was not checked recently.
     func entry(_ mark: Mark) -> Entry? {
         let now = clock()
         return table.withLock { table in
@@ -61,7 +61,7 @@ final class RememberedSignIns: Sendable {
 
     var count: Int { table.withLock { $0.count } }
 
-    /// Drops what has expired when the table is full; then the quarter that expires first.
+    /// Drops expired entries when the table is full, then the quarter that expires first.
     private static func makeRoom(in table: inout [Mark: Stored], _ now: Duration) {
         guard table.count >= maximumEntries else { return }
         table = table.filter { now < $0.value.expiresAt }

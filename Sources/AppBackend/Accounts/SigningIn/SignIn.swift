@@ -3,8 +3,8 @@ import Synchronization
 
 /// Finds the user who makes a request.
 ///
-/// Every answer rests on what the store holds at that moment, so that a password that another process has changed and a
-/// token that it has revoked are refused at once.
+/// Every check uses the current content of the store, so that a password changed by another process and a token revoked
+/// by one are refused at once.
 package final class SignIn: Sendable {
     private struct Flight: Hashable {
         let mark: RememberedSignIns.Mark
@@ -17,11 +17,11 @@ package final class SignIn: Sendable {
     private let clock: BackendClock
     /// Roles whose users may notify others.
     private let mayNotifyRoles: Set<Role>
-    /// `nil` where no provider's tokens are accepted.
+    /// The identity provider; `nil` if no provider's tokens are accepted.
     private let provider: OpenIDProvider?
     private let guesses: GuessLimiter
     private let remembered: RememberedSignIns
-    /// Passwords that are being checked: a client that sends several requests at once has its password checked once.
+    /// Passwords that are being checked: simultaneous requests with the same password share one check.
     private let flights = Mutex<[Flight: Task<Account, any Error>]>([:])
 
     package init(
@@ -42,7 +42,7 @@ package final class SignIn: Sendable {
         remembered = RememberedSignIns(clock: clock.monotonic)
     }
 
-    /// The user who presents an `Authorization` header.
+    /// The user authenticated by an `Authorization` header.
     ///
     /// - Throws: ``SignInRefusal``; a `DatabaseError` or `HostError` for failures of the server.
     package func caller(authorization: String?, network: ClientNetwork) async throws -> Caller {
@@ -62,7 +62,7 @@ package final class SignIn: Sendable {
 
     // MARK: Users of other parties
 
-    /// The caller of a request whose user another party has signed in; the first time, an account is made.
+    /// The caller of a request whose user another party has signed in; creates the account at the first request.
     ///
     /// - Throws: ``SignInRefusal``; a `DatabaseError` for failures of the server.
     func caller(of user: ForeignUser, _ network: ClientNetwork) async throws -> Caller {
@@ -98,7 +98,7 @@ package final class SignIn: Sendable {
         }
     }
 
-    /// Exchanges a password for a token; `device` is what the user calls the device, for lists of tokens.
+    /// Exchanges a password for a token; `device` is the user's name for the device, shown in lists of tokens.
     ///
     /// - Throws: As ``caller(authorization:network:)``.
     func logIn(_ login: PasswordLogin, device: String?, _ network: ClientNetwork) async throws -> IssuedToken {
@@ -127,7 +127,7 @@ package final class SignIn: Sendable {
             throw SignInRefusal.wrongToken
         }
         if now - use.lastAt >= TokenUse.precision {
-            // The token is valid all the same, whether that can be written or not.
+            // The token is valid even if this cannot be written.
             try? await store.noteUse(of: use.tokenID, at: now)
         }
         return account
@@ -151,7 +151,7 @@ package final class SignIn: Sendable {
         return try await task.value
     }
 
-    /// The account of a password that was right a moment ago and still is.
+    /// The account of a password that was checked recently and is still valid.
     private func remembered(_ mark: RememberedSignIns.Mark) async throws -> Account? {
         guard let entry = remembered.entry(mark) else { return nil }
         let account = try await store.account(entry.accountID, version: entry.version)
@@ -164,7 +164,7 @@ package final class SignIn: Sendable {
         _ mark: RememberedSignIns.Mark,
         _ network: ClientNetwork
     ) async throws -> Account {
-        // An earlier check may have ended after this request looked.
+        // Another check may have finished since this request looked.
         if let account = try await remembered(mark) { return account }
         let key = GuessLimiter.Key(login.name, network)
         if case .refused(let wait) = guesses.begin(key) {
@@ -189,9 +189,9 @@ package final class SignIn: Sendable {
         return account
     }
 
-    /// Checks a password, which takes the same time for a name without an account.
+    /// Checks a password; takes the same time for a name without an account.
     ///
-    /// - Returns: The account if the password is right, and the name if there is such an account.
+    /// - Returns: The account if the password is right, and the name if the account exists.
     private func judge(_ login: PasswordLogin, _ network: ClientNetwork) async throws -> (Account?, UserName?) {
         let stored = try await store.storedPassword(of: login.name)
         let isRight = try await hasher.verify(login.password, stored?.hash, for: network)
@@ -206,22 +206,21 @@ package final class SignIn: Sendable {
     }
 }
 
-/// Why a request has no signed-in user.
+/// The reasons why a request has no signed-in user.
 package enum SignInRefusal: Error, Sendable, Equatable {
     case noCredentials
-    /// An unknown user, a wrong password or a malformed header; the client does not learn which.
+    /// An unknown user, a wrong password or a malformed header; the client cannot tell which.
     case wrongCredentials
     /// A token that is not valid: unknown, expired or revoked.
     case wrongToken
-    /// Wrong passwords came before, for this user and from this network.
+    /// Too many wrong passwords for this user from this network.
     case tooManyAttempts(retryAfter: Duration)
     /// Too many passwords are being checked.
     case overloaded
-    /// A user of another party whose account an operator has removed: not long ago, or with devices that are still
-    /// registered.
+    /// An operator has removed this user of another party, either recently or with devices that are still registered.
     case removed
-    /// There are too many users of other parties.
+    /// There are too many accounts of users of other parties.
     case noRoom
-    /// The keys of the identity provider are not known yet.
+    /// The keys of the identity provider are not available yet.
     case providerUnavailable
 }
