@@ -60,7 +60,7 @@ extension HubStore {
         }
     }
 
-    /// The last report of a publisher; `nil` for one that has not reported since a time.
+    /// The last report of a publisher; `nil` if the publisher has not reported since a time.
     package func report(hub: HubKey, publisher: String, since: Timestamp) async throws -> PublisherStatus? {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: PublisherQuery.one)

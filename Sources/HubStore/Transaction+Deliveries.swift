@@ -97,7 +97,7 @@ extension Transaction {
         return delivery.endedAt != nil
     }
 
-    /// Those of some targets that have a final outcome: a later message may have made this one superfluous meanwhile.
+    /// The given targets that have a final outcome: a later message may have made this one obsolete in the meantime.
     private func ended(_ ordinals: [Ordinal], of key: DeliveryKey) throws -> Set<Ordinal> {
         var ended: Set<Ordinal> = []
         for (number, members) in Dictionary(grouping: ordinals, by: \.block) {

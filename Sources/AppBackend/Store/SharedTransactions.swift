@@ -30,7 +30,7 @@ final class SharedTransactions: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// A piece of work has failed, which undoes the transaction.
+    /// The failure of a piece of work, which undoes the transaction.
     private struct WorkFailure: Error {}
 
     private struct Queue {
@@ -51,7 +51,7 @@ final class SharedTransactions: Sendable {
 
     /// Runs a piece of work in a transaction, and returns its value when the transaction is durable.
     ///
-    /// `body` may run more than once; at most one run is committed. An error of `body` undoes this piece of work alone,
+    /// `body` may run twice; at most one run is committed. An error of `body` undoes this piece of work alone,
     /// and is thrown here. Also thrown are failures of the transaction, `CancellationError` if the request was
     /// cancelled before, and a ``BackendRefusal`` with 503 if too much work waits.
     func run<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
@@ -109,7 +109,7 @@ final class SharedTransactions: Sendable {
         }
     }
 
-    /// Runs work in one transaction, without the pieces that fail; their requests get the errors.
+    /// Runs work in one transaction; pieces that fail get their errors.
     private func run(_ works: [Work]) async {
         do {
             let answers = try await transaction { db in

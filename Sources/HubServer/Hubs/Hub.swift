@@ -179,7 +179,7 @@ extension Hub {
     /// Counts the reports of publishers since the start.
     var reportRevision: Int { reports.load(ordering: .acquiring) }
 
-    /// All announced categories after the six standard ones, each once.
+    /// The six standard categories, then all announced ones, each once.
     func categories() async throws -> [String] {
         var seen: Set<String> = []
         let announced = try await store.categories(hub: record.id)

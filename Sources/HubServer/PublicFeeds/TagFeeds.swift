@@ -146,7 +146,7 @@ actor TagFeeds {
         }
     }
 
-    /// When the hub was made.
+    /// The creation time of the hub.
     func createdAt(_ hub: Hub) async throws -> Timestamp? { try await identity(of: hub)?.createdAt }
 
     private func identity(of hub: Hub) async throws -> StoredHub? {
