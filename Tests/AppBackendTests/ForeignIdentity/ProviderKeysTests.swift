@@ -118,7 +118,8 @@ import Testing
         }
     }
 
-    @Test func `a key that the provider has withdrawn is refused by the first request after a long time`() async throws {
+    @Test func `a key that the provider has withdrawn is refused by the first request after a long time`() async throws
+    {
         try await run { keys, set, server in
             let isThere = try await isKnown("e", keys)
             #expect(isThere)
