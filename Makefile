@@ -46,7 +46,8 @@ demo: deps ## the whole pipeline on a scratch directory: hub, publisher, two age
 	@.build/debug/newswire demo --once
 
 # Programs that the tests run, each from the package of its name: a session bus of their own.
-test test-long: TEST_PROGRAMS := dbus-daemon
+test test-long: TEST_PROGRAMS := dbus-daemon python3
+lint: TEST_PROGRAMS := python3
 
 test: deps lint oracles ## every check: style, imports, unit and end-to-end tests
 	swift build --build-tests $(QUIET)
