@@ -17,9 +17,6 @@ final class SubscriptionReport: Sendable {
 
     init(_ onSubscribed: @escaping @Sendable (Subscription) -> Void) { self.onSubscribed = onSubscribed }
 
-    /// The user of the last one that was passed on.
-    var user: String? { last.withLock { $0?.user } }
-
     func note(_ record: AgentRecord) {
         guard let categories = record.registered else { return }
         let now = Subscription(categories: categories, template: record.template, user: record.registeredUser)

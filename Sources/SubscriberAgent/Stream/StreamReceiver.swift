@@ -29,6 +29,8 @@ struct StreamReceiver {
     /// The pause that the hub asked for before this receiver began.
     private var firstWait: Duration?
     private var wasRevoked = false
+    /// The user for whom the last stream was opened.
+    private var streamUser: String?
     var unknownInRow = 0
     var hasSaidClock = false
     /// The hub has refused a cursor of this run.
@@ -115,7 +117,7 @@ struct StreamReceiver {
             await registrar.warnOfRetired()
             record = try await registrar.storedRecord()
             // A change of the user removes the installation for a moment.
-            if wasRevoked, record.registeredUser == backend.subscription.user {
+            if wasRevoked, record.registeredUser == streamUser {
                 environment.reporter.notice("the hub had revoked this installation; it is back")
             }
             wasRevoked = false
@@ -129,6 +131,7 @@ struct StreamReceiver {
         let isRegistered = isJustRegistered
         isJustRegistered = false
         let stream = try await open(record)
+        streamUser = record.registeredUser
         defer { stream.cancel() }
         renewal.streamOpened(isJustRegistered: isRegistered)
         flow.beginCatchingUp()
