@@ -15,7 +15,7 @@ extension OperatorRoutes {
         let rows = list.alarms[first...].prefix(shownAlarms).map { row($0, request) }
         let table = OperatorTable(
             "Alarms",
-            ["Alarm", "What to do", "Since", "State", "Action", ""],
+            ["Alarm", "What to do", "Since", "State", "Silence", "Silence for a day"],
             rows,
             empty: "There are no alarms."
         )
