@@ -6,6 +6,9 @@ import time
 
 CASES = []
 
+# True once a page has followed the one with the mark. Between the two Firefox has an empty one, which is complete as well.
+NEXT_PAGE = "!window.isBeforeTheForm && document.readyState === 'complete' && !!document.querySelector('main')"
+
 
 class Case:
     def __init__(self, name, function, options, profile, categories, slow):
@@ -58,7 +61,7 @@ class Try:
                 tab.click("[name=category]", index)
         tab.js("window.isBeforeTheForm = true")
         tab.click("#choice button")
-        tab.wait("!window.isBeforeTheForm && document.readyState === 'complete'")
+        tab.wait(NEXT_PAGE)
 
     def reader(self, *categories, width=None):
         """A tab of a reader whose stream is open."""
@@ -98,7 +101,7 @@ def follow(tab, selector):
     scroll_to(tab, selector)
     tab.js("window.isBeforeTheForm = true")
     tab.click(selector)
-    tab.wait("!window.isBeforeTheForm && document.readyState === 'complete'")
+    tab.wait(NEXT_PAGE)
 
 
 def titles(tab):
