@@ -1,4 +1,5 @@
 import AppBackend
+import Foundation
 import GRDB
 import HubClient
 import HubProtocol
@@ -48,6 +49,30 @@ struct SessionTests {
         _ = try await begin(network: "192.0.3.0/24")
         await #expect(throws: SessionRefusal.tooManyOfNetwork) { try await begin(at: now + .seconds(3_599)) }
         _ = try await begin(at: now + .seconds(3_600))
+    }
+
+    @Test func `a file of the version without languages keeps its sessions, however their hub was spelled`()
+        async throws
+    {
+        let path = scratch.file("old.sqlite")
+        let old = try DatabaseQueue(path: path)
+        try PageStore.migrator.migrate(old, upTo: "operators")
+        let secret = SessionSecret.random()
+        try await old.write { db in
+            try db.execute(
+                sql: """
+                    INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt, seenAt)
+                    VALUES (?, ?, 'News', '192.0.2.0/24', 'page-1', ?, '[]', ?, ?)
+                    """,
+                arguments: [secret.name, Data(secret.digest), PushChannelSecret.random().text, now, now]
+            )
+        }
+        try old.close()
+        let store = try PageStore(path: path)
+        let session = try await store.session(secret, hub: news, at: now)
+        #expect(session != nil)
+        let starts = try await store.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sessionStart") }
+        #expect(starts == 1)
     }
 
     @Test func `sessions that have ended count for the network that began them`() async throws {

@@ -59,8 +59,8 @@ package final class BackendStore: Sendable {
         migrator.registerMigration("2") { db in
             try addForeignIdentities(db)
             try addLateCalls(db)
-            try addSenders(db)
         }
+        migrator.registerMigration("3", migrate: addSenders)
         return migrator
     }
 

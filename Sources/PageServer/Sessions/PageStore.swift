@@ -33,7 +33,7 @@ package final class PageStore: Sendable {
         }
     }
 
-    private static var migrator: DatabaseMigrator {
+    static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1") { db in
             try db.execute(
@@ -52,13 +52,7 @@ package final class PageStore: Sendable {
                         seenAt INTEGER NOT NULL
                     ) STRICT;
                     CREATE INDEX sessionBySeenAt ON session (seenAt);
-                    CREATE INDEX sessionByHub ON session (hub, seenAt);
-                    CREATE TABLE sessionStart (
-                        network TEXT NOT NULL,
-                        at INTEGER NOT NULL
-                    ) STRICT;
-                    CREATE INDEX sessionStartByNetwork ON sessionStart (network);
-                    CREATE INDEX sessionStartByTime ON sessionStart (at);
+                    CREATE INDEX sessionByNetwork ON session (network, createdAt);
                     CREATE TABLE invitation (
                         invitationID INTEGER PRIMARY KEY,
                         hash BLOB NOT NULL UNIQUE,
@@ -87,6 +81,8 @@ package final class PageStore: Sendable {
             )
         }
         migrator.registerMigration("operators", migrate: OperatorSchema.addTables)
+        migrator.registerMigration("starts of sessions", migrate: addSessionStarts)
+        migrator.registerMigration("one spelling of hubs", migrate: foldHubs)
         migrator.registerMigration("languages") { db in
             try db.execute(sql: "ALTER TABLE session ADD COLUMN language TEXT")
         }
@@ -96,6 +92,30 @@ package final class PageStore: Sendable {
             )
         }
         return migrator
+    }
+
+    /// Adds the times at which networks began sessions; sessions that were deleted count, too.
+    private static func addSessionStarts(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE sessionStart (
+                    network TEXT NOT NULL,
+                    at INTEGER NOT NULL
+                ) STRICT;
+                INSERT INTO sessionStart SELECT network, createdAt FROM session;
+                DROP INDEX sessionByNetwork;
+                CREATE INDEX sessionByHub ON session (hub, seenAt);
+                CREATE INDEX sessionStartByNetwork ON sessionStart (network);
+                CREATE INDEX sessionStartByTime ON sessionStart (at);
+                """
+        )
+    }
+
+    /// Brings hubs into the form of ``HubName/folded``.
+    private static func foldHubs(_ db: Database) throws {
+        for table in ["session", "invitation", "operatorInvitation", "operatorSession", "operatorAction"] {
+            try db.execute(sql: "UPDATE \(table) SET hub = lower(hub)")
+        }
     }
 
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {

@@ -38,11 +38,14 @@ import Testing
         #expect(before == 1 && after == 2)
     }
 
-    @Test func `a file of the first schema keeps its users`() async throws {
-        let path = scratch.file("first.sqlite")
+    /// A file of the first schema, one that was brought from it to the second, and one whose first schema had senders.
+    @Test(arguments: [("1", false), ("2", false), ("2", true)])
+    func `a file of an earlier schema keeps its users`(version: String, hasSenders: Bool) async throws {
+        let path = scratch.file("\(version)-\(hasSenders).sqlite")
         let first = try DatabaseQueue(path: path)
-        try BackendStore.migrator.migrate(first, upTo: "1")
+        try BackendStore.migrator.migrate(first, upTo: version)
         try await first.write { db in
+            if hasSenders { try BackendStore.addSenders(db) }
             try db.execute(
                 sql: """
                     INSERT INTO account (key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, createdAt,
