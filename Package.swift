@@ -247,6 +247,10 @@ let package = Package(
         ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
+        .testTarget(
+            name: "SchemaHistoryTests",
+            dependencies: ["HubStore", "AppBackend", "PageServer", "FeedPublisher", "SubscriberAgent", .crypto, .grdb]
+        ),
         .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
         .testTarget(
             name: "WebPagesTests",
