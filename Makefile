@@ -8,57 +8,57 @@ NEWSWIRE := .build/$(CONFIG)/newswire
 # The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain.
 LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib)
 SHARE := .build/share
-# How long 'make fuzz' runs each target, and which.
+# Seconds for which 'make fuzz' runs each target, and the targets.
 SECONDS ?= 60
 FUZZ ?= xml json dates html opml registrations filters sends management authorization expressions templates patches
 SCRIPTS := .ci/check-imports.swift .ci/manual-pages.swift
 PREFIX ?= /usr/local
-# All tests at once would starve each other on two cores, until time-outs of the program itself are reached.
+# On two cores, all tests at once would starve each other until the program's own timeouts expire.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
-# Libraries that others wrote, which judge what is encrypted and signed for push services.
+# Independent libraries that the tests compare our encryption, signatures and feeds with.
 ORACLES := .build/oracles
-# What the tests of the pages need beside Firefox and Chromium, and how often each of them is run.
+# Files that the tests of the pages need besides Firefox and Chromium, and the number of runs of each test.
 BROWSERS := .build/browsers
 ROUNDS ?= 1
-# How often a case may fail before it has failed.
+# Number of attempts of a test before it counts as failed.
 TRIES ?= 1
-# The commit that 'newswire --version' names; without git, and in a plain 'swift build', none.
+# The commit that 'newswire --version' names; empty without git and in a plain 'swift build'.
 ifeq ($(origin NEWSWIRE_COMMIT),undefined)
 export NEWSWIRE_COMMIT := $(if $(wildcard .git),$(shell git describe --always --abbrev=12 --dirty --exclude='*' 2>/dev/null))
 endif
-# Prints what failed and the sum; .build/test.log has all of it.
+# Prints failures and the totals; .build/test.log has the whole output.
 RUN_TESTS = set -o pipefail; \
 	if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
 	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build 2>&1 | tee .build/test.log | \
 	grep --line-buffered -E '^(✘|↳|✔ Test run)|(^|: )error: |Fatal error'
-# A build says what it does on a terminal only.
+# A build reports its progress on a terminal only.
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-long test-browser oracles program build bench fuzz install uninstall deb release lint format deps
 
-help: ## what there is
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 12
+help: ## lists the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
 
-# Not optimized: a newcomer sees it in a third of the time, and `make test` goes on from this build.
-demo: deps ## the whole pipeline on a scratch directory: hub, publisher, two agents
+# A debug build takes a third of the time, and `make test` continues from it.
+demo: deps ## runs the whole pipeline in a scratch directory: hub, publisher, two agents
 	swift build --product newswire
 	@.build/debug/newswire demo --once
 
-# Programs that the tests run, each from the package of its name: a session bus of their own.
+# Programs that the tests need, each in the package of its name; dbus-daemon is the session bus of the desktop's tests.
 test test-long: TEST_PROGRAMS := dbus-daemon python3
-lint: TEST_PROGRAMS := python3
+lint test-browser: TEST_PROGRAMS := python3
 
-test: deps lint oracles ## every check: style, imports, unit and end-to-end tests
+test: deps lint oracles ## runs every check: style, imports, links, wording, unit and end-to-end tests
 	swift build --build-tests $(QUIET)
 	@$(RUN_TESTS)
 
-test-long: deps oracles ## the tests with the long runs of those that are random
+test-long: deps oracles ## runs the tests, with the long runs of the random ones
 	swift build --build-tests $(QUIET)
 	@NEWSWIRE_LONG=1; export NEWSWIRE_LONG; $(RUN_TESTS)
 
-# Where there are no browsers, and they cannot be installed, it says so and does no more.
-test-browser: oracles ## the pages of the built program, in Firefox and Chromium; screenshots in .build/screenshots
+# Without browsers that can be installed it prints that, and succeeds.
+test-browser: deps oracles ## runs the pages in Firefox and Chromium; screenshots in .build/screenshots
 	@[ -n "$$NEWSWIRE_BINARY" ] || swift build --product newswire $(QUIET) || exit; \
 	program="$${NEWSWIRE_BINARY:-.build/debug/newswire}"; \
 	python=python3; [ ! -x $(ORACLES)/bin/python ] || python=$(ORACLES)/bin/python; \
@@ -66,8 +66,8 @@ test-browser: oracles ## the pages of the built program, in Firefox and Chromium
 	axe=$(BROWSERS)/axe/axe_playwright_python/axe.min.js; [ ! -f $$axe ] || set -- --axe $$axe; \
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Browser/run.py "$$program" "$$@" --rounds $(ROUNDS) --tries $(TRIES)
 
-# Without them the tests that need them are skipped.
-oracles: ## what judges encryption and signatures in the tests: a virtual environment of Python in .build/oracles
+# Tests that need a missing library are skipped.
+oracles: ## installs the Python libraries that tests compare results with, in .build/oracles
 	@mkdir -p .build
 	@cmp -s .ci/oracles/requirements.txt $(ORACLES)/requirements.txt || { \
 	  rm -rf $(ORACLES) && python3 -m venv $(ORACLES) && \
@@ -77,7 +77,7 @@ oracles: ## what judges encryption and signatures in the tests: a virtual enviro
 	  rm -rf $(ORACLES); \
 	  echo "oracles: no virtual environment from PyPI (.build/oracles.log); the tests that need it are skipped"; }
 
-build: program $(SHARE) ## .build/release/newswire, its shell completions and manual pages
+build: program $(SHARE) ## writes .build/release/newswire, completions and manual pages
 
 program: deps
 	swift build --configuration $(CONFIG) --product newswire $(LINKING)
@@ -88,26 +88,26 @@ $(SHARE): $(NEWSWIRE) packaging/share .ci/manual-pages.swift
 # 'program' decides whether this is up to date.
 $(NEWSWIRE): program ;
 
-bench: build ## what it costs, beside a floor and a peer; for a machine with nothing else to do
+bench: build ## measures speed beside other servers; needs an otherwise idle machine
 	Benchmarks/idle-publish.py $(NEWSWIRE)
 	Benchmarks/fan-out.py $(NEWSWIRE)
 
-fuzz: deps ## each reader on random documents, SECONDS=60 each; FUZZ="xml opml" chooses
+fuzz: deps ## runs each reader on random documents, SECONDS=60 each; FUZZ="xml opml" chooses
 	Fuzz/run $(SECONDS) $(FUZZ)
 
-install: ## what 'make build' has made, below $(PREFIX); PREFIX and DESTDIR say otherwise
+install: ## installs what 'make build' wrote below /usr/local; PREFIX and DESTDIR choose other places
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install install
 
-uninstall: ## takes away what 'make install' has installed; settings and state stay
+uninstall: ## removes what 'make install' has installed; settings and state stay
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' packaging/install uninstall
 
-deb: build ## .build/newswire_VERSION_ARCH.deb
+deb: build ## writes .build/newswire_VERSION_ARCH.deb
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
 
-release: build ## Debian package, archive and checksums in .build/release-VERSION, and what to tag
+release: build ## writes package, archive and checksums to .build/release-VERSION, and prints the tag
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/release
 
-lint: deps ## code style, the import rule, links, wording and the systemd units
+lint: deps ## checks code style, imports, links, wording and the systemd units
 	swift format lint --strict --recursive Sources Tests Fuzz Package.swift $(SCRIPTS)
 	@mkdir -p .build/lint
 	swiftc -swift-version 6 -o .build/lint/check-imports .ci/check-imports.swift
@@ -119,7 +119,7 @@ lint: deps ## code style, the import rule, links, wording and the systemd units
 format: ## rewrites the code in the project's style
 	swift format --in-place --recursive Sources Tests Fuzz Package.swift $(SCRIPTS)
 
-# Everything that the build, and the tests, need beyond a Swift toolchain. Installs it where that is allowed, else says what to run.
+# Installs what the build and the tests need besides a Swift toolchain, or prints the command that does.
 deps:
 	@command -v swift >/dev/null || { \
 	  echo "newswire needs Swift 6.2 or later: https://www.swift.org/install/linux" >&2; exit 69; }

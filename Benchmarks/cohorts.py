@@ -7,34 +7,22 @@ All agents have the standard template; their tags put them into so many cohorts,
 meanwhile another client reads and writes an installation. Prints the 99th percentile of its requests and the time until the first stream
 has the message, for both, and their ratio. Fails when a stream does not get the message, or the 99th percentile is more than twice as high.
 """
-import argparse, asyncio, base64, json, resource, signal, sys, tempfile
+import argparse, asyncio, sys
 
-import hostile, registrations as hub_client
+import hostile, registrations as hub_client, stream_agents as agents
 
 TEMPLATE = '{"title":"$(title)","message":"$(messageParam)","link":"$(link)"}'
 
 
 def measure(program, count, cohorts):
-    def installation(number):
-        secret = base64.urlsafe_b64encode(number.to_bytes(4, "big") * 8).decode().rstrip("=")
-        return secret, json.dumps({
-            "installationId": f"h{number}", "platform": "stream", "pushChannel": secret, "tags": ["World", f"c{number % cohorts}"],
-            "templates": {"t": {"body": TEMPLATE}},
-        })
-
-    hostile.installation = installation
+    bodies = [agents.installation(number, TEMPLATE, tags=("World", f"c{number % cohorts}")) for number in range(count)]
     arguments = argparse.Namespace(count=count)
-    with tempfile.TemporaryDirectory() as folder:
-        hub, _ = hub_client.start(program, folder)
-        try:
-            full = hub_client.token(f"{folder}/state")
-            hub_client.exchange(hostile.writes(full, count), 64)
-            # With Manage: the quotas of Listen are not what is measured.
-            print(f"{cohorts} cohorts:")
-            good = asyncio.run(hostile.measure(arguments, hub, full, full))
-        finally:
-            hub.send_signal(signal.SIGTERM)
-            hub.wait()
+    with agents.ScratchHub(program) as hub:
+        full = hub.token()
+        hub_client.exchange(agents.writes(full, bodies), 64)
+        # With Manage: the quotas of Listen are not what is measured.
+        print(f"{cohorts} cohorts:")
+        good = asyncio.run(hostile.measure(arguments, hub, bodies[0], full, full))
     return good, arguments.p99, arguments.first
 
 
@@ -44,8 +32,7 @@ def main():
     parser.add_argument("--count", type=int, default=50_000)
     parser.add_argument("--cohorts", type=int, default=50)
     arguments = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    agents.allow_open_files()
     few, many = (measure(arguments.program, arguments.count, cohorts) for cohorts in (arguments.cohorts, arguments.count))
     ratio = many[1] / few[1]
     print(f"p99 {few[1]:.1f} ms and {many[1]:.1f} ms: {ratio:.2f} times; first stream after {few[2] * 1000:.1f} and {many[2] * 1000:.1f} ms")

@@ -10,9 +10,9 @@ Meanwhile another client asks for /healthz, and reads and writes an installation
 Fails when a stream does not get the message or its gap within five minutes, when the 99th percentile of the other requests is above
 100 ms, or when the hub grows by more than 200 MB.
 """
-import argparse, asyncio, base64, json, os, resource, signal, socket, sys, tempfile, time
+import argparse, asyncio, sys, time
 
-import registrations as hub_client
+import registrations as hub_client, stream_agents as agents
 
 MILLISECONDS = 100
 MEGABYTES = 200
@@ -25,24 +25,11 @@ def template(copies):
 
 
 def installation(number):
-    ordinary = number % 100 == 0
-    body = '{"title":"$(title)"}' if ordinary else template(200 if number % 2 else 400)
+    if number % 100 == 0:
+        return agents.installation(number, '{"title":"$(title)"}')
     # Each is a cohort of its own.
-    variables = {} if ordinary else {"v": f"{number:06}" + "x" * 994}
-    secret = base64.urlsafe_b64encode(number.to_bytes(4, "big") * 8).decode().rstrip("=")
-    return secret, json.dumps({
-        "installationId": f"h{number}", "platform": "stream", "pushChannel": secret, "tags": ["World"],
-        "pushVariables": variables, "templates": {"t": {"body": body}},
-    })
-
-
-def writes(authorization, count):
-    for number in range(count):
-        secret, body = installation(number)
-        yield (
-            f"PUT /news/installations/h{number}?api-version=2020-06 HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\n"
-            f"Newswire-Push-Channel: {secret}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
-        ).encode()
+    variables = {"v": f"{number:06}" + "x" * 994}
+    return agents.installation(number, template(200 if number % 2 else 400), variables=variables)
 
 
 def resident(pid):
@@ -51,18 +38,8 @@ def resident(pid):
 
 
 async def listen(authorization, number, opened, done, gate):
-    secret, _ = installation(number)
     await gate.acquire()
-    # An address has some 28,000 ports for one peer.
-    peer = socket.socket()
-    peer.setblocking(False)
-    peer.bind((f"127.0.0.{2 + number // 20_000}", 0))
-    await asyncio.get_running_loop().sock_connect(peer, ("127.0.0.1", hub_client.PORT))
-    reader, writer = await asyncio.open_connection(sock=peer, limit=1 << 16)
-    writer.write(
-        f"GET /news/installations/h{number}/stream HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\n"
-        f"Newswire-Push-Channel: {secret}\r\n\r\n".encode()
-    )
+    reader, writer = await agents.open_stream(authorization, number)
     kept = b""
     while part := await reader.read(1 << 16):
         kept = kept[-64:] + part
@@ -75,9 +52,8 @@ async def listen(authorization, number, opened, done, gate):
     writer.close()
 
 
-async def ask(authorization, took, stop):
+async def ask(authorization, body, took, stop):
     reader, writer = await asyncio.open_connection("127.0.0.1", hub_client.PORT)
-    secret, body = installation(0)
     turn = 0
     while not stop.is_set():
         turn += 1
@@ -85,7 +61,7 @@ async def ask(authorization, took, stop):
         content = body if line.startswith("PUT") else ""
         began = time.monotonic()
         writer.write(
-            f"{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\nNewswire-Push-Channel: {secret}\r\n"
+            f"{line} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\nNewswire-Push-Channel: {agents.secret(0)}\r\n"
             f"Content-Length: {len(content)}\r\n\r\n{content}".encode()
         )
         head = await reader.readuntil(b"\r\n\r\n")
@@ -96,11 +72,11 @@ async def ask(authorization, took, stop):
     writer.close()
 
 
-def requests(authorization, stop, results):
+def requests(authorization, body, stop, results):
     """In a process of its own: the readers of the streams would be timed as well."""
     async def run():
         took, event = [], asyncio.Event()
-        task = asyncio.create_task(ask(authorization, took, event))
+        task = asyncio.create_task(ask(authorization, body, took, event))
         while not stop.is_set():
             await asyncio.sleep(0.05)
         event.set()
@@ -109,8 +85,10 @@ def requests(authorization, stop, results):
     asyncio.run(run())
 
 
-async def measure(arguments, hub, listen_key, full_key):
+async def measure(arguments, hub, body, listen_key, full_key):
+    """One broadcast; `body` is the installation of agent 0, which the other requests write again."""
     import multiprocessing
+    pid = hub.process.pid
     opened, done = [False] * arguments.count, [None] * arguments.count
     # A hub takes a few thousand connections that have not shown a token yet.
     gate = asyncio.Semaphore(500)
@@ -120,22 +98,22 @@ async def measure(arguments, hub, listen_key, full_key):
         if time.monotonic() > patience:
             sys.exit(f"{opened.count(False)} streams do not open")
         await asyncio.sleep(0.2)
-    before = resident(hub.pid)
+    before = resident(pid)
     stop, results = multiprocessing.Event(), multiprocessing.Queue()
-    others = multiprocessing.Process(target=requests, args=(listen_key, stop, results))
+    others = multiprocessing.Process(target=requests, args=(listen_key, body, stop, results))
     others.start()
     await asyncio.sleep(1)
     began, highest = time.monotonic(), before
     reader, writer = await asyncio.open_connection("127.0.0.1", hub_client.PORT)
-    body = '{"title":"hostile"}'
+    message = '{"title":"hostile"}'
     writer.write(
         f"POST /news/messages HTTP/1.1\r\nHost: localhost\r\nAuthorization: {full_key}\r\nServiceBusNotification-Format: template\r\n"
-        f"ServiceBusNotification-Tags: World\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+        f"ServiceBusNotification-Tags: World\r\nContent-Length: {len(message)}\r\n\r\n{message}".encode()
     )
     status = (await reader.readline()).split()[1]
     accepted = time.monotonic() - began
     while any(d is None for d in done) and time.monotonic() - began < SECONDS:
-        highest = max(highest, resident(hub.pid))
+        highest = max(highest, resident(pid))
         await asyncio.sleep(0.05)
     stop.set()
     took = sorted(results.get())
@@ -158,19 +136,12 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--count", type=int, default=10_000)
     arguments = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with tempfile.TemporaryDirectory() as folder:
-        hub, _ = hub_client.start(arguments.program, folder)
-        try:
-            full = hub_client.token(f"{folder}/state")
-            listen_key = hub_client.token(f"{folder}/state", "listen.connection")
-            count, took = hub_client.exchange(writes(listen_key, arguments.count), 64)
-            print(f"{count} installations written with Listen in {took:.1f} s; the hub has {resident(hub.pid):.0f} MB")
-            good = asyncio.run(measure(arguments, hub, listen_key, full))
-        finally:
-            hub.send_signal(signal.SIGTERM)
-            hub.wait()
+    agents.allow_open_files()
+    with agents.ScratchHub(arguments.program) as hub:
+        listen_key = hub.token("listen.connection")
+        count, took = hub_client.exchange(agents.writes(listen_key, map(installation, range(arguments.count))), 64)
+        print(f"{count} installations written with Listen in {took:.1f} s; the hub has {resident(hub.process.pid):.0f} MB")
+        good = asyncio.run(measure(arguments, hub, installation(0), listen_key, hub.token()))
     sys.exit(0 if good else 1)
 
 

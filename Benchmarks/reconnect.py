@@ -10,9 +10,9 @@ for so many seconds, and starts again. The time of each agent counts from when t
 Fails when half of the agents take more than 10 s, when one is not back within a minute, when more than a fifth of them come back in one
 second, or when the hub refuses one.
 """
-import argparse, asyncio, collections, random, re, resource, signal, socket, sys, tempfile, time
+import argparse, asyncio, collections, random, re, sys, time
 
-import hostile, registrations as hub_client
+import registrations as hub_client, stream_agents as agents
 
 BASE, EARLY_CEILING, CEILING, EARLY = 2.0, 20.0, 60.0, 120.0
 MEDIAN, PATIENCE, HERD = 10.0, 60.0, 0.2
@@ -33,20 +33,9 @@ class Agent:
 
     async def stream(self):
         """Returns when the stream has ended: the seconds that the hub asks to be left alone, None if it asks nothing."""
-        secret, _ = hostile.installation(self.number)
-        # An address has some 28,000 ports for one peer.
-        peer = socket.socket()
-        peer.setblocking(False)
-        peer.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         writer = None
         try:
-            peer.bind((f"127.0.0.{2 + self.number // 20_000}", 0))
-            await asyncio.get_running_loop().sock_connect(peer, ("127.0.0.1", hub_client.PORT))
-            reader, writer = await asyncio.open_connection(sock=peer, limit=1 << 16)
-            writer.write(
-                f"GET /news/installations/h{self.number}/stream HTTP/1.1\r\nHost: localhost\r\n"
-                f"Authorization: {self.authorization}\r\nNewswire-Push-Channel: {secret}\r\n\r\n".encode()
-            )
+            reader, writer = await agents.open_stream(self.authorization, self.number)
             head = await reader.readuntil(b"\r\n\r\n")
             if not head.startswith(b"HTTP/1.1 200"):
                 self.course.refusals[head.split()[1].decode()] += 1
@@ -59,7 +48,8 @@ class Agent:
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            peer.close() if writer is None else writer.close()
+            if writer:
+                writer.close()
         return None
 
     async def run(self, gate):
@@ -81,8 +71,8 @@ class Course:
         self.times[number] = time.monotonic()
 
 
-async def measure(options, folder, hub):
-    key = hub_client.token(f"{folder}/state", "listen.connection")
+async def measure(options, hub):
+    key = hub.token("listen.connection")
     course, gate = Course(), asyncio.Semaphore(500)
     tasks = [asyncio.create_task(Agent(n, key, course).run(gate)) for n in range(options.count)]
     deadline = time.monotonic() + 300
@@ -91,18 +81,17 @@ async def measure(options, folder, hub):
             sys.exit(f"{options.count - len(course.times)} streams do not open: {dict(course.refusals)}")
         await asyncio.sleep(0.2)
     hub.kill()
-    hub.wait()
     course.times.clear()
     course.refusals.clear()
     await asyncio.sleep(options.outage)
-    hub, _ = await asyncio.to_thread(hub_client.start, options.program, folder)
+    await asyncio.to_thread(hub.start)
     ready = time.monotonic()
     while len(course.times) < options.count and time.monotonic() - ready < PATIENCE:
         await asyncio.sleep(0.2)
     for task in tasks:
         task.cancel()
     # The hub answers a moment before it says that it is ready.
-    return hub, sorted(max(0.0, at - ready) for at in course.times.values()), course.refusals
+    return sorted(max(0.0, at - ready) for at in course.times.values()), course.refusals
 
 
 def report(options, times, refusals):
@@ -123,18 +112,11 @@ def main():
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--outage", type=float, default=45)
     options = parser.parse_args()
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    with tempfile.TemporaryDirectory() as folder:
-        hub, _ = hub_client.start(options.program, folder)
-        try:
-            # Small templates; the heavy ones of the other benchmark are not what is measured.
-            hostile.template = lambda copies: '{"title":"$(title)"}'
-            hub_client.exchange(hostile.writes(hub_client.token(f"{folder}/state"), options.count), 64)
-            hub, times, refusals = asyncio.run(measure(options, folder, hub))
-        finally:
-            hub.send_signal(signal.SIGTERM)
-            hub.wait()
+    agents.allow_open_files()
+    with agents.ScratchHub(options.program) as hub:
+        installations = (agents.installation(number, '{"title":"$(title)"}') for number in range(options.count))
+        hub_client.exchange(agents.writes(hub.token(), installations), 64)
+        times, refusals = asyncio.run(measure(options, hub))
     sys.exit(0 if report(options, times, refusals) else 1)
 
 

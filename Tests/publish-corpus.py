@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Publishes a corpus of real feeds and checks that each entry becomes one message, once.
 
-    Tests/publish-corpus.py .build/release/newswire ../shared/corpus/feeds
+    Tests/publish-corpus.py .build/release/newswire FOLDER
 
-Every document of kind `feed` is served from loopback and has a feed list of its own. `publish --announce-existing all --cap none`
+FOLDER holds the documents, and `expected.jsonl` with an object for each: `file` (its path in FOLDER), `kind`, and optionally `content_type` and
+`content_encoding`. Every document of kind `feed` is served from loopback and has a feed list of its own. `publish --announce-existing all --cap none`
 must announce as many entries of each document as it holds distinct ones, and a second pass with `--force` none. The
 distinct ones are counted here, by the rules of the order id, link, title and date, from what `newswire feeds check` reads.
 Documents that are refused are listed with their reasons. Nothing leaves the machine.

@@ -10,13 +10,14 @@ internal import Logging
 extension PublishPass {
     /// For the call: a pass must not wait for it.
     private static let reportTimeout: Duration = .seconds(5)
-    /// Between two reports without a change.
+    /// Seconds between two reports without a change.
     private static let reportInterval: Double = 600
-    /// Between two reports whose only change is in feeds' entries, which large reports are mostly made of.
+    /// Seconds between two reports that differ only in feeds' entries, which are most of a large report.
     private static let entryInterval: Double = 60
-    /// Until a hub that has no such route is asked again.
+    /// Seconds until a hub that has no such route is asked again.
     private static let absenceInterval: Double = 86_400
-    /// Reports to the hub if something has changed, or ten minutes are over.
+
+    /// Reports to the hub if something has changed, or after ten minutes.
     ///
     /// A report that fails is a matter of the log alone: it never changes how a pass ends.
     package func reportHealth(after report: PublishReport, schedule: PublisherReport.Schedule = .pass) async {
@@ -87,7 +88,7 @@ extension PublishPass {
         return feed
     }
 
-    /// A digest of what a report says beside entries, without the times that change in every pass.
+    /// A digest of a report without its entries, and without the times that change in every pass.
     private static func digest(of report: PublisherReport) -> String {
         var report = report
         report.lastPass = ""
@@ -113,7 +114,7 @@ private struct HealthNote {
 
     let hub: String
     let at: Date
-    /// The digest of what was told beside entries.
+    /// The digest of what was reported besides entries.
     let state: String
     /// The digest of the entries; `nil` in a note of an earlier version.
     let entries: String?
@@ -122,7 +123,7 @@ private struct HealthNote {
         (self.hub, self.at, self.state, self.entries) = (hub, at, state, entries)
     }
 
-    /// `nil` where another hub was told, or none.
+    /// `nil` if another hub was reported to, or none.
     init?(_ text: String?, hub: String) {
         let parts = text?.split(separator: " ") ?? []
         guard (3...4).contains(parts.count), parts[0] == hub, let seconds = Double(parts[1]) else { return nil }

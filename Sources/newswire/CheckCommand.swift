@@ -9,8 +9,8 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Validate configuration, feed lists, connection strings and databases; change nothing.",
         discussion: """
-            Says every problem in a line of its own and ends with 78 if there is one. A unit names its program, since \
-            it ignores the files of other programs: ExecStartPre=newswire check hub.
+            Prints each problem in a line of its own, and exits with 78 if there is one. A unit names its program, so \
+            that the files of other programs are not checked: ExecStartPre=newswire check hub.
 
             EXAMPLES
               newswire check
@@ -20,7 +20,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Check what these programs use: hub, backend, publisher, agent; all without any.",
+            "Check what these programs use: hub, backend, publisher, agent; by default all.",
             valueName: "program"
         )
     )

@@ -57,12 +57,14 @@ import Testing
             maximumOutputBytes: 100
         )
         let ended = try #require(try await child.run().standardOutput.split(separator: "\n").first)
-        let stay = ["secrets.key", "a.\(getpid())-0abc.tmp", "notes.tmp", "My Notes.tmp", "full.connection.k3j5.tmp"]
+        // Copies that an operator may have made.
+        let copies = ["notes.tmp", "hub.sqlite.tmp", "hub.sqlite-wal.tmp", "hub.2026-11-24.tmp"]
+        let stay = copies + ["secrets.key", "a.\(getpid())-0abc.tmp", "My Notes.tmp", "full.connection.k3j5.tmp"]
         let go = ["full.connection.\(ended)-1y2p0ij32e8e7.tmp", "listen.connection.3w5e11264sgsf.tmp"]
         for name in stay + go { try PrivateFile.write("x", to: directory.file(name)) }
         // An hour and more ago, by an earlier version.
         var old = [timespec(tv_sec: 1_000, tv_nsec: 0), timespec(tv_sec: 1_000, tv_nsec: 0)]
-        for name in ["notes.tmp", go[1]] { #expect(utimensat(AT_FDCWD, directory.file(name), &old, 0) == 0) }
+        for name in copies + [go[1]] { #expect(utimensat(AT_FDCWD, directory.file(name), &old, 0) == 0) }
         directory.removeLeftovers()
         #expect(scratch.names == stay.sorted())
     }

@@ -1,10 +1,14 @@
 import Glibc
 
-/// The files that become others in one step: `NAME.PROCESS-RANDOM.tmp`.
+/// Files that replace others in one step: `NAME.PROCESS-RANDOM.tmp`, in earlier versions `NAME.RANDOM.tmp`.
 enum TemporaryFile {
     private static let suffix = ".tmp"
-    /// Seconds after which a file without a process in its name is nobody's; writing one takes far less.
+    /// Seconds after which no process writes a file any more, whatever its name says; writing one takes far less.
     private static let abandonedAfter = 3_600
+    /// Digits of the largest random number, in base 36.
+    private static let randomDigits = 13
+    /// Digits of nearly all random numbers: a shorter word in an earlier version's place is taken for a part of a name.
+    private static let fewestRandomDigits = 11
 
     static func name(for path: String) -> String {
         "\(path).\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36))\(suffix)"
@@ -31,23 +35,26 @@ enum TemporaryFile {
             return false
         }
         let parts = name.dropLast(suffix.count).split(separator: ".")
-        guard parts.count > 1, let mark = parts.last, isMark(mark) else { return false }
-        // Earlier versions named no process.
-        if let process = pid_t(mark.prefix { $0 != "-" }), process > 0, mark.contains("-") {
-            if kill(process, 0) != 0, errno == ESRCH { return true }
-        }
+        guard parts.count > 1, let mark = parts.last, let process = process(in: mark) else { return false }
+        if process > 0, kill(process, 0) != 0, errno == ESRCH { return true }
         return facts.st_mtim.tv_sec < time(nil) - abandonedAfter
     }
 
-    /// True for what ``name(for:)`` puts before the suffix, and what earlier versions put there.
-    private static func isMark(_ text: Substring) -> Bool {
-        let parts = text.split(separator: "-", maxSplits: 1)
-        return (1...2).contains(parts.count)
-            && parts.allSatisfy { part in
-                (1...13).contains(part.utf8.count)
-                    && part.utf8.allSatisfy {
-                        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || (0x30...0x39).contains($0)
-                    }
-            }
+    /// The process that ``name(for:)`` put before the suffix, or 0 for the name of an earlier version.
+    ///
+    /// - Returns: `nil` for every other name: an operator's copy such as `hub.sqlite.tmp` must stay.
+    private static func process(in mark: Substring) -> pid_t? {
+        let parts = mark.split(separator: "-", omittingEmptySubsequences: false)
+        guard let random = parts.last, random.utf8.count <= randomDigits, random.utf8.allSatisfy(isDigit) else {
+            return nil
+        }
+        if parts.count == 1 { return random.utf8.count >= fewestRandomDigits ? 0 : nil }
+        guard parts.count == 2, !random.isEmpty, parts[0].utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        return pid_t(parts[0])
+    }
+
+    /// True for a digit of base 36, as `String(_:radix:)` writes it.
+    private static func isDigit(_ byte: UInt8) -> Bool {
+        0x30...0x39 ~= byte || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte
     }
 }

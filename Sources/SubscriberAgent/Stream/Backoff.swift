@@ -11,7 +11,7 @@ struct Backoff: Sendable, Equatable {
     /// After 45 s half of the agents are back within six seconds of the hub's return and nearly all within 18, at most a
     /// tenth of them in one second.
     static let earlyCeiling = Duration.seconds(20)
-    /// The part of an outage that counts as its beginning, in waits.
+    /// The sum of waits up to which ``earlyCeiling`` applies.
     static let early = Duration.seconds(120)
     /// Longest `Retry-After` that is honoured in full.
     static let longestRetryAfter = Duration.seconds(600)
@@ -21,13 +21,13 @@ struct Backoff: Sendable, Equatable {
         didSet { base = min(max(base, Self.leastBase), Self.ceiling) }
     }
     private var failures = 0
-    /// In this outage.
+    /// The sum of the waits in this outage.
     private var waited = Duration.zero
 
     /// To be called once something came from the hub; a connection alone does not show that the hub is well.
     mutating func reset() { (failures, waited) = (0, .zero) }
 
-    /// The next wait, at least the hub's own wish if it had one; `random` is from 0 up to 1.
+    /// The next wait, at least as long as the hub asks for; `random` is from 0 up to 1.
     mutating func next(retryAfter: Duration? = nil, random: Double) -> Duration {
         // 2^10 times the least base is above the ceiling.
         let ceiling = waited < Self.early ? max(Self.earlyCeiling, base) : Self.ceiling

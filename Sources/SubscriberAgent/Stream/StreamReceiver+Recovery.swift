@@ -27,7 +27,7 @@ extension StreamReceiver {
             throw HubFailure.foreignError
         case .clockDiffers:
             if !hasSaidClock {
-                environment.reporter.warning("\(HubFailure.clockLine); trying on")
+                environment.reporter.warning("\(HubFailure.clockLine); retrying")
                 environment.reporter.hint(.clock)
             }
             hasSaidClock = true

@@ -192,7 +192,7 @@ struct StreamReceiver {
         case .ended(let reason):
             logger.debug("stream ended", metadata: ["stream.reason": "\(reason)"])
             if presence.ended(hadEvents: hadEvents) {
-                environment.reporter.warning("the hub ends every stream as soon as it opens: \(reason); trying on")
+                environment.reporter.warning("the hub ends every stream as soon as it opens: \(reason); retrying")
             }
             await wait()
         }
