@@ -9,7 +9,7 @@ import HubStore
 struct AlarmObserver {
     /// Maximum number of watched categories; those announced first are watched.
     static let maximumCategories = 10_000
-    /// Maximum number of watched failing feeds.
+    /// Maximum number of watched failing feeds, of one report and of the hub.
     static let maximumFeeds = 1_000
     /// Maximum number of reports that one look reads, each of up to 512 KiB; later looks read the others.
     static let maximumReports = 20
@@ -104,13 +104,19 @@ struct AlarmObserver {
             reports[publisher.publisher] = try await read(publisher)
         }
         hub.alarms.reports = reports
+        return Self.watched(reports.sorted { $0.key < $1.key }.map(\.value.failing))
+    }
+
+    /// Chooses the feeds to watch, and returns all reports of them.
+    ///
+    /// Publishers take turns: with Send, a client can invent failing feeds, which must not displace those of others.
+    private static func watched(_ reports: [[AlarmFacts.Feed]]) -> [AlarmFacts.Feed] {
         var urls: Set<String> = []
-        let feeds = reports.sorted { $0.key < $1.key }.flatMap(\.value.failing)
-        // All reports of a feed: one of them must not hide that the feed has failed for longer elsewhere.
-        return feeds.filter { feed in
-            if urls.count < Self.maximumFeeds { urls.insert(feed.url) }
-            return urls.contains(feed.url)
+        for turn in 0..<maximumFeeds {
+            for feeds in reports where turn < feeds.count && urls.count < maximumFeeds { urls.insert(feeds[turn].url) }
         }
+        // All reports of a feed: one of them must not hide that the feed has failed for longer elsewhere.
+        return reports.joined().filter { urls.contains($0.url) }
     }
 
     private func read(_ publisher: PublisherSummary) async throws -> HubAlarms.ReadReport {

@@ -87,6 +87,21 @@ struct AlarmTests {
         }
     }
 
+    @Test func `a publisher with a thousand failing feeds displaces none of another's`() async throws {
+        try await TestHub.runAlarmed(try Scratch()) { hub in
+            let since = hub.clock.now - 2 * 86_400
+            let invented = (0..<AlarmObserver.maximumFeeds).map { ("https://a\($0).example/", since) }
+            let url = "https://z.example/feed"
+            try await hub.pass(minutes: 30) {
+                try await hub.report("a", failing: invented)
+                try await hub.report("desk", failing: [(url, since)])
+            }
+            let alarms = hub.hub.alarms.record.judge.alarms
+            #expect(alarms.count == AlarmObserver.maximumFeeds)
+            #expect(alarms.contains(Alarm(.failingFeed, url)))
+        }
+    }
+
     @Test func `what is wrong with one hub hides no alarm of another`() async throws {
         let scratch = try Scratch()
         try await TestHub.runAlarmed(scratch) { hub in
