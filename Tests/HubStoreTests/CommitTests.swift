@@ -37,6 +37,22 @@ struct CommitTests {
         #expect(try await bodies(store, hub) == [[1], [3]])
     }
 
+    @Test func `a statement that SQLite cannot run fails its member alone`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        let results = try await store.commit([
+            append(hub, [1]),
+            { @Sendable transaction in
+                _ = try append(hub, [2])(transaction)
+                return try LogSequence.fetchOne(transaction.db, sql: "SELECT sequence FROM log, json_each('{')") ?? 0
+            },
+            append(hub, [3]),
+        ])
+        let failure = #expect(throws: StorageFailure.self) { try results[1].get() }
+        #expect(failure?.isTemporary == false && failure?.reason == "malformed JSON")
+        #expect(try await bodies(store, hub) == [[1], [3]])
+    }
+
     @Test func `a full disk keeps nothing of any member, and there is space again after something was dropped`()
         async throws
     {
