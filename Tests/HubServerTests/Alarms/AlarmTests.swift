@@ -102,6 +102,25 @@ struct AlarmTests {
         }
     }
 
+    @Test func `ten thousand new categories displace none that is watched`() async throws {
+        try await TestHub.runAlarmed(try Scratch()) {
+            $0.alarmRules.silences = [:]
+            $0.alarmRules.learning = .seconds(300)
+            $0.alarmRules.shortestSilence = .seconds(900)
+        } _: { hub in
+            try await hub.hub.setCategories(["Harbour"], publisher: "z", bytes: 0)
+            await hub.service.alarms.look()
+            for _ in 1...3 {
+                try await hub.accept("news", tags: "Harbour")
+                try await hub.pass(minutes: 5)
+            }
+            let invented = (0..<AlarmObserver.maximumCategories).map { "c\($0)" }
+            try await hub.hub.setCategories(invented, publisher: "a", bytes: 0)
+            try await hub.pass(minutes: 30)
+            #expect(hub.hub.alarms.record.judge.alarms == [Alarm(.silentCategory, "Harbour")])
+        }
+    }
+
     @Test func `what is wrong with one hub hides no alarm of another`() async throws {
         let scratch = try Scratch()
         try await TestHub.runAlarmed(scratch) { hub in
