@@ -97,7 +97,7 @@ package final class HubStore: Sendable {
     ///   - effects: Derives the effects of a change from the result of its member.
     ///   - foreign: Receives the effects of entries that other nodes have written, before members run after them;
     ///     called on the database's thread.
-    /// - Returns: A result for each member, in order.
+    /// - Returns: A result for each member, in order; ``StorageFailure`` for a member that SQLite could not run.
     /// - Throws: An error if the disk is full or fails, or the commit fails; no change of any member is then kept.
     package func commit<Output: Sendable>(
         _ members: [@Sendable (Transaction) throws -> Output],

@@ -10,6 +10,10 @@ package struct StorageFailure: Error {
 
     /// `nil` if SQLite did not raise the error.
     package init?(_ error: any Error) {
+        if let failure = error as? StorageFailure {
+            self = failure
+            return
+        }
         guard let error = error as? DatabaseError else { return nil }
         (reason, isTemporary) = (error.reason, error.isTemporary)
     }

@@ -91,6 +91,29 @@ struct WriterTests {
         await writer.passInOrder()
     }
 
+    @Test func `a change of a damaged table is refused, and those that share its commit are made`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await store(scratch)
+        try await scratch.damage("DROP TABLE alarmState")
+        let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { _, _ in }
+        let damaged = Task {
+            try await writer.perform(on: hub) { transaction, _ in
+                (try transaction.setAlarmState("{}", hub: hub.id), [])
+            }
+        }
+        let sound = Task { try await writer.append(to: hub) }
+        while writer.backlog.changes < 2 { await Task.yield() }
+        let running = Task { try await writer.run() }
+        let sequence = try await sound.value
+        let error = await #expect(throws: ProtocolError.self) { try await damaged.value }
+        #expect(sequence.rawValue == 1 && error?.status == 503)
+        #expect(writer.failureReason == "no such table: alarmState")
+        _ = try await writer.append(to: hub)
+        #expect(writer.failureReason == nil)
+        running.cancel()
+        try await running.value
+    }
+
     @Test func `a full disk refuses all, delivers none of it, and is said; then the hub is healthy again`() async throws
     {
         try await TestHub.run(try Scratch(), configure: { $0.maximumPages = 100 }) { hub in

@@ -8,20 +8,14 @@ import Testing
 
 struct CommitTests {
     @Test func `one member that fails is undone alone`() async throws {
-        let scratch = try Scratch()
-        let (store, hub) = try await scratch.store()
-        let results = try await store.commit([
-            append(hub, [1]),
-            { @Sendable transaction in
-                _ = try append(hub, [2])(transaction)
-                throw Refused()
-            },
-            append(hub, [3]),
-        ])
-        #expect(try results[0].get() == 1)
-        #expect(throws: Refused.self) { try results[1].get() }
-        #expect(try results[2].get() == 2)
-        #expect(try await bodies(store, hub) == [[1], [3]])
+        let failed = try await commit { _ in throw Refused() }
+        #expect(throws: Refused.self) { try failed.get() }
+    }
+
+    @Test func `a statement that SQLite cannot run fails its member alone`() async throws {
+        let failed = try await commit { try $0.db.execute(sql: "SELECT json('{')") }
+        let failure = #expect(throws: StorageFailure.self) { try failed.get() }
+        #expect(failure?.isTemporary == false && failure?.reason == "malformed JSON")
     }
 
     @Test func `a broken rule of the schema fails its member alone`() async throws {
@@ -78,6 +72,28 @@ struct CommitTests {
         #expect(try await bodies(store, hub).isEmpty)
         try await store.append(hub)
         #expect(try await bodies(store, hub).count == 1)
+    }
+
+    /// Commits three members, of which the second fails after its own change, and expects the changes of the others.
+    private func commit(
+        failing fail: @escaping @Sendable (Transaction) throws -> Void,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> Result<LogSequence, any Error> {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        let results = try await store.commit([
+            append(hub, [1]),
+            { @Sendable transaction in
+                let sequence = try append(hub, [2])(transaction)
+                try fail(transaction)
+                return sequence
+            },
+            append(hub, [3]),
+        ])
+        #expect(try results[0].get() == 1, sourceLocation: sourceLocation)
+        #expect(try results[2].get() == 2, sourceLocation: sourceLocation)
+        #expect(try await bodies(store, hub) == [[1], [3]], sourceLocation: sourceLocation)
+        return results[1]
     }
 
     private func bodies(_ store: HubStore, _ hub: HubKey) async throws -> [[UInt8]] {

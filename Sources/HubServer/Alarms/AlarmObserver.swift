@@ -7,9 +7,9 @@ import HubStore
 
 /// Collects the facts that one hub's alarms are judged by, in slices so that other work does not wait long.
 struct AlarmObserver {
-    /// Maximum number of watched categories; those announced first are watched.
+    /// Maximum number of watched categories; those in the settings come first, then those with a known message.
     static let maximumCategories = 10_000
-    /// Maximum number of watched failing feeds.
+    /// Maximum number of watched failing feeds, of one report and of the hub.
     static let maximumFeeds = 1_000
     /// Maximum number of reports that one look reads, each of up to 512 KiB; later looks read the others.
     static let maximumReports = 20
@@ -52,12 +52,16 @@ struct AlarmObserver {
 
     private func categories(_ record: inout AlarmRecord) async throws -> [String: LogSequence?] {
         let configuration = hub.configuration
-        // Categories in the settings keep the spelling that they have there, as do the rules.
-        let names = try await configuration.alarmRules.silences.keys.sorted() + hub.categories()
+        let known = record.judge.categoryPlaces
+        let announced = try await hub.categories()
+        // Categories in the settings keep the spelling that they have there, as do the rules. With Send, a client can
+        // announce any number of categories: new ones do not displace those that are watched.
+        let names =
+            configuration.alarmRules.silences.keys.sorted() + announced.filter { known[$0] != nil }
+            + announced.filter { known[$0] == nil }
         // Otherwise an alarm about a category would end it.
         let tags = names.lazy.compactMap { try? Tag($0) }.filter { $0 != configuration.alarmTag }
             .prefix(Self.maximumCategories)
-        let known = record.judge.categoryPlaces
         var places: [Tag: LogSequence?] = [:]
         for tag in tags where places[tag] == nil { places[tag] = .some(known[tag.text]) }
         var audiences: [String: [Tag]] = [:]
@@ -104,13 +108,19 @@ struct AlarmObserver {
             reports[publisher.publisher] = try await read(publisher)
         }
         hub.alarms.reports = reports
+        return Self.watched(reports.sorted { $0.key < $1.key }.map(\.value.failing))
+    }
+
+    /// Chooses the feeds to watch, and returns all reports of them.
+    ///
+    /// Publishers take turns: with Send, a client can invent failing feeds, which must not displace those of others.
+    private static func watched(_ reports: [[AlarmFacts.Feed]]) -> [AlarmFacts.Feed] {
         var urls: Set<String> = []
-        let feeds = reports.sorted { $0.key < $1.key }.flatMap(\.value.failing)
-        // All reports of a feed: one of them must not hide that the feed has failed for longer elsewhere.
-        return feeds.filter { feed in
-            if urls.count < Self.maximumFeeds { urls.insert(feed.url) }
-            return urls.contains(feed.url)
+        for turn in 0..<maximumFeeds {
+            for feeds in reports where turn < feeds.count && urls.count < maximumFeeds { urls.insert(feeds[turn].url) }
         }
+        // All reports of a feed: one of them must not hide that the feed has failed for longer elsewhere.
+        return reports.joined().filter { urls.contains($0.url) }
     }
 
     private func read(_ publisher: PublisherSummary) async throws -> HubAlarms.ReadReport {

@@ -29,16 +29,16 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         let (ports, bound) = AsyncStream<Int>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let application = application(on: host, port) { channel in
             let number = channel.localAddress?.port ?? 0
-            if LocalDoor.isNeeded(beside: channel.localAddress) {
+            if LoopbackListener.isNeeded(beside: channel.localAddress) {
                 bound.yield(number)
             } else {
                 await onRunning(number)
             }
         }
-        let door = LocalDoor(ports: ports) { port in
-            try await self.application(on: LocalDoor.host, port) { _ in await onRunning(port) }.run()
+        let loopback = LoopbackListener(ports: ports) { port in
+            try await self.application(on: LoopbackListener.host, port) { _ in await onRunning(port) }.run()
         }
-        return [application, door]
+        return [application, loopback]
     }
 
     private func application(

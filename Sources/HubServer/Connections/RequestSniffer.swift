@@ -113,10 +113,10 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     private func startHTTP(_ context: ChannelHandlerContext, isHTTP10: Bool) throws {
         let channel = context.channel
         let setup = kinds.http1.setup(channel: channel, logger: kinds.logger)
-        let manners = try channel.pipeline.syncOperations.handler(type: BodyManners.self)
-        manners.expectHead(by: deadline)
+        let handler = try channel.pipeline.syncOperations.handler(type: RequestBodyHandler.self)
+        handler.expectHead(by: deadline)
         // Handlers after the decoder do not learn the version.
-        manners.isHTTP10 = isHTTP10
+        handler.isHTTP10 = isHTTP10
         setup.whenFailure { _ in channel.close(promise: nil) }
         setup.map { .http1($0) }.cascade(to: became)
     }

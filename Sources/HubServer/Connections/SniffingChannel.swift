@@ -80,7 +80,7 @@ extension SniffingChannel {
             http1: HTTP1Channel(
                 responder: responder,
                 configuration: .init(
-                    additionalChannelHandlers: [BodyManners(.http1, limits)],
+                    additionalChannelHandlers: [RequestBodyHandler(.http1, limits)],
                     idleTimeout: TimeAmount(limits.idle)
                 )
             ),
@@ -90,7 +90,7 @@ extension SniffingChannel {
                     idleTimeout: limits.idle,
                     gracefulCloseTimeout: Self.gracefulClose,
                     streamConfiguration: .init(
-                        additionalChannelHandlers: [BodyManners(.http2, limits)],
+                        additionalChannelHandlers: [RequestBodyHandler(.http2, limits)],
                         idleTimeout: TimeAmount(limits.idle)
                     )
                 )

@@ -75,7 +75,7 @@ actor PersonalMessages {
             room -= Self.page
             for message in found.messages {
                 // The log is in the order of time.
-                guard message.at >= known.since else { return box }
+                guard message.at >= known.since, box.messages.count < Self.maximumMessages else { return box }
                 if let personal = PersonalMessage(message) { box.messages.append(personal) }
             }
             isComplete = found.count < Self.page

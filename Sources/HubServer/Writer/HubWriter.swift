@@ -282,16 +282,23 @@ final class HubWriter: Service {
                 effects: \.effects,
                 foreign: { effects in for effect in effects { confined.machine.apply(effect) } }
             )
-            noteHealth(nil)
-            finish(batch, results)
+            noteHealth(results.lazy.compactMap(Self.storageFailure).first)
+            finish(batch, results.map { Self.storageFailure($0).map { .failure(Self.refusal($0)) } ?? $0 })
         } catch is CancellationError {
             // A stop took too long: the file is not the cause.
             finish(batch, Self.refuseAll(batch, .stopping))
         } catch {
             noteHealth(error)
-            let refusal = ProtocolError.unavailable("The hub cannot write its file: \(Self.reason(error)).")
-            finish(batch, Self.refuseAll(batch, refusal))
+            finish(batch, Self.refuseAll(batch, Self.refusal(error)))
         }
+    }
+
+    private static func storageFailure(_ result: Result<Committed, any Error>) -> StorageFailure? {
+        if case .failure(let error) = result { error as? StorageFailure } else { nil }
+    }
+
+    private static func refusal(_ error: any Error) -> ProtocolError {
+        .unavailable("The hub cannot write its file: \(reason(error)).")
     }
 
     private static func refuseAll(_ batch: [Member], _ refusal: ProtocolError) -> [Result<Committed, any Error>] {

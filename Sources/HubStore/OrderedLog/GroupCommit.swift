@@ -47,14 +47,32 @@ struct GroupCommit<Output: Sendable>: Sendable {
             let output = try member(Transaction(db, recorder: recorder))
             if isRehearsal { try undo() }
             result = .success(output)
-        } catch let error as DatabaseError where error.resultCode != .SQLITE_CONSTRAINT {
-            // A full or failing disk may have ended the whole transaction, so no member has succeeded.
-            throw error
         } catch {
+            // A full or failing disk may have ended the whole transaction, so no member has succeeded.
+            guard db.isInsideTransaction, error.isOfMember else { throw error }
             try undo()
-            result = .failure(error)
+            result = .failure(error.ofMember)
         }
         try db.cachedStatement(sql: "RELEASE SAVEPOINT member").execute()
         return result
+    }
+}
+
+extension Error {
+    /// True if the error says nothing about other members: SQLite refuses a statement of this member, or the part of the
+    /// file that the statement reads is damaged.
+    fileprivate var isOfMember: Bool {
+        guard let error = self as? DatabaseError else { return true }
+        return [
+            .SQLITE_CONSTRAINT, .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_MISMATCH, .SQLITE_TOOBIG,
+        ].contains(error.resultCode)
+    }
+
+    /// The error that the member gets; a violated constraint is the fault of its values, not of the file.
+    fileprivate var ofMember: any Error {
+        guard (self as? DatabaseError)?.resultCode != .SQLITE_CONSTRAINT, let failure = StorageFailure(self) else {
+            return self
+        }
+        return failure
     }
 }

@@ -87,6 +87,40 @@ struct AlarmTests {
         }
     }
 
+    @Test func `a publisher with a thousand failing feeds displaces none of another's`() async throws {
+        try await TestHub.runAlarmed(try Scratch()) { hub in
+            let since = hub.clock.now - 2 * 86_400
+            let invented = (0..<AlarmObserver.maximumFeeds).map { ("https://a\($0).example/", since) }
+            let url = "https://z.example/feed"
+            try await hub.pass(minutes: 30) {
+                try await hub.report("a", failing: invented)
+                try await hub.report("desk", failing: [(url, since)])
+            }
+            let alarms = hub.hub.alarms.record.judge.alarms
+            #expect(alarms.count == AlarmObserver.maximumFeeds)
+            #expect(alarms.contains(Alarm(.failingFeed, url)))
+        }
+    }
+
+    @Test func `ten thousand new categories displace none that is watched`() async throws {
+        try await TestHub.runAlarmed(try Scratch()) {
+            $0.alarmRules.silences = [:]
+            $0.alarmRules.learning = .seconds(300)
+            $0.alarmRules.shortestSilence = .seconds(900)
+        } _: { hub in
+            try await hub.hub.setCategories(["Harbour"], publisher: "z", bytes: 0)
+            await hub.service.alarms.look()
+            for _ in 1...3 {
+                try await hub.accept("news", tags: "Harbour")
+                try await hub.pass(minutes: 5)
+            }
+            let invented = (0..<AlarmObserver.maximumCategories).map { "c\($0)" }
+            try await hub.hub.setCategories(invented, publisher: "a", bytes: 0)
+            try await hub.pass(minutes: 30)
+            #expect(hub.hub.alarms.record.judge.alarms == [Alarm(.silentCategory, "Harbour")])
+        }
+    }
+
     @Test func `what is wrong with one hub hides no alarm of another`() async throws {
         let scratch = try Scratch()
         try await TestHub.runAlarmed(scratch) { hub in

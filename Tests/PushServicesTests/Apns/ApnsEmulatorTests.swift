@@ -15,10 +15,19 @@ import Testing
         try await ServicePeers.run(ApnsCredentialTests.credential(changes), body)
     }
 
-    private func send(_ service: any PushService, to handle: String) async throws -> PushOutcome {
+    private func prepare(_ service: any PushService) throws -> any PreparedPush {
         let body = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
-        let push = try service.prepare(PushMessage(format: .apple, body: body, acceptedAt: Timestamp(Date())))
-        return await push.send(to: PushTarget(channel: .handle(handle), id: UUID()))
+        return try service.prepare(PushMessage(format: .apple, body: body, acceptedAt: Timestamp(Date())))
+    }
+
+    private func send(_ service: any PushService, to handle: String) async throws -> PushOutcome {
+        try await prepare(service).send(to: PushTarget(channel: .handle(handle), id: UUID()))
+    }
+
+    /// Five hundred device tokens, of which one in the middle ends its connection once.
+    private static let handles = (0..<500).map { number in
+        let digits = String(number, radix: 16)
+        return (number == 250 ? "fa17060a01" : "0b") + String(repeating: "0", count: 6 - digits.count) + digits
     }
 
     @Test func `a message arrives, and the first answer opens the way for more`() async throws {
@@ -51,12 +60,8 @@ import Testing
     @Test func `five hundred at once, with a connection that ends among them, all arrive`() async throws {
         try await run { emulator, service in
             _ = try await send(service, to: "00")
-            let handles = (0..<500).map { number in
-                let digits = String(number, radix: 16)
-                return (number == 250 ? "fa17060a01" : "0b") + String(repeating: "0", count: 6 - digits.count) + digits
-            }
             let outcomes = await withTaskGroup(of: String.self) { group in
-                for handle in handles {
+                for handle in Self.handles {
                     group.addTask {
                         (try? await self.send(service, to: handle)).map {
                             if case .accepted = $0 { "accepted" } else { "\($0)" }
@@ -65,9 +70,33 @@ import Testing
                 }
                 return await group.reduce(into: [:]) { $0[$1, default: 0] += 1 }
             }
-            print(outcomes)
-            #expect(outcomes["accepted"] == 500)
-            #expect(handles.allSatisfy { !emulator.inbox(of: $0).isEmpty })
+            #expect(outcomes == ["accepted": 500])
+            #expect(Self.handles.allSatisfy { !emulator.inbox(of: $0).isEmpty })
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `a batch with a connection that ends in its middle arrives, and each place has one outcome`() async throws {
+        try await run { emulator, service in
+            _ = try await send(service, to: "00")
+            let push = try prepare(service)
+            let batch = Self.handles.map { handle in
+                PushAttempt(push: push, target: PushTarget(channel: .handle(handle), id: UUID()))
+            }
+            let (reports, continuation) = AsyncStream<[(place: Int, outcome: PushOutcome)]>.makeStream()
+            service.send(batch) { continuation.yield($0) }
+            var places: [Int] = []
+            var outcomes: [String: Int] = [:]
+            for await report in reports {
+                for (place, outcome) in report {
+                    places.append(place)
+                    outcomes[ServicePeers.kind(outcome), default: 0] += 1
+                }
+                if places.count >= batch.count { break }
+            }
+            #expect(places.sorted() == Array(batch.indices))
+            #expect(outcomes == ["accepted": 500])
+            #expect(Self.handles.allSatisfy { !emulator.inbox(of: $0).isEmpty })
         }
     }
 
@@ -86,7 +115,6 @@ import Testing
     @Test func `a certificate proves who sends`() async throws {
         let changes = ["Token": nil, "ApnsCertificate": ApnsCredentialTests.certificate, "CertificateKey": "secret"]
         try await run(changes) { emulator, service in
-            print(try await send(service, to: "00aa"))
             let name = ServicePeers.kind(try await send(service, to: "00aa"))
             #expect(name == "accepted")
             let headers = emulator.inbox(of: "00aa").first?.headers ?? []

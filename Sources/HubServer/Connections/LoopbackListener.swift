@@ -5,7 +5,7 @@ import ServiceLifecycle
 /// Listens on the loopback address as well if the hub listens on another address.
 ///
 /// Programs on this machine use plain HTTP, which is accepted on that address only.
-struct LocalDoor: Service {
+struct LoopbackListener: Service {
     /// The ports on which the hub has begun to listen; yields none if its address already includes the loopback
     /// address.
     let ports: AsyncStream<Int>

@@ -15,7 +15,7 @@ import NIOHTTPTypes
 /// body.
 ///
 /// Source: RFC 9110 §10.1.1; RFC 9112 §9.6.
-final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
+final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
@@ -41,7 +41,7 @@ final class BodyManners: ChannelDuplexHandler, RemovableChannelHandler {
         /// The time since when the body is awaited.
         var since: NIODeadline
 
-        var isNearlyThere: Bool { announced.map { $0 - received <= BodyManners.maximumRest } ?? false }
+        var isNearlyThere: Bool { announced.map { $0 - received <= RequestBodyHandler.maximumRest } ?? false }
     }
 
     private let version: Version

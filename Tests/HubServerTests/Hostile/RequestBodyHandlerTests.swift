@@ -9,12 +9,12 @@ import Testing
 @testable import HubServer
 
 /// Bodies on a channel whose time the test tells.
-struct BodyMannersTests {
+struct RequestBodyHandlerTests {
     private let channel = EmbeddedChannel()
     private let limits = ConnectionLimits()
 
     init() throws {
-        try channel.pipeline.syncOperations.addHandler(BodyManners(.http1, limits))
+        try channel.pipeline.syncOperations.addHandler(RequestBodyHandler(.http1, limits))
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 
