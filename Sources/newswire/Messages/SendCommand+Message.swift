@@ -41,7 +41,7 @@ extension SendCommand {
 
     /// The key that makes a repeat of this command harmless.
     func key() throws -> String {
-        guard let idempotencyKey else { return Self.newKey() }
+        guard let idempotencyKey else { return OutgoingMessage.newIdempotencyKey() }
         guard (1...Self.maximumKey).contains(idempotencyKey.utf8.count),
             idempotencyKey.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
@@ -51,10 +51,6 @@ extension SendCommand {
             )
         }
         return idempotencyKey
-    }
-
-    private static func newKey() -> String {
-        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
     }
 
     func time() throws -> Date? {
