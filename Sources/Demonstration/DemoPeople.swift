@@ -46,7 +46,8 @@ struct DemoPeople: Sendable {
     }
 
     private static func check(_ outcomes: [BackendClient.PlatformOutcome]) throws {
-        guard outcomes.contains(where: { $0.platform == "stream" && $0.outcome == "accepted" }) else {
+        let accepted = BackendClient.PlatformOutcome.Name.accepted
+        guard outcomes.contains(where: { $0.platform == "stream" && $0.outcome == accepted }) else {
             throw DemoError("the app backend did not accept a notification: \(outcomes)")
         }
     }

@@ -3,7 +3,7 @@ package import HubProtocol
 
 /// A hub's alarms: our own routes, absent elsewhere; all need Manage.
 extension HubClient {
-    /// The alarms that last and those that are silenced.
+    /// The active and the silenced alarms.
     package func alarms() async throws(HubClientError) -> AlarmList {
         var call = HubCall("GET", "/alarms")
         call.maximumReplyBytes = 4 << 20

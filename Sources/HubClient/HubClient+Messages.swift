@@ -28,6 +28,9 @@ package struct OutgoingMessage: Sendable {
         self.device = device
         self.idempotencyKey = idempotencyKey
     }
+
+    /// A new idempotency key: 128 random bits in 32 hexadecimal digits.
+    package static func newIdempotencyKey() -> String { MessageID.random().text }
 }
 
 extension HubClient {

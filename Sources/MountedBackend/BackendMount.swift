@@ -89,7 +89,7 @@ package final class BackendMount: Sendable {
     /// Opens the database if it is there and not open yet, and returns when that is done, whether it could be opened or not.
     ///
     /// After a failure it is tried again after a while.
-    package func prepare() async {
+    private func prepare() async {
         let opening = state.withLock { state -> Task<Void, Never>? in
             if state.serving != nil { return nil }
             if let opening = state.opening { return opening }
@@ -138,20 +138,25 @@ package final class BackendMount: Sendable {
 
     /// The app backend, for pages of this process; `nil` where there are no users.
     ///
-    /// ``prepare()`` comes before.
+    /// Waits while the database is being opened, which takes seconds if another process has locked the file.
     ///
     /// - Throws: ``BackendRefusal`` when the database cannot be used now.
-    package func backend() throws(BackendRefusal) -> AppBackend? { try serving()?.backend }
-
-    /// No lines where there are no users.
-    private func metrics() async -> String {
+    package func backend() async throws(BackendRefusal) -> AppBackend? {
         await prepare()
-        do throws(BackendRefusal) {
-            guard let serving = try serving() else { return "" }
-            return await serving.backend.metrics()
-        } catch {
-            return AppBackend.metricsOfUnusable
-        }
+        return try serving()?.backend
+    }
+
+    /// True if there are users, unless the last attempt to open their database has failed.
+    package var hasUsers: Bool {
+        let (isServing, hasFailed) = state.withLock { ($0.serving != nil, $0.failure != nil) }
+        return isServing || !hasFailed && HostFile.exists(files.database)
+    }
+
+    /// No lines where there are no users, and while their database is being opened: the hub's metrics must not wait for it.
+    private func metrics() async -> String {
+        let (serving, hasFailed) = state.withLock { ($0.serving, $0.failure != nil) }
+        if let serving { return await serving.backend.metrics() }
+        return hasFailed && HostFile.exists(files.database) ? AppBackend.metricsOfUnusable : ""
     }
 
     private static let unusable = BackendRefusal.unavailable(

@@ -12,13 +12,12 @@ extension PageServer {
 
     /// Ends expired sessions, and deletes what they registered.
     func endExpiredSessions() async throws {
-        await backend?.prepare()
         for name in try await store.hubNames() {
             let hub = hub(name)
             // A deleted hub has taken its readers' registrations with it.
             guard hub != nil || !service.has(name) else { continue }
             if hub != nil { try await noteIdentity(of: name) }
-            let registrar = try hub.map { ReaderRegistrar(hub: $0, backend: try backend(of: $0)) }
+            let registrar = hub.map { ReaderRegistrar(pages: self, hub: $0) }
             for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
                 try await registrar?.remove(session)
                 try await store.end(session)

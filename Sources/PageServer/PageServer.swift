@@ -60,10 +60,18 @@ package final class PageServer: Sendable {
 
     /// The app backend whose users can sign in at a hub's pages; `nil` if nobody can sign in.
     ///
+    /// Waits while its database is being opened, so only requests that need users may ask for it.
+    ///
     /// - Throws: ``BackendRefusal`` when its database cannot be used at the moment.
-    func backend(of hub: PageHub) throws(BackendRefusal) -> AppBackend? {
+    func backend(of hub: PageHub) async throws(BackendRefusal) -> AppBackend? {
         guard let backend, backend.hubName == hub.name else { return nil }
-        return try backend.backend()
+        return try await backend.backend()
+    }
+
+    /// True if users can sign in at a hub's pages, as far as that is known without waiting.
+    func hasUsers(_ hub: PageHub) -> Bool {
+        guard let backend, backend.hubName == hub.name else { return false }
+        return backend.hasUsers
     }
 
     /// Ends the sessions and invitations of an earlier hub with this name.
@@ -83,7 +91,6 @@ package final class PageServer: Sendable {
         let router = Router(context: BackendRequestContext.self)
         router.add(middleware: PageErrors(logger: logger, templates: templates))
         router.add(middleware: IdentifyClient(trustedProxies: proxies))
-        if let backend { router.add(middleware: PrepareBackend(backend: backend)) }
         for asset in WebAsset.all {
             for method in [HTTPRequest.Method.get, .head] {
                 router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }

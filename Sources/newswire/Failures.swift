@@ -140,7 +140,7 @@ extension Failure {
         case .copiedState:
             "the state directory was copied or restored from an old copy; with an empty one a new agent begins"
         case .noStreams: "is it a newswire hub? others have no streams"
-        case .space: "free some space; what is waiting at the hub comes then"
+        case .space: "free some space; the hub then sends the pending messages"
         case .noConnectionString:
             """
             start a hub with 'newswire hub', or give another's Listen string with --connection-file PATH; \
@@ -174,10 +174,10 @@ extension Failure {
             "the app backend's certificate is made out to other names: add this one to its 'host-names'"
         case .backendCertificate(.notValidNow): "the app backend's certificate has expired, or a clock is wrong"
         case .backendCertificate(.other): "check the app backend's certificate"
-        case .noDesktop: "run newswire in a desktop session, or leave --notify away"
+        case .noDesktop: "run newswire in a desktop session, or omit --notify"
         case .noNotifications:
-            "start a notification service such as your desktop's own or dunst, or leave --notify away"
-        case .notifications: "look at the desktop's notification service, or leave --notify away"
+            "start a notification service such as your desktop's own or dunst, or omit --notify"
+        case .notifications: "look at the desktop's notification service, or omit --notify"
         }
     }
 }

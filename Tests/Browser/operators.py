@@ -24,7 +24,7 @@ def press(tab, label, action):
 def alarms(t):
     t.hub.raise_alarm("silentCategory", "World")
     tab = operate(t)
-    check("Alarms that last" in tab.js("document.querySelector('main').textContent"))
+    check("Active alarms" in tab.js("document.querySelector('main').textContent"))
     follow(tab, "nav[aria-label=Operator] a[href$='/alarms']")
     equal(tab.js("document.querySelector('h1').textContent"), "Alarms")
     cells = tab.js(CELLS)

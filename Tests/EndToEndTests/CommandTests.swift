@@ -31,7 +31,7 @@ import Testing
         (["send"], 64, "nothing to send"),
         (["send", "--property", "novalue"], 64, "name=value"),
         (["send", "--message", " "], 64, "--message is empty"),
-        (["send", "--message", "x", "--tags", ""], 64, "leave --tags away to send to everybody"),
+        (["send", "--message", "x", "--tags", ""], 64, "omit --tags to send to everybody"),
         (["send", "--message", "x", "--tags", "World, Sports"], 64, "write 'World || Sports'"),
         (["send", "--message", "x", "--tags", "World &"], 64, "'&' must be written '&&'"),
         (["publish", "--feeds", "/nonexistent"], 78, "/nonexistent"),

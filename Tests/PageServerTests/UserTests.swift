@@ -43,6 +43,23 @@ struct UserTests {
         }
     }
 
+    @Test func `readers without an account do not wait for a locked database of users`() async throws {
+        try await PagesHub.run(.public, users: ["alice"]) { hub in
+            let lock = try hub.lockUsers()
+            let waiting = Task { try await hub.send("GET", "/-/news/sign-in") }
+            let reader = try await hub.reader(of: "World")
+            for cookie in [nil, reader] {
+                let read = try await page(hub, cookie)
+                // After a failed attempt to open the database there is no link.
+                #expect(read.status == 200 && read.body.contains("/-/news/sign-in"), "\(read.body)")
+            }
+            try lock.close()
+            let form = try await waiting.value
+            #expect(form.status == 200)
+            _ = try await signIn(hub, "alice")
+        }
+    }
+
     @Test func `a sign-in renews the cookie, and the session keeps its choice and its installation`() async throws {
         try await PagesHub.run(users: ["alice"]) { hub in
             let old = try await hub.reader(of: "World")

@@ -65,6 +65,8 @@ package struct UserNotifier: Sendable {
             for platform in choice.platforms {
                 var message = message(platform)
                 message.tags = tag
+                // libcurl repeats a request when the connection that it reused turns out to be closed.
+                if finding != .unknown { message.idempotencyKey = OutgoingMessage.newIdempotencyKey() }
                 let tagged = message
                 group.addTask {
                     PlatformResult(platform: platform, outcome: await send(tagged, on: platform, finding))

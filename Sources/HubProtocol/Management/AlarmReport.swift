@@ -35,7 +35,7 @@ package struct AlarmReport: Sendable, Equatable, Codable {
     package var isRaised: Bool { since != nil }
 }
 
-/// The answer of `GET /{hub}/alarms`: those that last and those that are silenced.
+/// The answer of `GET /{hub}/alarms`: active and silenced alarms.
 package struct AlarmList: Sendable, Equatable, Codable {
     /// Alarms of an answer; those that are not silenced come first.
     package static let maximum = 500

@@ -68,7 +68,7 @@ package struct HubOverview: Sendable, Equatable, Codable {
     package var credentials: [CredentialReport.Credential] = []
     /// Absent for a server without TLS.
     package var certificate: Certificate?
-    /// Number of alarms that last, silenced ones included, by kind; absent in the answer of an older hub.
+    /// Number of active alarms, silenced ones included, by kind; absent in the answer of an older hub.
     package var alarms: [String: Int]?
     /// Number of those that are silenced.
     package var silencedAlarms: Int?

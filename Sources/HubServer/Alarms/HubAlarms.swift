@@ -139,7 +139,7 @@ extension Hub {
         try await alarms.turns.pass {
             var record = alarms.record
             guard let alarm = record.alarm(id, at: configuration.timestamp) else {
-                throw ProtocolError.notFound("There is no alarm '\(id.excerpt)' here that lasts or is silenced.")
+                throw ProtocolError.notFound("There is no active or silenced alarm '\(id.excerpt)'.")
             }
             change(&record.judge, alarm)
             try await write(record)

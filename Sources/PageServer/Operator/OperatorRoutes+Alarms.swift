@@ -20,7 +20,7 @@ extension OperatorRoutes {
             empty: "There are no alarms."
         )
         var page = request.page(.alarms, "Alarms")
-        var section = OperatorSection("Alarms that last or are silenced", table: table)
+        var section = OperatorSection("Active and silenced alarms", table: table)
         section.lines = [
             list.tag.map { "Alarms are sent to the tag \($0)." }
                 ?? "Alarms are not sent: no tag is set in 'hub.alarm-tag'."
@@ -77,7 +77,7 @@ extension OperatorRoutes {
         var section = OperatorSection(
             "Alarms",
             facts: [
-                OperatorFact("Alarms that last", "\(count)", isBad: count > silenced),
+                OperatorFact("Active alarms", "\(count)", isBad: count > silenced),
                 OperatorFact("Silenced", "\(silenced)"),
             ]
         )

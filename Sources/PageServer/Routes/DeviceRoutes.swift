@@ -64,7 +64,7 @@ extension PageRequest {
     ///
     /// - Throws: 404 if nobody can sign in.
     func signedIn() async throws -> SignedInReader? {
-        guard let backend = try backend else { throw PageRefusal.notFound }
+        guard let backend = try await backend else { throw PageRefusal.notFound }
         guard let visitor = try await visitor, let caller = visitor.caller else { return nil }
         return SignedInReader(visitor: visitor, caller: caller, backend: backend)
     }

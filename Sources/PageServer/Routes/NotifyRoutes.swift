@@ -89,7 +89,7 @@ extension NotifyRoutes {
         _ refusal: BackendRefusal? = nil
     ) -> Response {
         let frame = request.frame(for: user.visitor)
-        let isSent = outcomes.contains { $0.outcome == "accepted" }
+        let isSent = outcomes.contains { $0.outcome == BackendClient.PlatformOutcome.Name.accepted }
         let page = NotifyPage(
             frame: frame,
             heading: isSent ? "Sent to \(draft.user)" : "Not sent",

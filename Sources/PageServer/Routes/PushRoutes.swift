@@ -69,7 +69,7 @@ enum PushRoutes {
         of visitor: Visitor,
         _ request: PageRequest
     ) async throws {
-        let (session, registrar) = (visitor.session, try request.registrar)
+        let (session, registrar) = (visitor.session, request.registrar)
         let id = try session.browser?.installation ?? InstallationID("browser-\(UUID().uuidString.lowercased())")
         let browser = SessionBrowser(installation: id, channel: channel)
         // Record it first: an unrecorded subscription could not be removed.

@@ -13,7 +13,7 @@ enum SignInRoutes {
 
     static let routes = [
         PageRoute(.get, "/sign-in") { request in
-            _ = try backend(request)
+            _ = try await backend(request)
             let visitor = try await request.visitor
             guard visitor?.caller == nil else { return request.seeOther(request.home) }
             return request.page(SignInPage(frame: frame(request, visitor)))
@@ -24,7 +24,7 @@ enum SignInRoutes {
 
     private static func signIn(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
-        let backend = try backend(request)
+        let backend = try await backend(request)
         guard await request.isPrivate else {
             throw PageRefusal(
                 .forbidden,
@@ -57,7 +57,7 @@ enum SignInRoutes {
         for secure: Int64?,
         _ request: PageRequest
     ) async throws -> Response {
-        let (store, registrar) = (request.pages.store, try request.registrar)
+        let (store, registrar) = (request.pages.store, request.registrar)
         let session = try await ownSession(of: user, request)
         try await store.setUser(user, of: session)
         do {
@@ -125,8 +125,8 @@ enum SignInRoutes {
         return request.seeOther(request.home, cookie: left == nil ? await request.cookie.clearing : nil)
     }
 
-    private static func backend(_ request: PageRequest) throws -> AppBackend {
-        guard let backend = try request.backend else { throw PageRefusal.notFound }
+    private static func backend(_ request: PageRequest) async throws -> AppBackend {
+        guard let backend = try await request.backend else { throw PageRefusal.notFound }
         return backend
     }
 

@@ -6,9 +6,11 @@ import HubProtocol
 /// The app backend sets a user's tag. To remove the tag, an installation is deleted, together with the user's messages
 /// that the hub still has for it, and registered again.
 struct ReaderRegistrar: Sendable {
+    let pages: PageServer
     let hub: PageHub
+
     /// The app backend; `nil` if nobody can sign in.
-    let backend: AppBackend?
+    private var backend: AppBackend? { get async throws(BackendRefusal) { try await pages.backend(of: hub) } }
 
     /// Registers all installations of a visitor.
     ///
@@ -44,7 +46,7 @@ struct ReaderRegistrar: Sendable {
         as user: UserName?,
         _ context: BackendRequestContext
     ) async throws {
-        if let user, let backend {
+        if let user, let backend = try await backend {
             try await backend.register(installation, of: user, context)
         } else {
             try await hub.put(installation, channel: channel)

@@ -14,11 +14,9 @@ extension PageRequest {
     /// The app backend whose users can sign in at this hub's pages; `nil` if nobody can sign in.
     ///
     /// - Throws: ``BackendRefusal`` when its database cannot be used at the moment.
-    var backend: AppBackend? { get throws(BackendRefusal) { try pages.backend(of: hub) } }
+    var backend: AppBackend? { get async throws(BackendRefusal) { try await pages.backend(of: hub) } }
 
-    var registrar: ReaderRegistrar {
-        get throws(BackendRefusal) { ReaderRegistrar(hub: hub, backend: try backend) }
-    }
+    var registrar: ReaderRegistrar { ReaderRegistrar(pages: pages, hub: hub) }
 
     /// The reader; `nil` without a session, after it has expired, and for a reader admitted as a user who is no longer
     /// signed in.
@@ -32,7 +30,7 @@ extension PageRequest {
             else { return nil }
             guard session.user != nil else { return try await admitted(Visitor(session: session)) }
             // Without the app backend in this process no user can be checked, and nobody is signed out.
-            guard let backend = try backend else { return try await admitted(Visitor(session: session)) }
+            guard let backend = try await backend else { return try await admitted(Visitor(session: session)) }
             if let caller = try await caller(of: session, secret, backend) {
                 return Visitor(session: session, caller: caller)
             }
@@ -58,7 +56,7 @@ extension PageRequest {
     ///
     /// - Returns: The remaining reader; `nil` if only the user was admitted.
     func leave(_ session: ReaderSession) async throws -> Visitor? {
-        let registrar = try registrar
+        let registrar = registrar
         try await registrar.remove(session)
         try await pages.store.setSignedOut(session)
         var session = session
@@ -86,7 +84,7 @@ extension PageRequest {
         var frame = frame
         frame.user = visitor?.caller?.name.text
         // An unusable database has already been logged; pages work without users.
-        if frame.user == nil, (try? backend) != nil { frame.signIn = "\(home)sign-in" }
+        if frame.user == nil, pages.hasUsers(hub) { frame.signIn = "\(home)sign-in" }
         return frame
     }
 }

@@ -52,13 +52,13 @@ struct CategoriesCommand: AsyncParsableCommand {
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox",
-        abstract: "List what arrived and what became of it.",
+        abstract: "List the messages that arrived, with their outcomes.",
         discussion: """
             pending waits for its handler, started has begun, done has ended well; failed was given up, and empty was \
             not shown because it has no text in the agent's language or template.
 
-            The inbox keeps as many messages that are done with as 'inbox-size' says, 10,000 without it; the oldest go \
-            first. If there are more than are listed, the command says how many.
+            The inbox keeps the newest finished messages: 'inbox-size' of them, 10,000 by default. If it has more than \
+            are listed, the command says how many.
             """
     )
 
@@ -103,7 +103,7 @@ struct InboxCommand: AsyncParsableCommand {
             let count = try await agent.inboxCount(states: states)
             if count > records.count {
                 let size = options.inboxSize(settings)
-                Console.notice("the newest \(records.count) of \(count); the inbox keeps \(size) that are done with")
+                Console.notice("the newest \(records.count) of \(count); the inbox keeps \(size) finished ones")
             }
             let waiting = try await agent.secureCount()
             if waiting > 0 {

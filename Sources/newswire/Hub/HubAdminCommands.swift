@@ -80,7 +80,7 @@ struct NamespaceOptions: ParsableArguments {
         }
         throw Failure(
             .badConfiguration,
-            "no connection string: there is no hub of yours on this machine and none was named",
+            HubConnection.missing.text,
             hint: "put the string of 'newswire hub keys --namespace' into a file and pass --connection-file PATH"
         )
     }

@@ -17,7 +17,7 @@ struct HubAlarmsCommand: AsyncParsableCommand {
 struct HubAlarmsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the alarms that last and those that are silenced, with their ids.",
+        abstract: "List active and silenced alarms, with their ids.",
         discussion: """
             EXAMPLES
               newswire hub alarms
@@ -45,7 +45,7 @@ struct HubAlarmsListCommand: AsyncParsableCommand {
 struct HubAlarmsSilenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "silence",
-        abstract: "Send nothing more of an alarm until a time, or until it has ended.",
+        abstract: "Stop reports of an alarm until a time, or until it has ended.",
         discussion: """
             An alarm that outlasts its silence is sent again.
 
@@ -59,10 +59,10 @@ struct HubAlarmsSilenceCommand: AsyncParsableCommand {
     @Argument(help: "The id, as 'newswire hub alarms' shows it.")
     var id: String
 
-    @Option(help: "Until when, in UTC or with a zone.")
+    @Option(help: "The end of the silence, in UTC or with a zone.")
     var until: String?
 
-    @Option(name: .customLong("for"), help: "For how long, such as 30m, 12h or 7d.")
+    @Option(name: .customLong("for"), help: "The length of the silence, such as 30m, 12h or 7d.")
     var length: String?
 
     @OptionGroup var inquiry: InquiryOptions
@@ -86,7 +86,7 @@ struct HubAlarmsSilenceCommand: AsyncParsableCommand {
         }
         guard let until else { return nil }
         guard let date = ISODateTime.parse(until), date > now else {
-            throw Failure(.usage, "--until '\(until)' is not a time ahead", hint: "pass 2030-01-02T06:00:00Z")
+            throw Failure(.usage, "--until '\(until)' is not in the future", hint: "pass 2030-01-02T06:00:00Z")
         }
         return date
     }
@@ -95,7 +95,7 @@ struct HubAlarmsSilenceCommand: AsyncParsableCommand {
 struct HubAlarmsUnsilenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unsilence",
-        abstract: "End the silence of an alarm; if it lasts, it is sent again.",
+        abstract: "End the silence of an alarm; if it is still active, it is sent again.",
         discussion: """
             EXAMPLES
               newswire hub alarms unsilence 3f2a90c1d4e5

@@ -209,7 +209,7 @@ struct HubServe: AsyncParsableCommand {
                 throw Failure(
                     .usage,
                     "--emulate serves this machine only, and --listen is \(configuration.host)",
-                    hint: "leave --listen out"
+                    hint: "omit --listen"
                 )
             }
             emulated = try await EmulatedPush.start(state)

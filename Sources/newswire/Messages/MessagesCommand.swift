@@ -10,7 +10,7 @@ import Settings
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
-        abstract: "Tell what became of messages, and why a device got one or did not; take scheduled ones back.",
+        abstract: "Show the outcomes of messages, and why a device got one or did not; cancel scheduled ones.",
         subcommands: [
             MessagesListCommand.self, MessagesShowCommand.self, MessagesFailuresCommand.self,
             MessagesInboxCommand.self, MessagesCancelCommand.self,
@@ -91,7 +91,7 @@ struct MessagesListCommand: AsyncParsableCommand {
 struct MessagesShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Tell what became of a message; with --device, why that device got it or did not.",
+        abstract: "Show the outcome of a message; with --device, why that device got it or did not.",
         discussion: """
             The id is what 'newswire send' prints and 'newswire messages list' shows. A device is named by its \
             installation id, which 'newswire categories' tells at an agent, or by its push handle. A stream that was 'written' a message has it in all likelihood; that it arrived is known \
@@ -125,7 +125,7 @@ struct MessagesShowCommand: AsyncParsableCommand {
         case .details(let details):
             if inquiry.json { return Console.print(try JSON.line(TelemetryLine(details))) }
             for line in MessageText.lines(details) { Console.print(line) }
-            if device != nil { Console.warning("this hub does not tell of single devices") }
+            if device != nil { Console.warning("this hub does not report on single devices") }
         }
     }
 

@@ -149,7 +149,7 @@ private struct Remaining {
             let repeated = "repeat with --category '\(names)' --idempotency-key \(key): nothing is sent twice"
             return error.failure(text, hint: repeated)
         }
-        let look = "look whether \(first) has got the message before you repeat it"
+        let look = "check if \(first) got the message before you send it again"
         return error.failure(text, hint: unsent.isEmpty ? look : "\(look); \(hint(unsent))")
     }
 

@@ -3,7 +3,7 @@ import HostSystem
 import HubClient
 import HubProtocol
 
-// MARK: - What is sent
+// MARK: - The message
 
 extension SendCommand {
     /// The message that the options describe, checked as far as that needs no hub.
@@ -15,7 +15,7 @@ extension SendCommand {
                 throw Failure(
                     .usage,
                     "--device and --tags exclude each other",
-                    hint: "a handle is sent to directly; tags are for those who match"
+                    hint: "--device sends to one handle, --tags to all devices that match"
                 )
             }
             guard format != .template else {
@@ -41,7 +41,7 @@ extension SendCommand {
 
     /// The key that makes a repeat of this command harmless.
     func key() throws -> String {
-        guard let idempotencyKey else { return Self.newKey() }
+        guard let idempotencyKey else { return OutgoingMessage.newIdempotencyKey() }
         guard (1...Self.maximumKey).contains(idempotencyKey.utf8.count),
             idempotencyKey.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else {
@@ -51,10 +51,6 @@ extension SendCommand {
             )
         }
         return idempotencyKey
-    }
-
-    private static func newKey() -> String {
-        (0..<2).map { _ in String(UInt64.random(in: .min ... .max), radix: 16) }.joined()
     }
 
     func time() throws -> Date? {
@@ -93,7 +89,7 @@ extension SendCommand {
                 throw Failure(
                     .usage,
                     "a message of format '\(format)' needs its payload",
-                    hint: "pass --payload FILE with what the platform takes"
+                    hint: "pass --payload FILE with the platform's own payload"
                 )
             }
             return try properties().encoded()
@@ -104,7 +100,7 @@ extension SendCommand {
         do {
             return try PrivateFile.bytes(payload, limit: Message.maximumBytes)
         } catch {
-            throw Failure(.usage, "\(error)", hint: "--payload wants a file of at most \(Message.maximumBytes) bytes")
+            throw Failure(.usage, "\(error)", hint: "pass --payload FILE of at most \(Message.maximumBytes) bytes")
         }
     }
 
@@ -112,14 +108,14 @@ extension SendCommand {
     private func checkTags() throws {
         guard let tags else { return }
         if tags.allSatisfy(\.isWhitespace) {
-            throw Failure(.usage, "--tags is empty", hint: "leave --tags away to send to everybody")
+            throw Failure(.usage, "--tags is empty", hint: "omit --tags to send to everybody")
         }
         if tags.contains(",") {
             let either = tags.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
             throw Failure(
                 .usage,
                 "--tags '\(tags)' is not a valid tag expression",
-                hint: "write '\(either.joined(separator: " || "))' for those who have any of them"
+                hint: "write '\(either.joined(separator: " || "))' for devices that have any of these tags"
             )
         }
         do {
@@ -157,7 +153,7 @@ extension SendCommand {
     }
 }
 
-// MARK: - What became of it
+// MARK: - The outcome
 
 /// The hub's answer to a send.
 struct SentMessage {
@@ -209,7 +205,7 @@ extension SendCommand {
             Console.print(try JSON.line(Line(sent)))
         } else if let time = sent.scheduledFor {
             Console.print("scheduled \(sent.id?.text ?? "")")
-            Console.notice("it is sent at \(ISODateTime.format(time)); 'newswire messages cancel' takes it back")
+            Console.notice("it is sent at \(ISODateTime.format(time)); 'newswire messages cancel' cancels it")
         } else {
             Console.print("sent \(sent.id?.text ?? "")")
             tell(sent.recipients)

@@ -89,7 +89,7 @@ struct SendCommand: AsyncParsableCommand {
     )
     var idempotencyKey: String?
 
-    @Flag(help: "Send it to at most ten of those who match, and tell what became of it there.")
+    @Flag(help: "Send it to at most ten of the devices that match, and print the outcome of each.")
     var test = false
 
     @Flag(help: "Print JSON.")

@@ -41,7 +41,7 @@ enum PreviewOutput {
     fileprivate static func text(_ reason: NotAsked) -> String {
         switch reason {
         case .notDue(let until): "not due until \(until.formatted(.iso8601)); --force asks anyway"
-        case .hostQuiet(let until): "its host wants quiet until \(until.formatted(.iso8601))"
+        case .hostQuiet(let until): "its host asks for no requests until \(until.formatted(.iso8601))"
         case .gone(let since): "it answered that it is gone, at \(since.formatted(.iso8601))"
         }
     }

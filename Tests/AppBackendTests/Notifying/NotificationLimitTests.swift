@@ -132,6 +132,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [(ours, 4), (ScriptedReply.status(404), 0)])
+    func `each message on each platform has an idempotency key of its own, at hubs of ours alone`(
+        credentials: ScriptedReply,
+        keyed: Int
+    ) async throws {
+        try await run(credentials: credentials) { backend, server in
+            for platform in ["all", "apns"] {
+                let target = "/api/notifications?pns=\(platform)&to_tag=bob"
+                let reply = try await backend.send("POST", target, as: "alice", #""hello""#)
+                #expect(reply.status == 200, "\(reply.body)")
+            }
+            let keys = server.requests.filter { $0.path == "/news/messages/" }
+                .compactMap { $0.header(HeaderName.idempotencyKey) }
+            #expect(keys.count == keyed && Set(keys).count == keys.count, "\(keys)")
+        }
+    }
+
     @Test(arguments: [(ours, true), (ScriptedReply.status(404), false)])
     func `a hub of ours guards the tags, another is warned of`(credentials: ScriptedReply, isGuarded: Bool) async throws
     {

@@ -76,7 +76,7 @@ import Testing
                 newswire: warning: cannot show notifications: no session bus: $DBUS_SESSION_BUS_ADDRESS and \
                 $XDG_RUNTIME_DIR are not set; messages are printed instead
                 """,
-                "newswire: hint: run newswire in a desktop session, or leave --notify away",
+                "newswire: hint: run newswire in a desktop session, or omit --notify",
             ]
         )
     }

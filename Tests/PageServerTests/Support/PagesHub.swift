@@ -116,6 +116,17 @@ struct PagesHub: Sendable {
     /// The accounts of the users who can sign in.
     func accounts() throws -> Accounts { Accounts(store: try BackendStore(path: database)) }
 
+    /// Holds the users' database as another process does that migrates it, until the connection is closed.
+    func lockUsers() throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(10)
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+        let queue = try DatabaseQueue(path: database, configuration: configuration)
+        // The lock lasts beyond this transaction.
+        try queue.write { try $0.execute(sql: "PRAGMA user_version = 1; PRAGMA user_version = 0") }
+        return queue
+    }
+
     var authority: String { "127.0.0.1:\(port)" }
 
     private func disable(_ name: String) async throws {
