@@ -1,6 +1,7 @@
 import Crypto
 import CryptoExtras
 import Foundation
+import HubProtocol
 
 /// The cost parameters of scrypt.
 package struct ScryptParameters: Sendable, Equatable {
@@ -42,7 +43,7 @@ package struct PasswordHash: Sendable, Equatable {
     /// Compares keys in constant time.
     func hasKey(_ other: [UInt8]) -> Bool { SymmetricKey(data: key) == SymmetricKey(data: other) }
 
-    static func randomSalt() -> [UInt8] { RandomOctets.make(count: saltBytes) }
+    static func randomSalt() -> [UInt8] { RandomBytes.make(count: saltBytes) }
 
     /// The scrypt function of RFC 7914.
     package static let scrypt: Derivation = { password, salt, parameters in
@@ -55,13 +56,5 @@ package struct PasswordHash: Sendable, Equatable {
             parallelism: parameters.parallelism
         )
         return key.withUnsafeBytes { Array($0) }
-    }
-}
-
-/// Bytes from the system's cryptographic random generator.
-enum RandomOctets {
-    static func make(count: Int) -> [UInt8] {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import HostSystem
+import HubProtocol
 import Synchronization
 
 /// Hashes and checks passwords one at a time, on its own thread.
@@ -46,7 +47,7 @@ package final class PasswordHasher: Sendable {
         dummy = PasswordHash(
             parameters: parameters,
             salt: PasswordHash.randomSalt(),
-            key: RandomOctets.make(count: PasswordHash.keyBytes)
+            key: RandomBytes.make(count: PasswordHash.keyBytes)
         )
     }
 

@@ -20,7 +20,7 @@ package struct AccessToken: Sendable, CustomStringConvertible {
         self.init(bytes)
     }
 
-    static func random() -> AccessToken { AccessToken(RandomOctets.make(count: byteCount)) }
+    static func random() -> AccessToken { AccessToken(RandomBytes.make(count: byteCount)) }
 
     private init(_ bytes: [UInt8]) {
         text = Base64URL.encode(bytes)
