@@ -6,19 +6,19 @@ import OutboundHTTP
 struct HubCall {
     let method: String
 
-    /// Below the hub, its segments escaped.
+    /// The path below the hub, with its segments escaped.
     let path: String
-    /// Beside the version of the protocol.
+    /// Query parameters, besides the version of the protocol.
     var query: [(name: String, value: String)] = []
     var headers: [(name: String, value: String)] = []
     var body: [UInt8]?
     var contentType = "application/json"
     var channel: PushChannelSecret?
-    /// Where the page of a list begins: as the hub gave it, for escaping changes what some hubs give.
+    /// The start of a page of a list, exactly as the hub gave it: escaping would change the tokens of some hubs.
     var continuation: String?
-    /// Bytes; an installation is 64 KiB at most.
+    /// The largest reply in bytes; an installation is 64 KiB at most.
     var maximumReplyBytes = 1 << 20
-    /// For the whole call; the hub answers within one commit.
+    /// The limit for the whole call; the hub answers within one commit.
     var timeout = Duration.seconds(30)
 
     init(_ method: String, _ path: String) {
@@ -26,9 +26,9 @@ struct HubCall {
         self.path = path
     }
 
-    /// Statuses with which a hub says that it has no such route.
+    /// The statuses of a hub that has no such route.
     static let absentRoute: Set<Int> = [404, 405, 501]
-    /// The same for a request in which nothing can be wrong: a 400 is another hub's answer for an unknown route then.
+    /// The same for a request that cannot be wrong in itself: other hubs may answer 400 for an unknown route.
     static let absentPlainRoute = absentRoute.union([400])
 
     /// Escapes what is not unreserved in RFC 3986 §2.3.
@@ -61,7 +61,7 @@ extension HubClient {
         return request
     }
 
-    /// Sends a call; `absences` are statuses that say in an orderly way that there is nothing.
+    /// Sends a call; a status of `absences` means that the requested thing does not exist, and is not an error.
     ///
     /// - Returns: A reply with a 2xx status; `nil` for an absence.
     func succeed(_ call: HubCall, unless absences: Set<Int>) async throws(HubClientError) -> OutboundResponse? {
@@ -106,6 +106,6 @@ extension HubClient {
     /// Seconds since 1970.
     var unixTime: Int64 { Int64(now().timeIntervalSince1970) }
 
-    /// Demanded by Azure; our hub takes any.
+    /// The version that Azure requires; our hub accepts any.
     private static let apiVersion = "2020-06"
 }

@@ -10,7 +10,7 @@ extension HubClient {
         return try decode(AlarmList.self, from: try await succeed(call), as: "the list of alarms")
     }
 
-    /// Sends nothing more of an alarm until a time, or until it has ended.
+    /// Stops reports of an alarm until a time, or until it has ended.
     package func silence(alarm id: String, until end: Date?) async throws(HubClientError) {
         var call = HubCall("PUT", path(id))
         call.body = try encode(AlarmSilence(until: end.map { ISODateTime.formatSeconds($0) }))

@@ -1,9 +1,9 @@
 package import HubProtocol
 import OutboundHTTP
 
-/// An installation as a hub has it.
+/// An installation as a hub stores it.
 package struct FoundInstallation: Sendable, Equatable {
-    /// Without its push channel for platform `stream`, which is a secret.
+    /// The installation, without its push channel for platform `stream`, which is a secret.
     package let installation: Installation
     /// True if the push channel that the call named is the installation's.
     package let hasSameChannel: Bool
@@ -11,7 +11,7 @@ package struct FoundInstallation: Sendable, Equatable {
 
 /// Single registrations and installations, as an app back end changes them.
 extension HubClient {
-    /// Asks for an id that no registration has; nothing is stored under it yet.
+    /// Requests an unused registration id; nothing is stored under it yet.
     package func newRegistrationID() async throws(HubClientError) -> RegistrationID {
         let reply = try await succeed(HubCall("POST", "/registrationids/"))
         let location = reply.headers["Location"]?.prefix { $0 != "?" && $0 != "#" }

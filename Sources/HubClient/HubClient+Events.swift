@@ -22,7 +22,7 @@ extension HubClient {
         return try result.get()
     }
 
-    /// The request of ``events(installation:channel:after:)``, for who sends it another way.
+    /// The request of ``events(installation:channel:after:)``, for callers that send it in another way.
     package func eventRequest(
         installation id: InstallationID,
         channel: PushChannelSecret,
@@ -38,7 +38,7 @@ extension HubClient {
         return request
     }
 
-    /// The event stream that a reply is, or what else it says.
+    /// The event stream of a reply, or the refusal that it contains.
     private func open(
         _ reply: OutboundStream
     ) async throws(OutboundError) -> Result<HubEventStream, HubClientError> {

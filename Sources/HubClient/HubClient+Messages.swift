@@ -2,17 +2,17 @@ package import FoundationEssentials
 package import HubProtocol
 import OutboundHTTP
 
-/// A message as it is handed to a hub.
+/// A message to be sent to a hub.
 package struct OutgoingMessage: Sendable {
     package let body: [UInt8]
     package var format: MessageFormat
     /// A tag expression; `nil` or empty for everybody.
     package var tags: String?
-    /// A push handle, which the message goes to alone; then there are no tags.
+    /// The only push handle to send to; a message has a handle or tags, not both.
     package var device: String?
-    /// Headers for the push service, such as `apns-priority`; each replaces the one of this name that the body implies.
+    /// Headers for the push service, such as `apns-priority`; each replaces the header of this name that the body implies.
     package var headers: [(name: String, value: String)] = []
-    /// Makes a repeat of this very call deliver nothing more, on hubs of ours.
+    /// The key by which a hub of ours recognizes a repeat of this call, and does not deliver the message again.
     package var idempotencyKey: String?
 
     package init(
@@ -34,14 +34,14 @@ package struct OutgoingMessage: Sendable {
 }
 
 extension HubClient {
-    /// Hands over one message; when this returns, it is the hub's to deliver.
+    /// Sends one message; when this returns, the hub has accepted it for delivery.
     ///
     /// - Returns: The hub's id of the message, if it gave one.
     package func send(_ message: OutgoingMessage) async throws(HubClientError) -> MessageID? {
         id(in: try await succeed(call("/messages/", message)))
     }
 
-    /// Hands over one template message, as a publisher does.
+    /// Sends one template message, as a publisher does.
     package func send(
         _ body: [UInt8],
         tags: String?,
@@ -50,9 +50,9 @@ extension HubClient {
         try await send(OutgoingMessage(body, tags: tags, idempotencyKey: idempotencyKey))
     }
 
-    /// Hands over one message that is to be sent later, up to seven days from now.
+    /// Schedules one message for a time up to seven days from now.
     ///
-    /// - Returns: The id by which it can be taken back, if the hub gave one.
+    /// - Returns: The id to cancel it with, if the hub gave one.
     package func schedule(
         _ message: OutgoingMessage,
         at date: Date
@@ -62,7 +62,7 @@ extension HubClient {
         return id(in: try await succeed(call))
     }
 
-    /// Takes a scheduled message back.
+    /// Cancels a scheduled message.
     ///
     /// - Returns: `false` when the hub has none of this id.
     package func cancel(_ id: MessageID) async throws(HubClientError) -> Bool {
@@ -70,7 +70,7 @@ extension HubClient {
         return try await succeed(call, unless: [404]) != nil
     }
 
-    /// Sends a message to at most ten of those who match, and waits for what becomes of it.
+    /// Sends a message to at most ten of the devices that match, and waits for the outcomes.
     package func test(
         _ message: OutgoingMessage
     ) async throws(HubClientError) -> (id: MessageID?, outcome: NotificationOutcome) {

@@ -1,19 +1,19 @@
 package import HubProtocol
 import OutboundHTTP
 
-/// Operators' questions to our own hubs; all of them need Manage.
+/// Reports of our own hubs for operators; all of them need Manage.
 extension HubClient {
     /// The hub at a glance.
     package func overview() async throws(HubClientError) -> HubOverview {
         try decode(HubOverview.self, from: try await succeed(HubCall("GET", "/overview")), as: "the overview")
     }
 
-    /// The newest of the messages before a place in the log, newest first.
+    /// The newest messages before a position in the log, newest first.
     package func messages(before place: LogSequence, count: Int) async throws(HubClientError) -> [MessageReport] {
         try await messages([("before", "\(place)"), ("last", "\(count)")])
     }
 
-    /// The messages that wait for their time, the next one first.
+    /// The scheduled messages, the next one first.
     package func scheduledMessages(_ count: Int) async throws(HubClientError) -> [MessageReport] {
         try await messages([("state", "scheduled"), ("last", "\(count)")])
     }

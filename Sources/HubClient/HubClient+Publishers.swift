@@ -3,14 +3,14 @@ package import HubProtocol
 
 /// Reports of publishers: our own routes, absent at other hubs.
 extension HubClient {
-    /// Replaces what the hub knows of a publisher.
+    /// Replaces the hub's report of a publisher.
     ///
     /// - Parameters:
     ///   - report: At most ``PublisherReport/maximumBytes`` as JSON.
     ///   - publisher: The name under which it announces its categories.
     ///   - timeout: For the whole call.
     /// - Returns: `false` where the hub has no such route.
-    /// - Throws: Why the hub did not take it.
+    /// - Throws: The hub's refusal, or the failure of the call.
     package func report(
         _ report: PublisherReport,
         publisher: String,

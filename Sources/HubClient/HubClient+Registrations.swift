@@ -1,20 +1,20 @@
 package import HubProtocol
 import OutboundHTTP
 
-/// Which registrations a hub is asked for.
+/// A choice of registrations to request from a hub.
 package enum RegistrationChoice: Sendable {
     case all
     case tag(Tag)
-    /// Those of a push handle; a key that grants Listen is enough, the others need Manage.
+    /// The registrations of a push handle; a key that grants Listen is enough. The other choices need Manage.
     case handle(String)
 }
 
 extension HubClient {
-    /// Registrations of a page; the service gives no more (protocol §3.4).
+    /// The number of registrations of a page; the service returns no more (protocol §3.4).
     private static let pageSize = 100
-    /// Bytes: as many registrations of 64 KiB each, in which every character is a reference of five.
+    /// The largest page in bytes: registrations of 64 KiB each, with every character as a reference of five bytes.
     private static let maximumPageBytes = 40 << 20
-    /// Pages without a registration that may follow each other.
+    /// The largest number of consecutive pages without a registration.
     private static let maximumEmptyPages = 100
 
     /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 404 when the hub has none of this id.
@@ -27,10 +27,10 @@ extension HubClient {
         return registration
     }
 
-    /// Reads up to `limit` registrations page by page, which may be empty: a hub may have a million of them.
+    /// Reads up to `limit` registrations in pages, some of which may be empty: a hub may have a million registrations.
     ///
-    /// - Throws: Refusals, ``HubClientError/malformedReply(_:)`` for what is no list or does not end, and what `visit`
-    ///   throws.
+    /// - Throws: Refusals, ``HubClientError/malformedReply(_:)`` for a reply that is not a list and for a list that does
+    ///   not end, and the errors of `visit`.
     package func forEachPage(
         of choice: RegistrationChoice,
         limit: Int = .max,
@@ -52,12 +52,12 @@ extension HubClient {
         } while start != nil && left > 0
     }
 
-    /// One page of registrations, and where the next one begins; a page without any is not always the last.
+    /// Reads one page of registrations; an empty page is not always the last.
     ///
     /// - Parameters:
     ///   - choice: The registrations.
-    ///   - start: Where the page begins, as a page before has said: it is sent as it is.
-    ///   - count: The most registrations of the page, up to 100.
+    ///   - start: The start of the page, from the previous page; it is sent unchanged.
+    ///   - count: The largest number of registrations of the page, up to 100.
     /// - Returns: The page, and the beginning of the next one.
     /// - Throws: Refusals, and ``HubClientError/malformedReply(_:)``.
     package func page(

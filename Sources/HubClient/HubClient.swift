@@ -19,9 +19,9 @@ package struct HubClient: Sendable {
 
 extension HubClient {
     /// Takes the base address and key of the connection; `allowPlainHTTP` permits `http` to a host that is not this
-    /// machine, and `certificateAuthorities` is a PEM file in place of the system's authorities.
+    /// machine, and `certificateAuthorities` is a PEM file instead of the system's authorities.
     ///
-    /// - Throws: When the connection string's endpoint must not or cannot be called.
+    /// - Throws: ``HubProtocol/ConnectionStringError`` if the connection string's endpoint must not or cannot be called.
     package init(
         connection: ConnectionString,
         hub: HubName,
@@ -68,7 +68,7 @@ extension HubClient {
 extension HubClient {
     /// Creates or overwrites an installation.
     ///
-    /// `channel` is the secret of the `stream` installation that is there, if one is (protocol §11.1); without it an
+    /// `channel` is the secret of the existing `stream` installation, if there is one (protocol §11.1); without it an
     /// overwrite is refused with 409.
     package func put(
         _ installation: Installation,
@@ -127,7 +127,7 @@ extension HubClient {
         return try await succeed(call, unless: HubCall.absentRoute) != nil
     }
 
-    /// Counts whom a tag expression reaches, without sending.
+    /// Counts the devices that match a tag expression, without sending.
     ///
     /// - Returns: `nil` where the hub has no such route.
     package func recipients(
@@ -157,7 +157,7 @@ extension HubClient {
         return try decode(MessageReport.self, from: try await succeed(call), as: "the report")
     }
 
-    /// Targets of push services that were not sent a message, `from` where a page before says.
+    /// The targets of push services that did not get a message; `from` is the next page's start, from the previous page.
     ///
     /// Needs Manage.
     package func failures(

@@ -1,18 +1,18 @@
 import HubProtocol
 package import OutboundHTTP
 
-/// Why a call to a hub did not succeed.
+/// The reason why a call to a hub did not succeed.
 ///
 /// Descriptions are one line and hold no key.
 package enum HubClientError: Error, Sendable, Equatable {
-    /// No reply: host, network, TLS or time; with what is wrong with the hub's certificate, if it is that.
+    /// No reply, because of the host, the network, TLS or a timeout; with the problem of the hub's certificate, if any.
     case unreachable(String, DistrustCause? = nil)
 
     /// The hub's own refusal, in its words. `code` is the protocol's sub-code (`40103`) where there is one, else the
     /// status.
     case refused(status: Int, code: Int, detail: String, retryAfter: Duration?)
 
-    /// The answer is not one that a hub gives.
+    /// The reply does not have the form of a hub's reply.
     case malformedReply(String)
 
     /// The calling task was cancelled, or the HTTP client shut down.

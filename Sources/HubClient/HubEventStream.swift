@@ -7,10 +7,10 @@ import Synchronization
 ///
 /// For one reader.
 ///
-/// Let go or cancelled, it closes its connection. The hub is held back while the reader does not read.
+/// The connection closes when the stream is released or cancelled. A slow reader slows the hub's sending down.
 package final class HubEventStream: Sendable {
-    /// Three heartbeats of the hub (protocol §11.2): a network that lost the connection without a word must not look like
-    /// a quiet day.
+    /// Three heartbeats of the hub (protocol §11.2): a connection that was lost silently must not look like a stream
+    /// without news.
     package static let idleTimeout = Duration.seconds(45)
 
     private struct State {
@@ -27,16 +27,16 @@ package final class HubEventStream: Sendable {
         self.stream = stream
     }
 
-    /// The hub's wish how long to wait before connecting again, once it has said so.
+    /// The time that the hub has asked to wait before reconnecting; `nil` before it has asked.
     package var retry: Duration? { state.withLock { $0.retry } }
 
     /// The next event.
     ///
-    /// One with an `id` and no `data` is a heartbeat, which moves the cursor only.
+    /// An event with an `id` and no `data` is a heartbeat, which only moves the cursor.
     ///
-    /// - Returns: `nil` when the hub ended the stream in an orderly way.
-    /// - Throws: ``HubClientError/unreachable(_:)`` when it broke off, or nothing came for ``idleTimeout``;
-    ///   ``HubClientError/malformedReply(_:)`` for an event larger than any that is owed;
+    /// - Returns: `nil` when the hub ended the stream regularly.
+    /// - Throws: ``HubClientError/unreachable(_:)`` when the stream broke off, or nothing arrived for ``idleTimeout``;
+    ///   ``HubClientError/malformedReply(_:)`` for an event larger than any that a hub sends;
     ///   ``HubClientError/cancelled`` when the task or the stream was cancelled.
     package func next() async throws(HubClientError) -> ServerSentEvent? {
         while true {
@@ -81,7 +81,7 @@ package final class HubEventStream: Sendable {
         }
     }
 
-    /// Milliseconds; a longer wish is more likely a mistake than meant.
+    /// The longest accepted wait in milliseconds; a longer one is more likely a mistake.
     private static let longestRetry = 3_600_000
 }
 

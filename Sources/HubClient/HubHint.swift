@@ -1,16 +1,16 @@
 import HubProtocol
 package import OutboundHTTP
 
-/// Hints after a failed call to a hub; the command line puts them into words.
+/// Hints after a failed call to a hub; the command line has their texts.
 package enum HubHint: Sendable, Equatable {
     /// The problem with the hub's certificate.
     case certificate(DistrustCause)
-    /// The key is for those who listen.
+    /// The key grants Listen only.
     case listenersKey
     case key
     /// The hub's clock and this machine's differ: a token that was just signed has expired there.
     case clock
-    /// The rule has not the right that the call needs.
+    /// The rule does not have the right that the call needs.
     case rights
     /// The hub's name, or the endpoint.
     case hubName

@@ -1,13 +1,13 @@
 package import HubProtocol
 package import OutboundHTTP
 
-/// The hubs of a namespace, ours or any other that speaks the Notification Hubs protocol: making, listing and deleting.
+/// The hubs of a namespace, ours or any other that speaks the Notification Hubs protocol: creating, listing and deleting.
 ///
 /// Needs a rule of the namespace with Manage.
 package struct NamespaceClient: Sendable {
-    /// Hubs of one page: a description with all its credentials may be large.
+    /// The number of hubs of one page; a description with all its credentials may be large.
     private static let page = 20
-    /// Pages that are read; no namespace has as many hubs.
+    /// The largest number of pages to read; no namespace has that many hubs.
     private static let maximumPages = 500
 
     private let client: HubClient
@@ -44,11 +44,11 @@ package struct NamespaceClient: Sendable {
         return hubs
     }
 
-    /// A new hub, as its server has answered.
+    /// A new hub, from its server's reply.
     package struct CreatedHub: Sendable {
-        /// Holds the keys of its rules.
+        /// The hub's description, with the keys of its rules.
         package let summary: HubSummary
-        /// `sb://host:port/`, where other machines reach the server; `nil` of servers that do not say it.
+        /// `sb://host:port/`, where other machines reach the server; `nil` if the server does not report it.
         package let publicEndpoint: String?
     }
 

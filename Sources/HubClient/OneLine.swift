@@ -1,8 +1,8 @@
-/// The words of a server, fit for a line of ours.
+/// The text of a server, made safe for one line of output.
 enum OneLine {
     private static let maximumLength = 500
 
-    /// One printable line of bounded length, whatever the other side wrote.
+    /// One printable line of bounded length, whatever the server sent.
     static func text(_ text: String) -> String {
         let scalars = text.unicodeScalars.map { scalar in
             scalar.properties.generalCategory == .control || scalar.properties.isBidiControl ? " " : scalar

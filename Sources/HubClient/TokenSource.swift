@@ -1,7 +1,7 @@
 import HubProtocol
 import Synchronization
 
-/// Signs for one hub and keeps the token while it is good.
+/// Signs tokens for one hub, and reuses a token while it is valid.
 final class TokenSource: Sendable {
     private struct Token {
         let text: String
@@ -26,9 +26,9 @@ final class TokenSource: Sendable {
         self.init(resource: resource) { key }
     }
 
-    /// A token that is good for another ``minimumRest`` at least; `now` is in seconds since 1970.
+    /// Returns a token that is valid for at least ``minimumRest``; `now` is in seconds since 1970.
     ///
-    /// When the clock was set back, a token that now seems to last longer than any we sign is replaced.
+    /// After the clock was set back, a token that seems to last longer than any token made here is replaced.
     ///
     /// - Returns: `nil` while there is no key.
     func token(now: Int64) -> String? {
@@ -51,12 +51,12 @@ final class TokenSource: Sendable {
         }
     }
 
-    /// Seconds; an hour at least, as most SDKs have it (protocol §1.3).
+    /// The lifetime of a token in seconds; at least an hour, as in most SDKs (protocol §1.3).
     ///
-    /// A hub ends a stream when the token that opened it expires. Each token lasts as long as chance has it, so that
-    /// agents that came together do not all return in one second.
+    /// A hub ends a stream when the token that opened it expires. The lifetime is random, so that agents that
+    /// connected together do not all reconnect in the same second.
     static let lifetimes: ClosedRange<Int64> = 3_600...5_400
 
-    /// Seconds; more than clocks differ and requests last.
+    /// Seconds; longer than the difference of clocks and the duration of requests.
     private static let minimumRest: Int64 = 900
 }

@@ -11,10 +11,10 @@ import Synchronization
 
 /// The app backend on a hub's port, with the hub of the same process behind it.
 ///
-/// Where there are no users yet there is no database either: nobody can sign in, and nothing is made. The database is opened
-/// as soon as it is there.
+/// Without users there is no database: nobody can sign in, and no file is created. The database is opened as soon as it
+/// exists.
 package final class BackendMount: Sendable {
-    /// Where the app backend keeps what it stores.
+    /// The files of the app backend.
     package struct Files: Sendable {
         let database: String
         let key: String
@@ -25,7 +25,7 @@ package final class BackendMount: Sendable {
         }
     }
 
-    /// Between two looks for a database, or at whether the app backend can serve.
+    /// The time between two checks for a database, or of the app backend.
     package static let checkInterval = Duration.seconds(5)
 
     private struct Serving: Sendable {
@@ -35,15 +35,15 @@ package final class BackendMount: Sendable {
 
     private struct State {
         var serving: Serving?
-        /// Opens the database.
+        /// The task that opens the database.
         var opening: Task<Void, Never>?
-        /// Why the database could not be opened, and when the next attempt may be made.
+        /// The reason why the database could not be opened, and the time when the next attempt may be made.
         var failure: (reason: String, until: ContinuousClock.Instant)?
-        /// Why the app backend cannot serve, as the last check has found.
+        /// The reason why the app backend cannot serve, found by the last check.
         var obstacle: String?
     }
 
-    /// The hub whose users it has.
+    /// The hub whose users can sign in.
     package let hubName: HubName
     private let files: Files
     private let hub: HubClient
@@ -52,7 +52,7 @@ package final class BackendMount: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// An app backend for the hub that a server's connection strings are for.
+    /// Creates an app backend for the hub of a server's connection strings.
     package init(
         _ files: Files,
         on service: HubService,
@@ -86,9 +86,9 @@ package final class BackendMount: Sendable {
         )
     }
 
-    /// Opens the database if it is there and not open yet, and returns when that is done, whether it could be opened or not.
+    /// Opens the database if it exists and is not open yet; returns when it is open or has failed to open.
     ///
-    /// After a failure it is tried again after a while.
+    /// After a failure, the next attempt is made ``checkInterval`` later at the earliest.
     private func prepare() async {
         let opening = state.withLock { state -> Task<Void, Never>? in
             if state.serving != nil { return nil }
@@ -127,7 +127,7 @@ package final class BackendMount: Sendable {
 
     /// The app backend; `nil` while there is no database.
     ///
-    /// ``prepare()`` comes before.
+    /// Call ``prepare()`` first.
     ///
     /// - Throws: ``BackendRefusal`` when the database cannot be used.
     private func serving() throws(BackendRefusal) -> Serving? {
@@ -175,7 +175,7 @@ package final class BackendMount: Sendable {
         return Serving(backend: backend, responder: backend.responder())
     }
 
-    /// Finds out whether the app backend can serve, and says so when that has changed.
+    /// Checks if the app backend can serve, and logs each change.
     private func check() async {
         await prepare()
         var obstacle: String?
@@ -210,7 +210,7 @@ extension BackendMount {
                 return try error.response(from: request, context: context)
             }
             guard let serving else {
-                // What everybody is told who cannot sign in.
+                // The refusal of every request without a valid sign-in.
                 let refusal = BackendRefusal.unauthorized("Sign in with a name and password, or with a token.")
                 return try refusal.response(from: request, context: context)
             }
@@ -218,7 +218,7 @@ extension BackendMount {
         }
     }
 
-    /// Runs the app backend's services once there is one, and looks again and again whether it can serve.
+    /// Runs the app backend's services once it is open, and checks regularly if it can serve.
     private struct Upkeep: Service {
         let mount: BackendMount
 

@@ -6,7 +6,7 @@ package import OutboundHTTP
 
 /// Carries calls of a hub's client to a hub of the same process.
 package struct InternalTransport: HubTransport {
-    /// Stands for this process in the addresses of calls.
+    /// The origin that means this process in the addresses of calls.
     package static let origin = "http://localhost"
 
     let calls: InternalCalls

@@ -182,9 +182,9 @@ extension Failure {
     }
 }
 
-/// Says what went wrong in a command the way all of them do.
+/// Prints the error of a command.
 ///
-/// - Throws: What the program ends with; nothing if it ends well all the same.
+/// - Throws: The exit code of the program; returns normally if the error is not a failure.
 func report(_ error: any Error) throws {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: throw error

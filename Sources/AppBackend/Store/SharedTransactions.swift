@@ -139,7 +139,7 @@ final class SharedTransactions: Sendable {
         }
     }
 
-    /// - Throws: What has ended the transaction, such as a full disk.
+    /// - Throws: The error that has ended the transaction, such as a full disk.
     private static func runApart(_ work: Work, in db: Database) throws -> Answer {
         try db.cachedStatement(sql: "SAVEPOINT work").execute()
         let answer: Answer

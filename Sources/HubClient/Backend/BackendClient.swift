@@ -150,7 +150,7 @@ package struct BackendClient: Sendable {
 
     /// Fetches the text of a secure notification.
     ///
-    /// - Returns: `nil` if there is none of this id for the user.
+    /// - Returns: `nil` if the user has no notification with this id.
     package func payload(of id: Int64) async throws(BackendClientError) -> String? {
         do {
             let reply = try await succeed("GET", "/api/notifications/\(id)")

@@ -18,7 +18,7 @@ package struct AccessRights: OptionSet, Sendable, Hashable, Codable {
         Self.named.filter { contains($0.right) }.map(\.name)
     }
 
-    /// Reads one name, in any case; `nil` when it is none of the three.
+    /// Reads one name, in any case; `nil` when it is not one of the three.
     package init?(name: String) {
         guard let found = Self.named.first(where: { $0.name.lowercased() == name.lowercased() }) else { return nil }
         self = found.right

@@ -38,8 +38,8 @@ struct XMLOutput {
 
     /// A CDATA section, or several where the text holds what ends one.
     ///
-    /// Characters that XML cannot hold become U+FFFD. A carriage return is a line feed for whoever reads it (XML 1.0
-    /// §2.11), as it was in the document that brought it.
+    /// Characters that XML cannot hold become U+FFFD. XML readers turn a carriage return into a line feed
+    /// (XML 1.0 §2.11), as they did in the document that it came from.
     mutating func cdata(_ text: String) {
         raw("<![CDATA[")
         var closing = 0

@@ -78,7 +78,7 @@ extension Installation {
 extension SecondaryTile {
     /// Reads the members that an installation and a secondary tile have in common.
     ///
-    /// `label` stands before a member's name in a problem: empty, or a path that ends in `/`.
+    /// `label` precedes a member's name in a problem: it is empty, or a path that ends in `/`.
     init(
         _ members: JSONMembers,
         _ direction: Installation.Direction,

@@ -69,8 +69,8 @@ extension PlatformCredential {
         .browser: [["Subject", "VapidPublicKey", "VapidPrivateKey"]],
     ]
 
-    /// The credential that stands when this one is sent for another: secrets that it leaves out are kept, and one
-    /// without any property changes nothing.
+    /// The result of replacing a stored credential with this one: omitted secrets are kept, and a credential without
+    /// properties changes nothing.
     func keepingSecrets(of stored: PlatformCredential?) -> PlatformCredential {
         guard let stored else { return self }
         guard !properties.isEmpty else { return stored }

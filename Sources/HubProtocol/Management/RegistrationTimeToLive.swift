@@ -27,11 +27,11 @@ package struct RegistrationTimeToLive: Sendable, Hashable {
         self.init(units: overflow ? .max : units)
     }
 
-    /// Reads `P90D`, `P1DT2H3M4.5S`; years count as 365 days and months as 30, as .NET has it.
+    /// Reads `P90D`, `P1DT2H3M4.5S`; years count as 365 days and months as 30, as in .NET.
     ///
-    /// What is longer than ``unlimited`` is that.
+    /// A longer time than ``unlimited`` becomes ``unlimited``.
     ///
-    /// - Throws: ``ProtocolError`` 400 for what is no duration, or shorter than ``minimum``.
+    /// - Throws: ``ProtocolError`` 400 for text that is not a duration, and for a time shorter than ``minimum``.
     package init(parsing text: String) throws(ProtocolError) {
         guard let units = Self.units(in: text) else {
             throw .badRequest("RegistrationTtl '\(text.excerpt)' is not a duration such as P90D.")

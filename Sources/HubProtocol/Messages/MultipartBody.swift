@@ -82,7 +82,7 @@ struct MultipartBody: Sendable {
         throw .badRequest("A part of the multipart body has no empty line after its headers.")
     }
 
-    /// Finds what stands between delimiters.
+    /// Finds the parts between delimiters.
     private struct Reader {
         let bytes: [UInt8]
         let delimiter: [UInt8]

@@ -2,7 +2,7 @@ import Markup
 
 /// A sender's headers for a native body, apart from its format.
 ///
-/// The kind of a Windows notification is told by its root element, as SDKs do; a body without one is raw.
+/// The root element shows the kind of a Windows notification, as in the SDKs; a body without one is raw.
 ///
 /// Source: protocol §5.1.
 package struct NativeHeaders: Sendable {

@@ -11,7 +11,7 @@ package struct ScheduleTime: Sendable, Equatable {
 
     /// Reads the clients' spellings, which are of ISO 8601 but for one that has quotes around the `T`.
     ///
-    /// Whether the time is one to wait for tells ``check(now:)``: a repeat of a request may come after its time.
+    /// ``check(now:)`` checks if the time is in the future: a repeat of a request may come after its time.
     ///
     /// - Throws: ``ProtocolError`` 400 that says what to send.
     package init(parsing header: String?) throws(ProtocolError) {

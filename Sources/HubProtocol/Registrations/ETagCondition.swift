@@ -6,10 +6,10 @@ package enum ETagCondition: Sendable, Equatable {
     case none
     /// `*`: that there is one.
     case exists
-    /// One of these, as the header names them; a tag that is no number is nobody's.
+    /// One of the tags of the header; a tag that is not a number matches no registration.
     case etags([Int], given: String)
 
-    /// Reads `*`, `"3"`, `W/"3"`, `3` and lists of them; an empty header is none.
+    /// Reads `*`, `"3"`, `W/"3"`, `3` and lists of them; an empty header counts as absent.
     package init(ifMatch header: String?) {
         let given = header.map { String($0.trimmed) } ?? ""
         guard !given.isEmpty else {
@@ -20,8 +20,8 @@ package enum ETagCondition: Sendable, Equatable {
         self = tags.contains("*") ? .exists : .etags(tags.compactMap { Self.number($0) }, given: given)
     }
 
-    /// - Parameter current: The tag of the registration as it stands; `nil` where there is none.
-    /// - Throws: ``ProtocolError`` 404 where the header needs a registration and there is none, 412 for another tag.
+    /// - Parameter current: The tag of the stored registration; `nil` if there is none.
+    /// - Throws: ``ProtocolError`` 404 if the header requires a registration and there is none, 412 for another tag.
     package func check(_ current: Int?) throws(ProtocolError) {
         switch (self, current) {
         case (.none, _), (.exists, .some): return
@@ -42,7 +42,7 @@ package enum ETagCondition: Sendable, Equatable {
         return strong.dropFirst().dropLast()
     }
 
-    /// Digits only: a sign is none of the spellings.
+    /// Accepts digits only: no spelling has a sign.
     private static func number(_ text: Substring) -> Int? {
         text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
     }

@@ -7,9 +7,9 @@ package struct PageSize: Sendable, Equatable {
     /// From 1 to ``maximum``.
     package let count: Int
 
-    /// A larger number, which some clients send for "all", is as many as a page can have, and so is none.
+    /// A larger number, which some clients send for "all", and an absent one mean the maximum.
     ///
-    /// - Throws: ``ProtocolError`` 400 for 0 and for what is no number.
+    /// - Throws: ``ProtocolError`` 400 for 0 and for text that is not a number.
     package init(top text: String?) throws(ProtocolError) {
         guard let text else {
             count = Self.maximum

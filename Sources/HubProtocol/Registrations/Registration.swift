@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// One push handle with its tags: native, or through one template.
 ///
-/// A client makes them one by one, or an installation stands for several (protocol §3, §4.3). What travels is an Atom
-/// entry.
+/// A client creates registrations one by one, or an installation has several (protocol §3, §4.3). On the wire a
+/// registration is an Atom entry.
 package struct Registration: Sendable, Equatable {
     package var id: RegistrationID
     /// Counts the writes, 1 on creation; 0 before a hub has stored it.

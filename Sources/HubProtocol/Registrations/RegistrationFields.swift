@@ -26,14 +26,14 @@ struct RegistrationFields {
         }
     }
 
-    /// The element; `nil` where there is none, or where it says that it stands for none.
+    /// The element; `nil` if it is absent or marked as nil.
     subscript(field: RegistrationField) -> XMLElement? {
         guard let element = elements[field.rawValue] else { return nil }
         if hasNil, let text = element.attribute(AtomNames.nilAttribute), text == "true" || text == "1" { return nil }
         return element
     }
 
-    /// The text of an element as it stands.
+    /// The unchanged text of an element.
     func text(_ field: RegistrationField, _ problems: inout ProblemList) -> String? {
         self[field].flatMap { element in
             guard !element.hasChildElements else {

@@ -7,11 +7,11 @@ extension Registration {
 
     /// Reads the Atom entry by which a client creates or replaces a registration.
     ///
-    /// The elements of the description may come in any order. What only the hub has a say in is passed over, and so is
-    /// what no description has: clients send back what they were given (protocol §3.7).
+    /// The elements of the description may come in any order. Elements that only the hub sets are ignored, and so are
+    /// unknown ones: clients send back what they received (protocol §3.7).
     ///
     /// - Parameters:
-    ///   - body: The body in any encoding that its first bytes tell, whatever it declares.
+    ///   - body: The body in the encoding that its first bytes show, whatever it declares.
     ///   - id: The id of the request's path, or a new one.
     ///   - maximumTags: The most that it may have.
     /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a body above ``maximumBytes``.

@@ -1,4 +1,4 @@
-/// A place in a hub's sequence, as it stands in an event's `id:`.
+/// A position in a hub's sequence, in the form of an event's `id:`.
 ///
 /// A sequence is only meaningful within its epoch: a hub restored from an older copy counts the same numbers again, under
 /// another epoch (protocol §11.2).

@@ -78,7 +78,7 @@ package struct RegistrationReport: Sendable, Equatable, Codable {
     package var template: String?
     /// The secondary tile; absent for the device's own channel.
     package var tile: String?
-    /// The installation that it stands for; absent for one that was registered by itself.
+    /// The installation that it belongs to; absent for a registration of its own.
     package var installation: InstallationID?
     /// When the message came.
     package var tags: [String]

@@ -5,20 +5,20 @@ package struct MessageReport: Sendable, Equatable, Codable {
     package let id: MessageID
     /// Absent for a template message.
     package let format: MessageFormat?
-    /// When the hub took it; of a scheduled message, when it was scheduled.
+    /// The time at which the hub accepted it, also for a scheduled message.
     package let acceptedAt: String
-    /// Until then it is owed; absent before it is sent.
+    /// The end of its delivery; absent before it is sent.
     package var expiresAt: String?
     /// Absent before it is sent.
     package var position: LogSequence?
-    /// When it is to be sent, or was; absent where that was at once.
+    /// The scheduled time; absent for a message that was sent at once.
     package var dueAt: String?
     package var canceledAt: String?
     /// The tag expression as it was sent; absent for a broadcast and a direct send.
     package var tags: String?
     /// Number of handles that it was sent to directly; absent if it was sent by tags.
     package var handles: Int?
-    /// It was for at most ten of those who match; absent where it was for all.
+    /// True for a test send, which goes to at most ten of the devices that match; absent otherwise.
     package var isTest: Bool?
     /// Its headers for push services; absent if there are none.
     package var headers: [String: String]?
@@ -59,7 +59,7 @@ package struct MessageReports: Sendable, Equatable, Codable {
 
 /// The outcome of a message at the `stream` installations among its recipients.
 package struct StreamOutcomes: Sendable, Equatable, Codable {
-    /// Those that are still registered; each of them is written, owed, expired or too large.
+    /// Number of recipients that are still registered; each is counted as written, owed, expired or too large.
     package var matched = 0
     /// The stream was written everything up to the message, or beyond.
     package var written = 0

@@ -8,9 +8,9 @@ package struct MessageState: RawRepresentable, Sendable, Hashable, Codable {
 
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Accepted, and not looked at yet.
+    /// Accepted, and not processed yet.
     package static let enqueued = MessageState(rawValue: "Enqueued")
-    /// It is owed to at least one device.
+    /// Pending for at least one device.
     package static let processing = MessageState(rawValue: "Processing")
     /// Every device that it matched and that is still registered was written it.
     package static let completed = MessageState(rawValue: "Completed")

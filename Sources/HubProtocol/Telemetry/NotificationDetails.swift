@@ -93,7 +93,7 @@ extension NotificationDetails {
 }
 
 extension NotificationDetails {
-    /// Reads a hub's answer, ours or the service's; `nil` for what is none.
+    /// Reads a hub's answer, ours or the service's; `nil` for text that is not telemetry.
     package init?(xml text: String) {
         guard let root = TelemetryXML.root(of: text, named: "NotificationDetails"),
             let id = root.first("NotificationId").flatMap({ try? MessageID($0.text) }),

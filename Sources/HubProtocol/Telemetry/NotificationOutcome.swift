@@ -28,7 +28,7 @@ package struct NotificationOutcome: Sendable, Equatable {
         }
     }
 
-    /// Reads a hub's answer; `nil` for what is none.
+    /// Reads a hub's answer; `nil` for text that is not an outcome.
     package init?(xml text: String) {
         guard let root = TelemetryXML.root(of: text, named: "NotificationOutcome"),
             let success = root.first("Success").flatMap({ Int($0.text) }),

@@ -11,9 +11,9 @@ package enum RenderedText {
     /// message, as a literal does, tells nothing of this one.
     ///
     /// - Parameters:
-    ///   - body: A JSON object; what is none is not empty, for somebody has to look at it.
-    ///   - template: What it was rendered with, where that is known.
-    /// - Returns: Whether there is nothing to be shown.
+    ///   - body: A JSON object; other text is not empty, so that somebody sees it.
+    ///   - template: The template that it was rendered with, if known.
+    /// - Returns: True if there is nothing to show.
     package static func isEmpty(_ body: String, of template: String?) -> Bool {
         guard let texts = texts(of: body) else { return false }
         let said = texts.filter { !$0.value.isEmpty }

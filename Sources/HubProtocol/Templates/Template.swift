@@ -111,7 +111,7 @@ struct TemplateSegmentBuilder {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Replaces `range` by what `text`, which stands there with escapes resolved, evaluates to.
+    /// Replaces `range` by the value of `text`, the expression there with its escapes resolved.
     ///
     /// `source` gives the byte offset of the n-th scalar of `text`, and is asked only when that does not parse.
     mutating func add(

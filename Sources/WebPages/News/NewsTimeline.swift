@@ -9,7 +9,7 @@ package struct NewsTimeline: Sendable, Equatable {
     /// The largest number of stories known to be replaced or withdrawn.
     private static let maximumEnded = 10_000
 
-    /// A story, as it is told in a language; in all of them without one.
+    /// A story in one language; in all languages if `voice` is `nil`.
     private struct Version: Hashable {
         let id: StoryID
         let voice: LanguageName?
@@ -45,7 +45,7 @@ package struct NewsTimeline: Sendable, Equatable {
     /// Number of stories and withdrawals after a place in the log.
     package func count(after sequence: LogSequence) -> Int { tellings.count { $0.sequence > sequence } }
 
-    /// Bytes that the texts take in memory, near enough.
+    /// The approximate size of the texts in memory, in bytes.
     package var bytes: Int { tellings.reduce(0) { $0 + $1.bytes } }
 
     /// Keeps one telling of each story that comes, newest first: the one that prevails.

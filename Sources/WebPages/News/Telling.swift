@@ -60,7 +60,7 @@ package struct Telling: Sendable, Equatable {
         (self.sequence, self.id, self.at, first) = (sequence, id, at, at)
         (self.status, self.replaces, self.text) = (isWithdrawal || status != .withdrawn ? status : nil, replaces, text)
         storyName = story.flatMap { $0.utf8.count <= Self.maximumStoryName ? $0 : nil } ?? ""
-        // To readers of a language only what is said in it has come this far.
+        // With a language, only text in that language gets this far.
         voice = language == nil ? text.language : nil
         isUrgent = properties[.urgency].map { MessageUrgency(word: $0) } == .critical
         dated = properties[.published].flatMap(ISODateTime.parse).map { Timestamp($0) }
@@ -68,7 +68,7 @@ package struct Telling: Sendable, Equatable {
 
     var isWithdrawal: Bool { status == .withdrawn }
 
-    /// Bytes that the telling takes in memory, near enough.
+    /// The approximate size of the telling in memory, in bytes.
     package var bytes: Int {
         let parts = [text.title, text.text, text.link, text.image, text.author, text.category]
         return parts.reduce(200) { $0 + ($1?.utf8.count ?? 0) }
