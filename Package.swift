@@ -249,7 +249,9 @@ let package = Package(
         .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
         .testTarget(
             name: "SchemaHistoryTests",
-            dependencies: ["HubStore", "AppBackend", "PageServer", "FeedPublisher", "SubscriberAgent", .crypto, .grdb]
+            dependencies: [
+                "HubStore", "AppBackend", "PageServer", "FeedPublisher", "SubscriberAgent", "SQLiteFiles", .crypto, .grdb,
+            ]
         ),
         .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
         .testTarget(

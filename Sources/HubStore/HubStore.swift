@@ -56,7 +56,7 @@ package final class HubStore: Sendable {
         let migrator = Schema.migrator(reservedTags: reservedTags)
         let isNewer = try pool.read { db in try migrator.hasBeenSuperseded(db) }
         guard !isNewer else { throw HubStoreError.newerSchema(path: path) }
-        try migrator.migrate(pool)
+        try migrator.migrate(besideOthers: pool)
         // GRDB sets NORMAL after `prepareDatabase`; an accepted message must survive a power cut.
         let synchronous = try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")

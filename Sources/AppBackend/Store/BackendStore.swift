@@ -31,7 +31,7 @@ package final class BackendStore: Sendable {
             guard try !database.read(Self.migrator.hasBeenSuperseded) else {
                 throw BackendStoreError(reason: "'\(path)' was written by a newer newswire")
             }
-            try Self.migrator.migrate(database)
+            try Self.migrator.migrate(besideOthers: database)
             let database = database
             shortReads = SharedTransactions { body in try await database.read(body) }
             writes = SharedTransactions { body in try await database.write(body) }

@@ -54,7 +54,9 @@ package final class PublisherStore: Sendable {
             guard try !database.writeWithoutTransaction(migrator.hasBeenSuperseded) else {
                 throw PublisherStoreError(reason: "it was written by a newer newswire")
             }
-            if try !database.writeWithoutTransaction(migrator.hasCompletedMigrations) { try migrator.migrate(database) }
+            if try !database.writeWithoutTransaction(migrator.hasCompletedMigrations) {
+                try migrator.migrate(besideOthers: database)
+            }
         }
     }
 

@@ -25,7 +25,7 @@ package final class PageStore: Sendable {
             guard try !database.read(Self.migrator.hasBeenSuperseded) else {
                 throw PageStoreError(description: "'\(path)' was written by a newer newswire", isTemporary: false)
             }
-            try Self.migrator.migrate(database)
+            try Self.migrator.migrate(besideOthers: database)
         } catch let error as PageStoreError {
             throw error
         } catch {

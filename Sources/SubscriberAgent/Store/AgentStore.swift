@@ -3,6 +3,7 @@ import GRDB
 import Glibc
 import HostSystem
 import HubProtocol
+import SQLiteFiles
 
 /// The agent's database: who it is, what it chose, how far it has read, and its inbox.
 ///
@@ -150,7 +151,7 @@ final class AgentStore: Sendable {
         if try pool.read(migrator.hasBeenSuperseded) {
             throw AgentStoreError.unusable(path: path, reason: "it was made by a newer newswire")
         }
-        try migrator.migrate(pool)
+        try migrator.migrate(besideOthers: pool)
         try pool.writeWithoutTransaction { database in
             // GRDB goes back to NORMAL while it opens, and in WAL mode NORMAL may lose the last commits in a power cut.
             try database.execute(sql: "PRAGMA synchronous = FULL")
