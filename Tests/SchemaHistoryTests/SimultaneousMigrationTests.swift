@@ -51,7 +51,9 @@ struct SimultaneousMigrationTests {
         func databaseDidRollback(_ db: Database) {}
 
         func databaseDidCommit(_ db: Database) {
-            guard !hasMigrated, (try? SimultaneousMigrationTests.migrator.appliedIdentifiers(db)) == ["first"] else { return }
+            guard !hasMigrated, (try? SimultaneousMigrationTests.migrator.appliedIdentifiers(db)) == ["first"] else {
+                return
+            }
             hasMigrated = true
             try? SimultaneousMigrationTests.migrator.migrate(file)
         }
