@@ -250,7 +250,8 @@ let package = Package(
         .testTarget(
             name: "SchemaHistoryTests",
             dependencies: [
-                "HubStore", "AppBackend", "PageServer", "FeedPublisher", "SubscriberAgent", "SQLiteFiles", .crypto, .grdb,
+                "HubStore", "AppBackend", "PageServer", "FeedPublisher", "SubscriberAgent", "SQLiteFiles", .crypto,
+                .grdb,
             ]
         ),
         .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
