@@ -1,13 +1,13 @@
 internal import Feeds
 package import FoundationEssentials
 
-/// The clock, chance and reader of a pass, which a test can replace.
+/// The clock, randomness and reader of a pass, which a test can replace.
 package struct PublishEnvironment: Sendable {
-    /// The wall clock: for what is due and for what people read.
+    /// The wall clock: for due times, and for times that people read.
     package var now: @Sendable () -> Date
-    /// For jitter and idempotency keys.
+    /// Randomness for jitter and idempotency keys.
     package var random: @Sendable () -> UInt64
-    /// The time zone of the hours that lists name.
+    /// The time zone of the hours in feed lists.
     var timeZone: @Sendable () -> TimeZone
     /// Waits within a pass, on the monotonic clock.
     package var sleep: @Sendable (Duration) async throws -> Void
@@ -21,7 +21,7 @@ package struct PublishEnvironment: Sendable {
             contentType: document.contentType
         )
     }
-    /// Ends when so much time of a pass is over, on the monotonic clock; throws when cancelled.
+    /// Returns after this much time of a pass, on the monotonic clock; throws when cancelled.
     package var deadline: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     package init(
@@ -36,7 +36,7 @@ package struct PublishEnvironment: Sendable {
         self.sleep = sleep
     }
 
-    /// 128 random bits in 32 hexadecimal digits.
+    /// Returns 128 random bits in 32 hexadecimal digits.
     func idempotencyKey() -> String {
         [random(), random()].map { half in
             let digits = String(half, radix: 16)

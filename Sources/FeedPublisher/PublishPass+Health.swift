@@ -6,20 +6,20 @@ internal import HubClient
 package import HubProtocol
 internal import Logging
 
-/// Tells the hub how the publisher does: for people who look there, and for alarms.
+/// Reports of the publisher's health to the hub, for operators and for alarms.
 extension PublishPass {
-    /// For the call: a pass must not wait for it.
+    /// Timeout of the call: a pass must not wait for it.
     private static let reportTimeout: Duration = .seconds(5)
     /// Seconds between two reports without a change.
     private static let reportInterval: Double = 600
     /// Seconds between two reports that differ only in feeds' entries, which are most of a large report.
     private static let entryInterval: Double = 60
-    /// Seconds until a hub that has no such route is asked again.
+    /// Seconds until a hub without this route is asked again.
     private static let absenceInterval: Double = 86_400
 
     /// Reports to the hub if something has changed, or after ten minutes.
     ///
-    /// A report that fails is a matter of the log alone: it never changes how a pass ends.
+    /// A report that fails is only logged: it never changes how a pass ends.
     package func reportHealth(after report: PublishReport, schedule: PublisherReport.Schedule = .pass) async {
         // A hub that is away, or refuses us, is not made to wait for, too.
         guard let hub, preview == nil, report.exit != .tryLater, report.exit != .badConfiguration else { return }
@@ -88,7 +88,7 @@ extension PublishPass {
         return feed
     }
 
-    /// A digest of a report without its entries, and without the times that change in every pass.
+    /// Returns a digest of a report without its entries, and without the times that change in every pass.
     private static func digest(of report: PublisherReport) -> String {
         var report = report
         report.lastPass = ""
@@ -107,14 +107,14 @@ extension PublishPass {
     }
 }
 
-/// When the hub was last told, and what.
+/// The last report to the hub: its time and digests.
 private struct HealthNote {
-    /// Stands for the digest where the hub has no such route.
+    /// Stored instead of a digest if the hub has no such route.
     static let absent = "absent"
 
     let hub: String
     let at: Date
-    /// The digest of what was reported besides entries.
+    /// The digest of the report without its entries.
     let state: String
     /// The digest of the entries; `nil` in a note of an earlier version.
     let entries: String?
@@ -123,7 +123,7 @@ private struct HealthNote {
         (self.hub, self.at, self.state, self.entries) = (hub, at, state, entries)
     }
 
-    /// `nil` if another hub was reported to, or none.
+    /// Reads a note; `nil` if the last report went to another hub, or there was none.
     init?(_ text: String?, hub: String) {
         let parts = text?.split(separator: " ") ?? []
         guard (3...4).contains(parts.count), parts[0] == hub, let seconds = Double(parts[1]) else { return nil }
@@ -135,7 +135,7 @@ private struct HealthNote {
 }
 
 extension PublisherReport {
-    /// Leaves out entries and then feeds that there is no room for, those that fail last.
+    /// Leaves out entries, and then feeds, until the report fits; failing feeds go last.
     fileprivate mutating func fit() {
         let all = feeds.count
         if all > Self.maximumFeeds { dropFeeds(to: Self.maximumFeeds) }

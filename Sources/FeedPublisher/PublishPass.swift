@@ -6,19 +6,19 @@ internal import HubProtocol
 package import Logging
 package import OutboundHTTP
 
-/// One polling pass: ask the feeds that are due, record what is new, send what waits.
+/// One polling pass: polls the feeds that are due, records new entries, and sends pending messages.
 ///
-/// Whatever point a pass is killed at, the next one goes on from there: no entry is lost, and none announced twice
-/// where the hub knows idempotency keys.
+/// After a kill at any point, the next pass goes on from there: no entry is lost, and none is announced twice if the
+/// hub knows idempotency keys.
 package struct PublishPass: Sendable {
-    /// The course of one pass up to now.
+    /// The progress of one pass.
     struct Course {
-        /// The time when the feeds were found to be due.
+        /// The time when the due feeds were found.
         let start: Date
         var report = PublishReport()
-        /// Messages sent, as they count in the caps, by category.
+        /// Numbers of messages sent, as they count in the caps, by category.
         var sent: [String: Int] = [:]
-        /// The hub is away or refuses us: another pass tries again.
+        /// True if the hub is away or refuses us: another pass tries again.
         var hasHubFailed = false
     }
 
@@ -30,14 +30,14 @@ package struct PublishPass: Sendable {
     let environment: PublishEnvironment
     let reporter: PublishReporter
     let logger: Logger
-    /// In a dry run.
+    /// Collects the results of a dry run.
     var preview: PreviewCollector?
-    /// In a publisher that stays, which sends in its own time.
+    /// Set in a publisher that stays, which sends at times of its own.
     var resident: Resident?
 
     /// Makes a pass that sends to a hub.
     ///
-    /// Only one may use a store at a time (``PublisherLock``). The user agent of `http` names us to the feeds.
+    /// Only one at a time may use a store (``PublisherLock``). The user agent of `http` names us to the feeds.
     package init(
         lists: FeedLists,
         store: PublisherStore,
@@ -72,12 +72,12 @@ package struct PublishPass: Sendable {
         return course.report
     }
 
-    /// Takes the turn of one feed: fetches and reads its document, and publishes what is new in it.
+    /// Takes the turn of one feed: fetches and reads its document, and publishes new entries.
     ///
     /// Due times count from the `start` of the pass, so that a timer of the same period finds the feed due.
     ///
-    /// - Returns: `nil` when the task was cancelled.
-    /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing of this turn was.
+    /// - Returns: `nil` if the task was cancelled.
+    /// - Throws: ``PublisherStoreError`` if nothing can be written; then nothing of this turn was.
     func take(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         let poll = FeedPoll(
             list: turn.list,
@@ -115,15 +115,15 @@ package struct PublishPass: Sendable {
 
     /// Publishes a feed's document in one transaction: loads what is known of it, judges, composes and records.
     ///
-    /// A document that a hub delivered may hold new entries only: what is missing from it says nothing, and what would be
-    /// a reset if it were the whole document is left to a poll.
+    /// A document that a hub delivered may contain new entries only: missing entries mean nothing, and what would be a
+    /// reset in a whole document is left to a poll.
     ///
     /// - Parameters:
     ///   - feed: The document.
-    ///   - turn: The feed as it was.
-    ///   - after: The feed as it is once the whole document is read; `nil` for one that a hub delivered.
-    /// - Returns: `nil`, and nothing was recorded, where the whole document is needed.
-    /// - Throws: ``PublisherStoreError`` when nothing can be written; then nothing was.
+    ///   - turn: The feed before the document.
+    ///   - after: The feed's record after the whole document was read; `nil` for one that a hub delivered.
+    /// - Returns: `nil`, with nothing recorded, if the whole document is needed.
+    /// - Throws: ``PublisherStoreError`` if nothing can be written; then nothing was.
     func publish(_ feed: Feed, _ turn: Turn, as after: FeedRecord?) throws -> Judgement? {
         let (list, source, before) = (turn.list, turn.source, turn.record)
         let isWhole = after != nil
@@ -177,7 +177,7 @@ package struct PublishPass: Sendable {
         }
     }
 
-    /// Records a turn that brought no document to be judged.
+    /// Records a turn without a document to judge.
     private func record(
         _ outcome: FeedPoll.Outcome,
         _ turn: Turn,
@@ -196,7 +196,7 @@ package struct PublishPass: Sendable {
 }
 
 extension FeedPoll.Outcome {
-    /// Adds the judgement of the document that the turn brought.
+    /// Adds the judgement of the turn's document.
     fileprivate mutating func add(_ judgement: Judgement, source: FeedSource) {
         announced = judgement.announcements.count + judgement.translations.count
         recorded = judgement.silent

@@ -11,7 +11,7 @@ package struct PublishPreview: Sendable {
     package let report: PublishReport
     /// In the lists' order.
     package let feeds: [FeedPreview]
-    /// In the order of sending; also those that waited from earlier passes.
+    /// In the order of sending, with those that waited from earlier passes.
     package let messages: [MessagePreview]
 }
 
@@ -33,14 +33,14 @@ package struct FeedPreview: Sendable {
     package internal(set) var entries: [EntryPreview] = []
 }
 
-/// The reason why a feed is not asked in a pass.
+/// The reason why a feed is not polled in a pass.
 package enum NotAsked: Sendable, Equatable {
     case notDue(until: Date)
     case hostQuiet(until: Date)
-    /// It answered that it is gone for good.
+    /// It reported that it is gone permanently.
     case gone(since: Date)
 
-    /// The time from which it can be asked.
+    /// The time from which it can be polled.
     var until: Date? {
         switch self {
         case .notDue(let date), .hostQuiet(let date): date
@@ -55,7 +55,7 @@ package struct EntryPreview: Sendable {
         /// A message of its own: an index of ``PublishPreview/messages``.
         case message(Int)
         case digest(FoldReason, message: Int)
-        /// `story` is the headline of the same story, where that is the reason and it is still known.
+        /// `story` is the headline of the same story, if that is the reason and it is still known.
         case silent(SilenceReason, story: String?)
         /// Its message waits for its list's hour, or for the pause between two corrections of one story.
         case held(until: Date)
@@ -70,7 +70,7 @@ package struct EntryPreview: Sendable {
     package internal(set) var fate: Fate
     /// The key of the message that announces it.
     let idempotencyKey: String?
-    /// The headline that its message began with, where the entry was added to it in another language.
+    /// The headline of the message to which the entry was added in another language.
     package let translationOf: String?
 }
 
@@ -117,10 +117,10 @@ extension FeedPreview {
 }
 
 extension PublishPass {
-    /// Runs a pass that shows what it would do instead of sending, and changes nothing on disk or at the hub.
+    /// Runs a pass that shows what it would do, and neither sends nor changes anything on disk or at the hub.
     ///
-    /// Each feed that is due is asked for its whole document, whatever it answered last. The store at `path` is read, and
-    /// not made when there is none. Without a hub nobody is counted.
+    /// The whole document of each due feed is requested, regardless of the last reply. The store at `path` is read, and
+    /// not created if it is missing. Without a hub, recipients are not counted.
     ///
     /// - Throws: ``PublisherStoreError``.
     package static func preview(
@@ -147,14 +147,14 @@ extension PublishPass {
     }
 }
 
-/// Gathers, from several tasks, what a dry run comes upon.
+/// Collects the results of a dry run from several tasks.
 final class PreviewCollector: Sendable {
     private struct State {
         var feeds: [String: FeedPreview] = [:]
         var messages: [MessagePreview] = []
-        /// Positions in ``messages``, by the key that a message was made with.
+        /// Positions in ``messages``, by the original key of each message.
         var positions: [String: Int] = [:]
-        /// Rows that went into a digest: why, and the digest's key.
+        /// Rows that went into a digest: the reason, and the digest's key.
         var folded: [String: (reason: FoldReason, digest: String)] = [:]
     }
 

@@ -4,26 +4,26 @@ package import HubClient
 
 /// The figures of a pass.
 package struct PublishReport: Sendable, Equatable {
-    /// Nothing is lost with `tryLater`; with `badConfiguration` the hub refuses us.
+    /// The exit status: nothing is lost with `tryLater`; with `badConfiguration` the hub refuses us.
     package var exit = ExitStatus.done
-    /// Feeds asked for.
+    /// Number of feeds polled.
     package var polled = 0
-    /// Feeds of ``polled`` without anything new from the server.
+    /// Number of ``polled`` feeds for which the server had nothing new.
     package var unchanged = 0
-    /// Feeds of ``polled`` without a readable document.
+    /// Number of ``polled`` feeds without a readable document.
     package var failedFeeds = 0
-    /// New entries for which a message was made.
+    /// Number of new entries with a message.
     package var announced = 0
-    /// New entries recorded without one.
+    /// Number of new entries recorded without a message.
     package var recorded = 0
-    /// Messages that the hub took, digests included.
+    /// Number of messages that the hub accepted, digests included.
     package var sent = 0
     package var digests = 0
-    /// Messages that the hub will never take.
+    /// Number of messages that the hub will never accept.
     package var refused = 0
-    /// Messages that still wait.
+    /// Number of messages that still wait.
     package var pending = 0
-    /// The time when the first of the messages can go that their hour or ``PublishOptions/capWindow`` holds back.
+    /// The earliest time at which a message can be sent that its hour or ``PublishOptions/capWindow`` holds back.
     package var waitsUntil: Date?
 
     package init() {}
@@ -37,7 +37,7 @@ package struct PublishReport: Sendable, Equatable {
         recorded += outcome.recorded
     }
 
-    /// Adds the figures of another part of the work; how that ended, and what waits, is another matter.
+    /// Adds the figures of another part of the work, but neither its exit status nor its pending messages.
     mutating func add(_ other: PublishReport) {
         polled += other.polled
         unchanged += other.unchanged
@@ -57,10 +57,10 @@ package struct PublishLine: Sendable, Equatable {
     }
 
     package let level: Level
-    /// Empty where the hint says all.
+    /// The text; empty if the hint says all.
     package let text: String
     package let hint: PublishHint?
-    /// True if an earlier pass said it already: under cron nobody wants it again, a person at a terminal does.
+    /// True if an earlier pass reported it: unwanted under cron, wanted by a person at a terminal.
     package let isRepeat: Bool
 
     init(_ level: Level, _ text: String = "", hint: PublishHint? = nil, isRepeat: Bool = false) {
@@ -85,13 +85,13 @@ package struct MessagePreview: Sendable, Equatable, Encodable {
     package let category: String
     package let tags: String
     package let title: String
-    /// The text that the list's template made, in its main language where it is told in that.
+    /// The text that the list's template made, in its main language if it has that.
     package let text: String
-    /// Those that it has a text in by name.
+    /// The languages in which it has a text by name.
     package let languages: [String]
     package let body: String
     package let bytes: Int
-    /// The number of recipients; `nil` where the hub does not tell.
+    /// Number of recipients; `nil` if the hub does not report it.
     package let recipients: Int?
     package let platforms: [String: Int]
 

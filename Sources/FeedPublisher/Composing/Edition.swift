@@ -1,14 +1,14 @@
 internal import Feeds
 
-/// The messages that a document leads to, and what they make of the stories of its category.
+/// The messages made from a document, and their effects on the stories of its category.
 struct Edition: Sendable {
-    /// Messages to be sent, each with what it makes of its story.
+    /// Messages to send, each with the change that it makes to its story.
     var stories: [(message: OutboxMessage, change: StoryChange)] = []
-    /// Stories that end without a message, because nobody was shown anything of them.
+    /// Stories that end without a message because nothing of them was shown.
     var closed: [StoryChange] = []
-    /// Rows that name one more feed or speak one more language, by number; only unsent ones are changed.
+    /// Unsent rows that now name another feed or include another language, by number.
     var amended: [Int64: OutboxMessage] = [:]
-    /// Rows that tell a story in one more language, and what is to be known of it there.
+    /// Rows that tell a story in one more language, with the story's change in that language.
     var translated: [(row: Int64, change: StoryChange)] = []
 }
 

@@ -1,30 +1,30 @@
 internal import HubProtocol
 
-/// The part of a message for recipients of one language, so that a digest can count it and name it.
+/// The part of a message for recipients of one language, so that a digest can count and name its entries.
 struct LanguageShare: Sendable, Equatable, Codable {
     /// The name for recipients whose template names no language.
     static let main = ""
 
-    /// Entries it stands for; more than 1 only for a digest.
+    /// Number of entries that it covers; above 1 only for a digest.
     var entries: Int
-    /// Their titles, one a line.
+    /// Their titles, one per line.
     var headlines: String
 
     static func + (left: Self, right: Self) -> Self {
         Self(entries: left.entries + right.entries, headlines: left.headlines + "\n" + right.headlines)
     }
 
-    /// With the newest titles only; the count stays.
+    /// Returns the share with at most `count` of its newest titles; the number of entries stays.
     func naming(atMost count: Int) -> Self {
         Self(entries: entries, headlines: newest(count).joined(separator: "\n"))
     }
 
-    /// The newest titles, at most so many.
+    /// Returns at most `count` of the newest titles.
     func newest(_ count: Int) -> [Substring] { headlines.split(separator: "\n").suffix(count) }
 }
 
 extension OutboxMessage {
-    /// The shares by language; where none are kept, all who can read the message read all of it.
+    /// The shares by language; if none are stored, all recipients read the whole message.
     var allShares: [String: LanguageShare] {
         guard shares.isEmpty else { return shares }
         let whole = LanguageShare(entries: entries, headlines: headlines)
@@ -35,13 +35,13 @@ extension OutboxMessage {
         return all
     }
 
-    /// The titles for recipients of a language; for one that is not named apart, the row's own.
+    /// Returns the titles for recipients of a language, or the row's own if the language has no share.
     func headlines(in language: String) -> String { shares[language]?.headlines ?? headlines }
 
-    /// True if it tells its story to others, too, than a voice speaks to.
+    /// True if the message also addresses recipients outside a voice's language.
     func speaks(beside voice: Voice) -> Bool { !voice.names.isSuperset(of: shares.keys) }
 
-    /// True if recipients of a language are told something; `nil` is the list's main one.
+    /// True if the message has a text for recipients of a language; `nil` is the list's main one.
     func speaks(_ language: LanguageName?) -> Bool {
         guard let language else { return shares.isEmpty || shares[LanguageShare.main] != nil }
         return shares[language.text] != nil

@@ -1,18 +1,18 @@
 internal import HubProtocol
 
-/// Gives up parts of a message until it fits, first what its readers miss least.
+/// Shortens a message until it fits, beginning with the parts that readers miss least.
 ///
-/// Texts in several languages are cut together, so that none is longer than another by its order.
+/// Texts in several languages are cut together, so that none is longer than another because of its order.
 struct MessageBudget {
-    /// Bytes of a text in one language, and of a title, before names and addresses are given up for them.
+    /// Bytes kept of a text in one language, and of a title, before names and addresses are removed.
     private static let shortText = 300
     private static let shortTitle = 600
 
     private struct Step: Sendable {
         let names: @Sendable (MessageProperty) -> Bool
-        /// Bytes that are left to each.
+        /// Minimum number of bytes kept of each.
         var floor = 0
-        /// A clipped address leads nowhere.
+        /// False for an address: a shortened one is useless.
         var isClippable = true
     }
 
@@ -32,7 +32,7 @@ struct MessageBudget {
         ]
     }()
 
-    /// The properties as JSON of at most so many bytes.
+    /// Encodes the properties as JSON of at most `limit` bytes.
     static func encode(_ properties: [MessageProperty: String], within limit: Int) -> [UInt8] {
         var values = properties
         var body = MessageProperties(values).encoded()

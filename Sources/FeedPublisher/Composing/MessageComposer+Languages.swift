@@ -2,12 +2,12 @@ internal import FeedLists
 internal import Feeds
 internal import HubProtocol
 
-/// Texts beside that of the main language, each under the names of its own language (protocol §10).
+/// Texts in languages other than the main one, each under the property names of its language (protocol §10).
 extension MessageComposer {
-    /// The message once more, telling its story in this composer's language too.
+    /// Returns a message that also tells its story in this composer's language.
     ///
-    /// Only for a message of which no byte was sent. A main language that comes second takes the message over: its
-    /// title, page and the like are what recipients read who name no language.
+    /// Only for a message of which no byte was sent. A main language that is added later determines title, page and the
+    /// like, which recipients without a language read.
     func adding(_ announcement: Announcement, feedTitle: String, to message: OutboxMessage) -> OutboxMessage {
         guard let told = Self.properties(of: message) else { return message }
         var values = values(for: announcement, feedTitle: feedTitle)
@@ -38,9 +38,9 @@ extension MessageComposer {
         return message
     }
 
-    /// The message once more, without this composer's language.
+    /// Returns a message without this composer's language.
     ///
-    /// Only for a message of which no byte was sent, and which speaks others: their recipients still wait for it.
+    /// Only for a message of which no byte was sent, and that has other languages, whose recipients still wait for it.
     func leaving(_ message: OutboxMessage) -> OutboxMessage {
         guard var told = Self.properties(of: message) else { return message }
         var message = message
@@ -58,7 +58,7 @@ extension MessageComposer {
         return message
     }
 
-    /// A withdrawal that counts for all languages, telling it to recipients of each in which the story was shown.
+    /// Makes a withdrawal for all languages, with a text for each language in which the story was shown.
     func withdrawing(
         _ announcement: Announcement,
         _ values: [MessageProperty: String],
@@ -82,7 +82,7 @@ extension MessageComposer {
         return announcement.change.isForOwnLanguage ? message : leaving(message)
     }
 
-    /// The properties of a message without a text in the main language: none for recipients who name no language.
+    /// Returns the properties of a message without a text in the main language: recipients without a language get none.
     func localized(_ values: [MessageProperty: String], in language: LanguageName) -> [MessageProperty: String] {
         var localized = values
         localized[.title] = nil
@@ -92,7 +92,7 @@ extension MessageComposer {
         return localized
     }
 
-    /// A digest's text in a language that we need not know: a number and titles.
+    /// Returns a digest's text in a language whose words are unknown: a number and titles.
     static func digested(_ share: LanguageShare, in language: String, _ category: String) -> [MessageProperty: String] {
         let title = "\(category) (\(share.entries))"
         let listed = share.newest(digestHeadlines).map { TextClip.clip(String($0), characters: 100) }

@@ -5,19 +5,19 @@ internal import HubProtocol
 
 /// Makes the messages that announce entries.
 struct MessageComposer: Sendable {
-    /// Characters of a title.
+    /// Maximum number of characters of a title.
     static let maximumTitle = 300
-    /// Characters of a summary, and of the text that the list's template makes.
+    /// Maximum number of characters of a summary, and of the text that the list's template makes.
     static let maximumSummary = 1_000
-    /// Characters of names and addresses; longer ones are left out or clipped.
+    /// Maximum number of characters of names and addresses; longer ones are left out or shortened.
     static let maximumName = 200
     static let maximumAddress = 1_000
-    /// Bytes of the whole body: what the strictest push services take.
+    /// Maximum number of bytes of the body: the limit of the strictest push services.
     static let maximumBody = 4_096
-    /// Headlines that a digest names; the rest it counts.
+    /// Number of headlines that a digest names; it counts the rest.
     static let digestHeadlines = 10
 
-    /// Other feeds that a message names.
+    /// Maximum number of other feeds that a message names.
     static let maximumOthers = 10
 
     private static let nameSeparator = "; "
@@ -53,7 +53,7 @@ struct MessageComposer: Sendable {
         return change.elsewhere.isEmpty ? message : withdrawing(announcement, values, in: message)
     }
 
-    /// The properties that the list's template, and those of recipients, can name.
+    /// Returns the properties that the list's template and recipients' templates can name.
     func values(for announcement: Announcement, feedTitle: String) -> [MessageProperty: String] {
         let entry = announcement.entry
         let change = announcement.change
@@ -76,7 +76,7 @@ struct MessageComposer: Sendable {
         return values
     }
 
-    /// The title, saying what the message is where the entry's own does not.
+    /// Returns the title, which states the kind of message if the entry's own title does not.
     private static func wording(of announcement: Announcement, _ title: String) -> String {
         let change = announcement.change
         if announcement.isMarked { return title }
@@ -91,10 +91,10 @@ struct MessageComposer: Sendable {
         "\(announcement.entry.alert == nil ? "Withdrawn" : "Cancelled"): \(headline)"
     }
 
-    /// The message once more, naming another feed that tells the same story; itself where it names it already.
+    /// Returns a message that also names another feed with the same story.
     ///
-    /// Only for a message of which no byte was sent. Where it tells the story in a language beside the main one, it keeps
-    /// the text that it has.
+    /// Only for a message of which no byte was sent; it is returned unchanged if it names the feed already. If it tells
+    /// the story in a language other than the main one, its text stays.
     func naming(_ feedTitle: String, in message: OutboxMessage) -> OutboxMessage {
         guard !message.isDigest, language == nil || !message.speaks(nil),
             var values = Self.properties(of: message)
@@ -112,7 +112,7 @@ struct MessageComposer: Sendable {
         try? MessageProperties(json: message.body).all
     }
 
-    /// With the text of the main language, in place of one that is there.
+    /// Returns the properties with the text of the main language, which replaces an existing one.
     func rendered(_ values: [MessageProperty: String]) -> [MessageProperty: String] {
         var values = values
         values[.messageParam] = nil
@@ -129,11 +129,11 @@ struct MessageComposer: Sendable {
         return TextClip.clip(text, characters: Self.maximumSummary)
     }
 
-    /// One message in the place of many.
+    /// Makes one message out of many.
     ///
-    /// Needs no list: the rows' category may have been dropped since. There is at least one row, all are of one
-    /// category, oldest first; digests among them are taken in. Each language is told what its recipients would have
-    /// read.
+    /// Needs no list, because the list of the rows' category may be gone. There is at least one row; all are of one
+    /// category, oldest first, and digests among them are merged. Each language gets the headlines that its recipients
+    /// would have read.
     static func digest(of rows: [OutboxMessage], idempotencyKey: String) -> OutboxMessage {
         let category = rows.first?.category ?? ""
         let shares = rows.reduce(into: [:]) { $0.merge($1.allShares, uniquingKeysWith: +) }
@@ -171,7 +171,8 @@ struct MessageComposer: Sendable {
         ]
     }
 
-    /// The entry's title, else the first sentence of its text, else the name of its file, else the feed's title.
+    /// Returns the entry's title, else the first sentence of its text, else the name of its file, else the feed's
+    /// title.
     private static func title(of entry: Entry, feedTitle: String) -> String {
         if let title = entry.title, !title.isEmpty { return singleLine(title) }
         if let summary = entry.summary, !summary.isEmpty {
@@ -187,7 +188,7 @@ struct MessageComposer: Sendable {
         text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    /// A clipped address leads nowhere, so a long one is left out.
+    /// Returns an address; `nil` for a long one, since a shortened address is useless.
     private static func address(_ text: String) -> String? {
         text.utf8.count <= maximumAddress ? text : nil
     }

@@ -2,7 +2,7 @@
 enum TextClip {
     private static let ellipsis: Character = "…"
 
-    /// The text itself when it fits both bounds, else its beginning and an ellipsis.
+    /// Returns the text if it is within both limits, else its beginning and an ellipsis.
     ///
     /// Counts user-perceived characters and bytes of UTF-8, and splits no character.
     static func clip(_ text: String, characters: Int, bytes: Int = .max) -> String {
@@ -26,7 +26,7 @@ enum TextClip {
 }
 
 extension String {
-    /// Without white space at its end.
+    /// Returns the text without white space at its end.
     fileprivate func trimmed() -> String {
         var text = self[...]
         while let last = text.last, last.isWhitespace { text.removeLast() }

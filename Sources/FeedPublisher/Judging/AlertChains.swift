@@ -1,29 +1,29 @@
 internal import Feeds
 internal import HubProtocol
 
-/// Follows the references of the alerts of one document: to stories that were announced, and among themselves.
+/// Follows the references of a document's alerts, to announced stories and to each other.
 ///
-/// Of a chain within the document only the last message counts. Messages are taken in the order in which they were
-/// sent, so chains cannot run in circles.
+/// Only the last message of a chain within the document counts. Messages are read in the order in which they were sent,
+/// so chains cannot be circular.
 ///
 /// Source: OASIS CAP-v1.2 §3.2.1 (`msgType`, `references`).
 struct AlertChains {
-    /// References followed of one message: senders name all that came before.
+    /// Maximum number of references followed per message: senders name all earlier messages.
     static let maximumReferences = 50
 
     private let judge: NewsJudge
     private let state: SeenState
-    /// Alerts in the running, in the order of sending.
+    /// The alerts to be considered, in the order of sending.
     private let positions: [Int]
     /// Known entries of this feed that became another message under the same identity.
     private let edited: Set<Int>
     private let silences: [Int: SilenceReason]
 
-    /// The alerts of this document, by the keys that others refer to them by.
+    /// The alerts of this document by the keys that refer to them.
     private var alerts: [EntryKey: Int] = [:]
-    /// The alerts that replaced others.
+    /// The alert that replaced each alert.
     private var successors: [Int: Int] = [:]
-    /// The alert that speaks for a known story, by the story's name.
+    /// The current alert of each known story, by the story's name.
     private var claims: [String: Int] = [:]
     private var stories: [Int: [KnownStory]] = [:]
     private var wanted: Set<Int> = []
@@ -79,8 +79,9 @@ struct AlertChains {
         if let key = judge.alertKey(of: position) { alerts[key] = position }
     }
 
-    /// True if a message names what speaks for a story now, or was sent later: what was sent beside an update, or before
-    /// it and comes late, is not about it.
+    /// True if a message refers to the current alert of a story, or was sent after it.
+    ///
+    /// A message that was sent beside an update, or before it and arrives late, is not about the current state.
     private func isAbout(_ story: KnownStory, _ position: Int, _ references: Set<EntryKey>) -> Bool {
         guard let last = story.alert else { return true }
         return references.contains(last.key) || last.sent < judge.sent(position)
@@ -95,9 +96,9 @@ struct AlertChains {
         }
     }
 
-    /// Puts a message in the place of another: one that it names, or, for a `Cancel`, any earlier one of the story.
+    /// Replaces a message by one that refers to it, or by a later `Cancel` of its story.
     ///
-    /// Two updates of one alert which do not name each other stand side by side: senders part an alert by areas so.
+    /// Two updates of one alert that do not refer to each other both remain: senders divide an alert by areas this way.
     private mutating func supersede(_ other: Int, by position: Int, _ references: Set<EntryKey>) {
         guard other != position else { return }
         let isNamed = judge.alertKey(of: other).map(references.contains) ?? false
@@ -108,7 +109,8 @@ struct AlertChains {
         if wanted.contains(other) { wanted.insert(position) }
     }
 
-    /// The last alert that replaces another; shortens the way there, so that long chains cost no more than short ones.
+    /// Returns the last alert of a chain, and shortens the path to it, so that long chains cost no more than short
+    /// ones.
     private mutating func last(_ position: Int) -> Int {
         var end = position
         while let next = successors[end] { end = next }
@@ -150,7 +152,8 @@ struct AlertChains {
         }
     }
 
-    /// With the keys of what it names, so that an alert which comes late through another feed is known.
+    /// Returns the change with the keys that the message refers to, so that an alert that arrives late through another
+    /// feed is recognized.
     private mutating func named(_ change: StoryChange, _ position: Int) -> StoryChange {
         guard judge.isSenderKnown(position) else { return change }
         var change = change

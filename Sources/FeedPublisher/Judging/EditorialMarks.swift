@@ -3,7 +3,7 @@ internal import Feeds
 internal import HubProtocol
 
 extension EditorialMarks {
-    /// The mark of an entry; `nil` for most.
+    /// Returns the mark of an entry; `nil` for most entries.
     func mark(of entry: Entry) -> EditorialMark? {
         guard !isEmpty else { return nil }
         let titles = entry.title.map { [FoldedWords.of($0), FoldedWords.of(StoryTitle.withoutPublisher($0))] } ?? []
@@ -17,7 +17,7 @@ extension EditorialMarks {
         return nil
     }
 
-    /// A title's words without a mark at their beginning or end.
+    /// Returns a title's words without a mark at their beginning or end.
     func unmarked(_ words: [String]) -> [String] {
         for term in retractions + corrections {
             if let rest = term.rest(of: words), !rest.isEmpty { return rest }

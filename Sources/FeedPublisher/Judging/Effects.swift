@@ -2,20 +2,20 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// The changes that entries of a document make to announced stories, by their positions among its identities.
+/// The changes that a document's entries make to announced stories, by the entries' positions among its identities.
 struct Effects {
-    /// The changes of entries that go out for this reason, whatever filters and first readings would say.
+    /// Changes that are sent for this reason, regardless of filters and first readings.
     var changes: [Int: StoryChange] = [:]
-    /// The changes of stories that end without a message.
+    /// Changes of stories that end without a message.
     var closed: [StoryChange] = []
-    /// The changes of entries that are news on their own, where that is more than their own keys tell.
+    /// Changes of entries that are news on their own and concern more than their own keys.
     var news: [Int: StoryChange] = [:]
-    /// The reasons of entries that are silent because of others.
+    /// Reasons of entries that are silent because of other entries.
     var silences: [Int: SilenceReason] = [:]
-    /// Entries that take the place of one that a filter had let pass.
+    /// Entries that replace an entry that passed the filter.
     var wanted: Set<Int> = []
 
-    /// Settles an entry that withdraws known stories: nobody is told of the end of what nobody was shown.
+    /// Records that an entry withdraws known stories; a story of which nothing was shown ends without a message.
     mutating func withdraw(_ position: Int, _ change: StoryChange) {
         guard change.status == nil else {
             changes[position] = change
@@ -27,7 +27,7 @@ struct Effects {
 }
 
 extension NewsJudge {
-    /// Looks for entries that replace or withdraw what was announced, or what this very document brings.
+    /// Finds the entries that replace or withdraw announced stories or other entries of this document.
     func effects(_ silences: [Int: SilenceReason], _ state: SeenState) -> Effects {
         var effects = Effects()
         AlertChains(self, silences, state).settle(&effects)
@@ -35,7 +35,7 @@ extension NewsJudge {
         return effects
     }
 
-    /// The change that an entry makes which is news by itself.
+    /// Returns the change of an entry that is news on its own.
     func news(_ position: Int) -> StoryChange {
         var change = StoryChange(name: name(of: position), keys: ownKeys(of: position))
         change.language = voice.name
@@ -44,9 +44,10 @@ extension NewsJudge {
         return change
     }
 
-    /// The change that an entry makes of known stories.
+    /// Returns the change that an entry makes to known stories.
     ///
-    /// It counts in the entry's language, but for a withdrawal in the main one: what is wrong there is wrong in all.
+    /// It applies to the entry's language. A withdrawal in the main language applies to all: what is wrong there is
+    /// wrong in all.
     func change(_ status: MessageStatus, _ position: Int, of stories: [KnownStory]) -> StoryChange {
         let known = stories.sorted { ($0.announced, $0.name) < ($1.announced, $1.name) }
         let name = name(of: position)
@@ -64,9 +65,10 @@ extension NewsJudge {
         alertKey(of: position).map { LastAlert(key: $0, sent: sent(position)) }
     }
 
-    /// The time from which a message may leave, after the list's hour and the pause between corrections of one story.
+    /// Returns the time from which a message may be sent, after the list's hour and the pause between corrections of
+    /// one story.
     ///
-    /// What puts right something that was shown does not wait for the hour, nor does an alert to be acted upon.
+    /// Corrections of shown messages do not wait for the hour, and neither do urgent alerts.
     func release(_ position: Int, _ change: StoryChange) -> Date? {
         if change.status == .withdrawn || !change.replaces.isEmpty { return change.notBefore }
         return feed.entries[identities[position].index].alert?.isUrgent == true ? nil : holdUntil

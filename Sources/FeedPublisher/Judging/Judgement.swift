@@ -5,22 +5,23 @@ internal import FoundationEssentials
 struct Judgement: Sendable {
     /// Oldest first.
     var announcements: [Announcement] = []
-    /// Entries that were new and are recorded without a word: a first reading, a reset, a story known from elsewhere.
+    /// Number of new entries recorded without a message: of a first reading or a reset, or of a story known from
+    /// another feed.
     var silent = 0
-    /// The feed's entries were recorded for the first time.
+    /// True if the feed's entries were recorded for the first time.
     var isFirstReading = false
-    /// The whole document got new identifiers.
+    /// True if all entries of the document have new identifiers.
     var isReset = false
-    /// The reasons why the others are not announced, by their position in ``Feed/entries``.
+    /// Reasons why the other entries are not announced, by their position in ``Feed/entries``.
     var silences: [Int: SilenceReason] = [:]
-    /// Stories of other feeds that this document tells as well, by the same positions.
+    /// Known stories of other feeds that this document also tells, by the same positions.
     var repeats: [Int: KnownStory] = [:]
-    /// Entries that are told in messages of other languages.
+    /// Entries that are included in messages of other languages.
     var translations: [Translation] = []
-    /// The time when the first of the entries that wait for their dates is due.
+    /// The earliest time at which an entry that waits for its date is due.
     var heldUntil: Date?
 
-    /// Stories that are over without a word, because nobody was shown anything of them.
+    /// Stories that end without a message because nothing of them was shown.
     var closed: [StoryChange] = []
 
     var announcesUpdate: Bool { announcements.contains(where: \.isUpdate) }
@@ -30,16 +31,16 @@ struct Announcement: Sendable {
     let entry: Entry
     /// Position in ``Feed/entries``.
     let index: Int
-    /// The date shown: never later than the fetch; `nil` when the entry has no date to be believed.
+    /// The date to show, never after the fetch; `nil` if the entry has no credible date.
     let date: Date?
     var change = StoryChange(name: "")
-    /// True if it was read before, and says something else now, which its list wants to be told.
+    /// True for an entry that was read before and has changed, if its list asks for updates.
     var isUpdate = false
-    /// True if its own title says what it is: `Correction: …`.
+    /// True if the entry's own title states its kind: `Correction: …`.
     var isMarked = false
 }
 
-/// The number of entries of a feed that is read for the first time which are announced.
+/// The number of entries announced of a feed that is read for the first time.
 package enum ExistingEntries: Sendable, Equatable {
     case none
     case newest(Int)

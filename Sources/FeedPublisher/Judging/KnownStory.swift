@@ -3,35 +3,35 @@ internal import FoundationEssentials
 
 /// A story that was announced in a category.
 struct KnownStory: Sendable, Equatable {
-    /// The form in which people have seen it.
+    /// The form in which a story was shown.
     enum Showing: Sendable, Equatable {
-        /// Nothing: its message waits, or the hub refused it.
+        /// Not shown: its message waits, or the hub refused it.
         case never
-        /// A line in a digest, which no later message can take the place of.
+        /// Shown in a line of a digest, which a later message cannot replace.
         case inDigest
-        /// A message of its own.
+        /// Shown in a message of its own.
         case singly
     }
 
     /// ``StoryName``.
     var name = ""
-    /// The feed whose entry it was last; `nil` for stories stored before feeds were.
+    /// The feed that told it last; `nil` for stories of versions that did not store feeds.
     var feed: Int64?
     var announced: Date
-    /// The row that announces it, while it is kept.
+    /// The row that announces it, as long as the row is kept.
     var row: Int64?
     var headline: String?
-    /// The language in which it was told, as ``OutboxMessage/shares`` names it.
+    /// The language in which it was announced, as in ``OutboxMessage/shares``.
     var language = LanguageShare.main
-    /// Its tellings in other languages under the same name; looked up for lists in several languages only.
+    /// The same story in other languages under the same name; filled for lists in several languages only.
     var others: [KnownStory] = []
-    /// The message, while no byte of it has left for the hub: another feed can still be named in it.
+    /// The message until its first byte is sent: until then another feed can be added.
     var unsent: OutboxMessage?
     var showing = Showing.singly
-    /// Hash of what was said last.
+    /// Hash of the latest content.
     var content: EntryKey?
     var isWithdrawn = false
     var alert: LastAlert?
-    /// The time from which its last message could leave, if that was a correction.
+    /// The time from which its last message could be sent, if that was a correction.
     var corrected: Date?
 }

@@ -1,21 +1,21 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// The keys that alerts are known by.
+/// The keys that identify alerts.
 ///
-/// By what they call themselves and by nothing else: one headline stands on the warnings of many areas, and one page on
-/// all of a service (feeds.md §2).
+/// Only an alert's own identifier counts: warnings of many areas share one headline, and all warnings of a service
+/// share one page (feeds.md §2).
 extension NewsJudge {
     func alert(at position: Int) -> Alert? { feed.entries[identities[position].index].alert }
 
-    /// Each language tells an alert by itself, or in one message with others, as any story.
+    /// Returns the key of an alert; each language announces it separately or in a shared message, like any story.
     func alertKey(of position: Int) -> EntryKey? { alert(at: position)?.reference.map(alertKey) }
 
     private func alertKey(_ reference: String) -> EntryKey { voice.own(EntryKey(alert: reference)) }
 
     func kind(_ position: Int) -> Alert.Kind { alert(at: position)?.kind ?? .alert }
 
-    /// True if it is a message about others.
+    /// True if the entry is a message about other alerts.
     func replacesOthers(_ position: Int) -> Bool {
         switch kind(position) {
         case .update, .cancel: true
@@ -23,10 +23,10 @@ extension NewsJudge {
         }
     }
 
-    /// The keys of what it replaces, but for itself: messages of its own sender.
+    /// Returns the keys of the alerts that an entry replaces, except itself: messages of its own sender.
     ///
-    /// Nobody replaces or cancels another's alerts. Where it does not name its sender, they count within its feed only,
-    /// see ``isSenderKnown(_:)``.
+    /// A sender cannot replace or cancel the alerts of another. If the sender is not named, the keys count within the
+    /// feed only; see ``isSenderKnown(_:)``.
     func references(of position: Int) -> Set<EntryKey> {
         guard replacesOthers(position), let alert = alert(at: position) else { return [] }
         let own = alert.replaces.filter { reference in alert.sender.map { reference.hasPrefix("\($0),") } ?? true }
@@ -38,8 +38,9 @@ extension NewsJudge {
 
     func sent(_ position: Int) -> Date { alert(at: position)?.sent ?? now }
 
-    /// The order of sending; where that does not tell, updates follow alerts, and what stands higher in the document
-    /// follows what stands lower.
+    /// True if an alert was sent before another.
+    ///
+    /// Of alerts with the same time, updates follow first alerts, and entries follow those below them in the document.
     func wasSentBefore(_ left: Int, _ right: Int) -> Bool {
         func rank(_ position: Int) -> Int { Alert.Kind.allCases.firstIndex(of: kind(position)) ?? 0 }
         let order = (sent(left), rank(left), -identities[left].index)

@@ -3,24 +3,24 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// Entries that their list knows as corrections and retractions.
+/// Entries that their list marks as corrections and retractions.
 extension NewsJudge {
-    /// The time for which a correction that is an entry of its own finds its story: about as long as a message is seen.
+    /// Time within which a correction with an entry of its own finds its story: about as long as a message is seen.
     static let correctionWindow: Duration = .seconds(72 * 3_600)
 
     func mark(of position: Int) -> EditorialMark? {
         rules.marks.mark(of: feed.entries[identities[position].index])
     }
 
-    /// Its title without the mark, as another entry may have it.
+    /// Returns the key of the title without its mark, as another entry may have it.
     func unmarkedTitle(of position: Int) -> EntryKey? {
         feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0, without: rules.marks) }
             .map(voice.own)
     }
 
-    /// Its link, also where it stands in the document twice: on the story and on its correction.
+    /// Returns the key of an entry's link, even if two entries have it: the story and its correction.
     ///
-    /// What more entries link to is no story's page but a page of many.
+    /// A link that more entries have leads to a page of many stories.
     func markedLink(of position: Int) -> EntryKey? {
         guard let link = feed.entries[identities[position].index].link, let key = EntryKey(link: link),
             !crowdedLinks.contains(key),
@@ -30,12 +30,12 @@ extension NewsJudge {
         return voice.own(key)
     }
 
-    /// The story that this feed's own entry told.
+    /// Returns the story that this feed announced with the entry.
     func ownStory(_ position: Int, _ state: SeenState) -> KnownStory? {
         ([entryKey(of: position)] + stories(of: position)).lazy.compactMap { state.stories[$0] }.first
     }
 
-    /// Keeps the last of several marked entries of one story; an unmarked entry of the same document yields to them.
+    /// Keeps the last of several marked entries of one story, which precedes an unmarked entry of the same document.
     func settleMarked(_ effects: inout Effects, _ silences: [Int: SilenceReason], _ state: SeenState) {
         guard !rules.marks.isEmpty else { return }
         let candidates = identities.indices.filter { alert(at: $0) == nil && isOpen($0, silences, state) }
@@ -86,7 +86,7 @@ extension NewsJudge {
         }
     }
 
-    /// True if it is new, was read before and says something else now, or is known by its link only.
+    /// True for an entry that is new, has changed since it was read, or is known by its link only.
     private func isOpen(_ position: Int, _ silences: [Int: SilenceReason], _ state: SeenState) -> Bool {
         switch silences[position] {
         case nil, .seenBefore(.link), .seenBefore(.loose): true
@@ -117,7 +117,7 @@ extension NewsJudge {
         abs(now.timeIntervalSince(story.announced)) <= Self.correctionWindow.inSeconds
     }
 
-    /// True if its page is of the server that the feed is of: nobody puts another's stories right.
+    /// True if the entry's page is on the feed's own server: a feed cannot correct the stories of other sites.
     private func isOnOwnSite(_ position: Int) -> Bool {
         guard let link = feed.entries[identities[position].index].link,
             let page = try? FeedAddress(parsing: link, allowsFile: false)
@@ -127,13 +127,12 @@ extension NewsJudge {
         }
     }
 
-    /// True if a feed that is read for the first time says it of a story that was announced: what its entries corrected
-    /// long ago is old.
+    /// True for a marked entry of a feed's first reading whose story was announced: its correction is old.
     private func isOfFirstReading(_ position: Int, _ story: KnownStory) -> Bool {
         record.baseline == nil && !isLater(position, than: story.announced)
     }
 
-    /// Each correction once: not what was said already, nor what another feed has put right.
+    /// True for a correction that was not announced before, and that no other feed has made.
     private func isNews(_ position: Int, _ story: KnownStory, _ mark: EditorialMark) -> Bool {
         guard !story.isWithdrawn, story.showing != .never || story.unsent != nil, story.content != contents[position]
         else { return false }
@@ -141,7 +140,7 @@ extension NewsJudge {
         return abs(now.timeIntervalSince(corrected)) > Self.storyWindow.inSeconds
     }
 
-    /// One correction of a story an hour: a later one waits, and gives way to one later still.
+    /// Returns the time of the next correction of a story: one an hour; a later correction replaces one that waits.
     private func pause(after story: KnownStory) -> Date? {
         guard let corrected = story.corrected else { return nil }
         if story.unsent != nil { return story.unsent?.notBefore }

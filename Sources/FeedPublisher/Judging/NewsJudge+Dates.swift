@@ -1,13 +1,14 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// The dates of entries, and which of them are believed.
+/// The dates of entries, and the rules for believing them.
 extension NewsJudge {
-    /// Up to here a date ahead of the clock is a wrong zone and is shown as now; beyond, it is not believed at all.
+    /// Dates up to this far ahead of the clock are due to a wrong zone and are shown as now; later ones are not
+    /// believed.
     static let nearFuture: Duration = .seconds(86_400)
-    /// Dates before 1990 stand for "none" (1970, 1900, year 1).
+    /// Dates before 1990 mean "none" (1970, 1900, year 1).
     static let earliestDate = Date(timeIntervalSince1970: 631_152_000)
-    /// An entry that was held is due when its date is no further ahead.
+    /// An entry that waits is due if its date is at most this far ahead.
     static let dueSlack: Duration = .seconds(600)
 
     func dateTrouble(_ date: Date?) -> DateTrouble? {
@@ -17,7 +18,7 @@ extension NewsJudge {
         return date > now ? .ahead : nil
     }
 
-    /// Beyond a day ahead an entry waits; once it waits, until its date has come.
+    /// Returns the reason to hold an entry: its date is more than a day ahead, or it waits already.
     func held(_ position: Int, _ state: SeenState) -> SilenceReason? {
         guard let date = feed.entries[identities[position].index].date else { return nil }
         let isWaiting = state.known.contains(SeenKey(.held, identities[position].key))
@@ -30,7 +31,8 @@ extension NewsJudge {
         return own > date
     }
 
-    /// Sorts by effective date, entries without one as if published now; equal dates by reverse document order.
+    /// Sorts by effective date; entries without one count as published now, and equal dates are in reverse document
+    /// order.
     func inOrder(_ positions: [Int]) -> [Int] {
         let dated = positions.map { position in
             (position, shownDate(feed.entries[identities[position].index].date) ?? now)

@@ -1,24 +1,24 @@
 internal import FeedLists
 internal import Feeds
 
-/// The keys that a document's entries are known by.
+/// The keys that identify a document's entries.
 extension NewsJudge {
-    /// Readings after which all keys of a document are marked anew.
+    /// Number of readings after which all keys of a document are marked again.
     static let refreshPeriod: Int64 = 16
 
-    /// The keys that the document is first looked up by.
+    /// The keys by which the document is looked up first.
     var entryMarks: [EntryMark] {
         identities.indices.map { EntryMark(key: identities[$0].key, content: contents[$0]) }
     }
 
-    /// The further keys to look up of entries whose identities are unknown.
+    /// Returns further keys to look up, of entries with unknown identities.
     func furtherKeys(_ state: SeenState) -> [SeenKey] {
         identities.indices.filter { state.unknown.contains(identities[$0].key) }.flatMap { position in
             otherKeys(of: position) + (rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : [])
         }
     }
 
-    /// Keys by which a second feed's stories are known, of entries that may be announced.
+    /// Returns the keys that recognize stories of other feeds, of entries that may be announced.
     func storyKeys(_ state: SeenState) -> [EntryKey] {
         identities.indices.flatMap { position -> [EntryKey] in
             let key = identities[position].key
@@ -30,10 +30,10 @@ extension NewsJudge {
         }
     }
 
-    /// The keys to be marked once this was decided, beside those that were known already.
+    /// Returns the keys to mark after a judgement, in addition to those known before.
     ///
-    /// An entry that waits is not seen yet. The other keys of known entries are marked now and then only: they are looked
-    /// up when an entry changes its identity.
+    /// An entry that waits is not marked as seen. The other keys of known entries are marked only now and then: they
+    /// are looked up when an entry changes its identity.
     func marks(after judgement: Judgement) -> [SeenKey] {
         let refreshesAll = (record.readings + 1) % Self.refreshPeriod == 0
         return identities.indices.flatMap { position -> [SeenKey] in
@@ -59,22 +59,22 @@ extension NewsJudge {
         alert(at: position) == nil ? TitleKey.of(feed.entries[identities[position].index]) : nil
     }
 
-    /// The keys by which its story is known once it is told in this feed's language.
+    /// Returns the keys by which the story is known once it is announced in this feed's language.
     func stories(of position: Int) -> [EntryKey] {
         if let key = alertKey(of: position) { return [key] }
         return [storyLink(of: position), storyTitle(of: position)].compactMap(\.self)
             + (translationKeys.isEmpty ? [] : translationKeys[position].map(voice.own))
     }
 
-    /// The keys by which its story is known where it is told in other languages.
+    /// Returns the keys by which the story is known if it is announced in other languages.
     func translatedKeys(of position: Int) -> [EntryKey] {
         translationKeys.isEmpty ? [] : translationKeys[position].flatMap(voice.elsewhere)
     }
 
-    /// The keys by which its story is stored.
+    /// Returns the keys under which the story is stored.
     func ownKeys(of position: Int) -> [EntryKey] { [entryKey(of: position)] + sharedKeys(of: position) }
 
-    /// Those of ``ownKeys(of:)`` that other entries may have, too.
+    /// Returns those of ``ownKeys(of:)`` that other entries may have as well.
     private func sharedKeys(of position: Int) -> [EntryKey] {
         let keys = stories(of: position)
         guard mark(of: position) != nil else { return keys }
@@ -83,7 +83,7 @@ extension NewsJudge {
 
     func entryKey(of position: Int) -> EntryKey { EntryKey(identities[position].key, feed: record.id) }
 
-    /// The name of the story that it begins.
+    /// Returns the name of the story that begins with this entry.
     func name(of position: Int) -> String {
         let key = alertKey(of: position) ?? entryKey(of: position)
         return StoryName.of(category, key.description)
@@ -96,12 +96,12 @@ extension NewsJudge {
         return feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0) }.map(voice.own)
     }
 
-    /// An identifier that stands on every entry tells nothing of one in any spelling.
+    /// Returns the key of the identifier in any spelling; `nil` if every entry has the same one.
     func loose(of identity: EntryIdentity) -> EntryKey? {
         identityRule == .id ? identity.loose : nil
     }
 
-    /// A link to a whole site is on many entries and tells nothing of one.
+    /// Returns the key of the link; `nil` for a link to a whole site, which many entries have.
     func link(of identity: EntryIdentity) -> EntryKey? {
         let entry = feed.entries[identity.index]
         guard entry.alert?.reference == nil, let key = identity.link, let link = entry.link,
@@ -111,8 +111,9 @@ extension NewsJudge {
     }
 }
 
-/// A hash of what an entry says: its title, text and files, not its dates and counts; of a message about other alerts
-/// also which it is.
+/// A hash of an entry's content: its title, text and files, but not its dates and counts.
+///
+/// For a message about other alerts it includes the message's identifier.
 enum ContentKey {
     static func of(_ entry: Entry) -> EntryKey {
         var parts = ["content", entry.title ?? "", entry.summary ?? ""] + entry.enclosures.map(\.url)

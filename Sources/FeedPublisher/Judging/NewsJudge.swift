@@ -3,18 +3,18 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// Decides what of a document is news.
+/// Decides which entries of a document are news.
 ///
-/// An entry is new when its key, its loose key and its link are unknown within the feed. The dates of entries never
-/// decide that alone: they are absent, wrong or bumped too often (feeds.md §3).
+/// An entry is new if its key, its loose key and its link are unknown within the feed. Dates alone never decide: they
+/// are absent, wrong or updated too often (feeds.md §3).
 struct NewsJudge: Sendable {
-    /// An entry this much older than one read before should have been read before too: a slow publisher's slack.
+    /// An entry older than one read before by this much should have been read before, too; allows for slow publishers.
     static let resetAge: Duration = .seconds(86_400)
-    /// Smaller changes are not worth a guard; the cap holds them.
+    /// Fewer new entries are not treated as a reset; the cap limits them.
     static let smallestReset = 4
-    /// Within it, nearly equal titles of two feeds are one story; a daily column's title comes again after longer.
+    /// Time within which nearly equal titles of two feeds are one story; a daily column repeats its title after longer.
     static let storyWindow: Duration = .seconds(12 * 3_600)
-    /// Between two announced updates of one feed: some texts change at each fetch.
+    /// Time between two announced updates of one feed: some texts change at each fetch.
     static let updatePause: Duration = .seconds(3_600)
 
     let feed: Feed
@@ -24,18 +24,18 @@ struct NewsJudge: Sendable {
     let record: FeedRecord
     let existing: ExistingEntries
     let rules: FeedRules
-    /// The category in which stories are known; their names are valid there.
+    /// The category whose stories are compared; their names are valid within it.
     let category: String
-    /// The time until which plain news waits.
+    /// The time until which ordinary news waits.
     let holdUntil: Date?
     let voice: Voice
-    /// Keys by which entries are found in other languages, parallel to ``identities``; empty where there is one language.
+    /// Keys that identify entries across languages, parallel to ``identities``; empty for lists in one language.
     let translationKeys: [[EntryKey]]
-    /// Links that more than two entries have; empty where no marks are looked for.
+    /// Links that more than two entries have; empty if the list has no marks.
     let crowdedLinks: Set<EntryKey>
     let now: Date
 
-    /// Takes the document, and the feed's record as it was before.
+    /// Takes the document, and the feed's record from before it.
     init(
         feed: Feed,
         record: FeedRecord,
@@ -62,16 +62,16 @@ struct NewsJudge: Sendable {
         crowdedLinks = Set(counts.filter { $0.value > 2 }.keys)
     }
 
-    /// The rule to be stored, so that a feed which shrinks keeps its keys.
+    /// The identity rule to store, so that a feed that shrinks keeps its keys.
     let identityRule: IdentityRule
 
-    /// The latest believable date of this document and those before, to be stored.
+    /// The latest credible date of this document and earlier ones, to be stored.
     var newestEntry: Date? {
         let dates = feed.entries.compactMap { believed($0.date) } + [record.newestEntry].compactMap(\.self)
         return dates.filter { $0 <= now }.max()
     }
 
-    /// Returns a feed's record with what a judgement of its document, whole or not, adds to it.
+    /// Returns a feed's record with the changes of a judgement of its document, whole or not.
     func record(_ record: FeedRecord, after judgement: Judgement, isWhole: Bool) -> FeedRecord {
         var record = record
         if isWhole {
@@ -83,7 +83,7 @@ struct NewsJudge: Sendable {
         return record
     }
 
-    /// Decides, given what is known of the document's keys and stories.
+    /// Judges the entries, given what is known of the document's keys and stories.
     func judge(_ state: SeenState) -> Judgement {
         var judgement = Judgement()
         var silences = known(state)
@@ -95,7 +95,7 @@ struct NewsJudge: Sendable {
         var effects = effects(silences, state)
         silences.merge(effects.silences) { $1 }
         judgement.closed = effects.closed
-        /// Takes out of the running what has a reason to be silent, but for what puts right something that was shown.
+        /// Excludes entries that have a reason to be silent, except corrections of shown messages.
         func silence(_ reason: (Int) -> SilenceReason?) {
             for position in open(silences) where effects.changes[position] == nil {
                 silences[position] = reason(position)
@@ -156,7 +156,7 @@ struct NewsJudge: Sendable {
         )
     }
 
-    /// The change that an edited entry which is announced once more makes to its story.
+    /// Returns the change that an announced update of an edited entry makes to its story.
     private func updated(_ position: Int, _ state: SeenState) -> StoryChange {
         let story = ownStory(position, state)
         var change = change(.update, position, of: [story].compactMap(\.self))
@@ -165,7 +165,8 @@ struct NewsJudge: Sendable {
         return change
     }
 
-    /// The same story from another feed: under one link at any time, or under nearly one title within ``storyWindow``.
+    /// Returns the same story of another feed: under one link at any time, or under nearly one title within
+    /// ``storyWindow``.
     private func knownStory(_ position: Int, _ state: SeenState) -> (SeenKind, KnownStory)? {
         let key = alertKey(of: position) ?? storyLink(of: position)
         if let key, let story = state.stories[key] { return (.link, story) }
@@ -175,8 +176,8 @@ struct NewsJudge: Sendable {
         return (.title, story)
     }
 
-    /// Says of known entries which have changed, and takes the newest of them out of ``SilenceReason`` where updates are
-    /// asked for and none was announced lately.
+    /// Notes which known entries have changed, and announces the newest of them if the list asks for updates and none
+    /// was announced recently.
     private func markEdited(_ silences: inout [Int: SilenceReason], _ effects: Effects, _ state: SeenState) -> Int? {
         let edited = identities.indices.filter { position in
             silences[position] == .seenBefore(.entry) && state.edited.contains(identities[position].key)
@@ -208,12 +209,12 @@ struct NewsJudge: Sendable {
         return rules.filters.lazy.compactMap { $0.silence(text) }.first
     }
 
-    /// The reason of an entry that is not among ``identities``.
+    /// Returns the reason of an entry that is not among ``identities``.
     func withoutIdentity(_ entry: Entry) -> SilenceReason {
         entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
     }
 
-    /// Positions of identities that this feed had before, or has twice.
+    /// Returns the positions of identities that this feed had before, or has twice.
     private func known(_ state: SeenState) -> [Int: SilenceReason] {
         var spellings: Set<EntryKey> = []
         var known: [Int: SilenceReason] = [:]
@@ -240,7 +241,7 @@ struct NewsJudge: Sendable {
         return known
     }
 
-    /// True if title and date suffice to know an entry by; two alerts of one minute often share them, and have reliable
+    /// True if title and date identify an entry; two alerts of one minute often share them, and have reliable
     /// identifiers.
     private func isToldByTitle(_ position: Int) -> Bool {
         let entry = feed.entries[identities[position].index]
@@ -251,7 +252,8 @@ struct NewsJudge: Sendable {
         identities.indices.filter { silences[$0] == nil }
     }
 
-    /// Most of the document is unknown, as much is gone, and what came is old: new names for old entries.
+    /// True if most of the document is unknown, as much is gone, and the new entries are old: new names for old
+    /// entries.
     ///
     /// Old by the feed's own dates: our clock may have been years ahead when the feed was last read.
     private func isReset(_ unknown: [Int], _ state: SeenState) -> Bool {

@@ -1,16 +1,16 @@
 internal import Feeds
 
-/// The ways in which an entry can be known already.
+/// The ways in which an entry can be known.
 package enum SeenKind: Int, Sendable, CaseIterable {
-    /// Its identity (feeds.md §3).
+    /// By its identity (feeds.md §3).
     case entry
-    /// Its identifier without scheme and `www.`.
+    /// By its identifier without scheme and `www.`.
     case loose
-    /// Its normalised link.
+    /// By its normalised link.
     case link
-    /// Its title and date, which tell entries apart in a feed whose identifiers and links change at each fetch.
+    /// By its title and date, which distinguish entries of a feed whose identifiers and links change at each fetch.
     case title
-    /// Its identity, as one that waits for its date.
+    /// By its identity, as an entry that waits for its date.
     case held
 }
 
@@ -24,22 +24,22 @@ struct SeenKey: Hashable, Sendable {
     }
 }
 
-/// An entry's identity, and a hash of what it says.
+/// An entry's identity, and a hash of its content.
 struct EntryMark: Sendable, Equatable {
     let key: EntryKey
     var content: EntryKey?
 }
 
-/// The store's knowledge of the entries of one document, read in the transaction that will record them.
+/// The store's knowledge of a document's entries, read in the transaction that will record them.
 struct SeenState: Sendable {
-    /// Keys of this document that this feed had before.
+    /// Keys of this document that the feed had before.
     var known: Set<SeenKey> = []
     /// Identities of this document that this feed did not have before.
     var unknown: Set<EntryKey> = []
-    /// Identities of known entries that said something else when they were last read.
+    /// Identities of known entries whose content has changed.
     var edited: Set<EntryKey> = []
-    /// Stories of this document that were announced in the same category, by any feed.
+    /// Stories of this document that any feed announced in the same category.
     var stories: [EntryKey: KnownStory] = [:]
-    /// Entries of the last whole document that are not in this one.
+    /// Number of entries of the last whole document that are missing from this one.
     var vanished = 0
 }

@@ -3,44 +3,44 @@ package import FoundationEssentials
 
 /// The reason why an entry of a document is not announced.
 package enum SilenceReason: Sendable, Equatable {
-    /// Read before in this feed; known by the given mark.
+    /// It was read before in this feed; known by the given mark.
     case seenBefore(SeenKind)
-    /// Stands in this document a second time.
+    /// It appears in this document a second time.
     case repeated
-    /// Has neither an identifier nor a link, a title or a text.
+    /// It has neither an identifier nor a link, a title or a text.
     case blank
-    /// The feed is read for the first time: what it holds is recorded, so that nothing floods.
+    /// The feed is read for the first time: its entries are only recorded, so that nothing floods.
     case firstReading
-    /// The whole document got new identifiers, and this entry is no newer than what was read before.
+    /// All entries of the document have new identifiers, and this one is not newer than those read before.
     case newIdentifiers
-    /// Another feed of the category brought it already, under the same link or nearly the same title.
+    /// Another feed of the category announced it, under the same link or nearly the same title.
     case sameStory(SeenKind)
-    /// Told in the message of another language's entry, as its translation.
+    /// It is announced in the message of another language's entry, as its translation.
     case translation
-    /// Read before, and changed since.
+    /// It was read before, and has changed.
     case edited
-    /// Changed, and announced as an update would be one too many.
+    /// It has changed, and an update would follow the last one too soon.
     case updateLimit
-    /// Holds a term that its list excludes.
+    /// It contains a term that its list excludes.
     case excluded(String)
-    /// Holds no term that its list includes.
+    /// It contains none of the terms that its list includes.
     case notIncluded
-    /// Waits for its date.
+    /// It waits for its date.
     case held(until: Date)
-    /// A warning that is a test or a draft, or for a closed circle (CAP `status`, `scope`).
+    /// It is a warning that is a test or a draft, or for a closed group (CAP `status`, `scope`).
     case notForThePublic
-    /// A warning of something that is over (CAP `expires`).
+    /// It is a warning of an event that has ended (CAP `expires`).
     case expired
-    /// A message about messages, for other systems (CAP `msgType` `Ack` and `Error`).
+    /// It is a message about messages, for other systems (CAP `msgType` `Ack` and `Error`).
     case acknowledgement
     /// A later entry of the same document replaces or withdraws it.
     case superseded
-    /// Its story was taken back.
+    /// Its story was withdrawn.
     case withdrawn
-    /// It takes back what nobody was shown.
+    /// It withdraws a story that was never shown.
     case nothingToWithdraw
 
-    /// Stable word, for programs.
+    /// A stable word, for programs.
     package var name: String {
         switch self {
         case .seenBefore: "seenBefore"
@@ -64,7 +64,7 @@ package enum SilenceReason: Sendable, Equatable {
         }
     }
 
-    /// For people, as the end of "not sent: ".
+    /// A text for people, after "not sent: ".
     package var text: String {
         switch self {
         case .seenBefore(.entry), .seenBefore(.held): "seen before"
@@ -94,20 +94,20 @@ package enum SilenceReason: Sendable, Equatable {
 }
 
 extension KeywordFilter {
-    /// The reason why an entry is not wanted; `nil` when it is.
+    /// Returns the reason to reject an entry; `nil` if it is wanted.
     func silence(_ text: FilterText) -> SilenceReason? {
         if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
         return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
     }
 }
 
-/// An error in the date that an entry gives.
+/// An error in an entry's date.
 package enum DateTrouble: String, Sendable {
-    /// Ahead of the clock by up to a day: shown as now.
+    /// Up to a day ahead of the clock: shown as now.
     case ahead
     /// Further ahead: not shown.
     case future
-    /// Before there were feeds: not shown.
+    /// Before feeds existed: not shown.
     case ancient
 
     package var text: String {
@@ -124,7 +124,7 @@ package enum FoldReason: Sendable, Equatable {
     case overCap(Int)
     /// It waited longer than this.
     case tooOld(Duration)
-    /// A digest that could not be sent joins the next one.
+    /// It is a digest that could not be sent, and joins the next one.
     case earlierDigest
 
     package var name: String {

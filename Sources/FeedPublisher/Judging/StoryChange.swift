@@ -2,43 +2,43 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// The change that an entry makes to its story: in the message, and in the store's memory of the category.
+/// The change that an entry makes to its story: in the message, and in what the store knows of the category.
 struct StoryChange: Sendable, Equatable {
-    /// Names that one message can take the place of: what a body of 4 KB has room for.
+    /// Maximum number of names that one message can replace: a body of 4 KB has room for them.
     static let maximumReplaced = 16
 
     /// ``StoryName``.
     var name: String
     /// The keys by which the story is known from now on.
     var keys: [EntryKey] = []
-    /// Hash of what is said now.
+    /// Hash of the current content.
     var content: EntryKey?
-    /// The alert that speaks for the story now.
+    /// The story's current alert.
     var alert: LastAlert?
     var status: MessageStatus?
-    /// Names of stories that were shown and whose place the message takes, its own among them.
+    /// Names of shown stories that the message replaces, its own among them.
     var replaces: [String] = []
-    /// Names of known stories that are one with this from now on.
+    /// Names of known stories that are part of this one from now on.
     var merges: [String] = []
-    /// Rows of these that have not left, and need not any more.
+    /// Rows of these that were not sent and are no longer needed.
     var unsent: [Int64] = []
-    /// Rows of these that speak other languages, too: they stay for those.
+    /// Rows of these that also have other languages, for which they stay.
     var parted: [Int64: OutboxMessage] = [:]
-    /// The language in which it is told, as ``OutboxMessage/shares`` names it.
+    /// The language of the change, as in ``OutboxMessage/shares``.
     var language = LanguageShare.main
-    /// True if it counts in all languages of the list; else what was told in others stands.
+    /// True if the change applies to all languages of the list; otherwise messages in other languages stay.
     var isForAll = false
-    /// True if recipients of its own language have been shown anything.
+    /// True if recipients of its own language were shown something of the story.
     var isForOwnLanguage = true
-    /// The headlines shown to recipients of other languages and withdrawn along, by language.
+    /// Headlines shown to recipients of other languages and withdrawn together, by language.
     var elsewhere: [String: String] = [:]
-    /// The time from which the message may leave.
+    /// The time from which the message may be sent.
     var notBefore: Date?
     /// The headline that was shown and is withdrawn.
     var headline: String?
 }
 
-/// The last alert of a story: a message that comes after it need not be about it.
+/// The last alert of a story; a message after it need not be about it.
 struct LastAlert: Sendable, Equatable {
     var key: EntryKey
     var sent: Date
@@ -47,8 +47,8 @@ struct LastAlert: Sendable, Equatable {
 extension StoryChange {
     /// Makes the change of a message to known stories, which it joins, in the order in which they were announced.
     ///
-    /// `status` stays only where something of these was shown: what has not left yet is simply taken out. Where no story is
-    /// known, it has the name `name`.
+    /// `status` stays only if something of these was shown; unsent messages are removed instead. Without a known story,
+    /// the change has the name `name`.
     init(_ status: MessageStatus, of known: [KnownStory], else name: String) {
         var shown: [String] = []
         for story in known where story.showing == .singly {
@@ -63,7 +63,7 @@ extension StoryChange {
         headline = known.lazy.compactMap(\.headline).first
     }
 
-    /// A withdrawal by the main language, which counts for what other languages were told under the same names.
+    /// Makes a withdrawal by the main language, which also applies to other languages' messages under the same names.
     init(withdrawing known: [KnownStory], in others: [KnownStory], else name: String) {
         let others = others.filter { !$0.isWithdrawn }
         self.init(.withdrawn, of: known + others, else: name)
@@ -74,7 +74,7 @@ extension StoryChange {
         isForOwnLanguage = shown.isEmpty || known.contains { $0.showing != .never }
     }
 
-    /// A change that leaves what waits in other languages where it is.
+    /// Makes a change that leaves waiting messages of other languages alone.
     init(_ status: MessageStatus, of known: [KnownStory], by voice: Voice, else name: String) {
         self.init(status, of: known, else: name)
         language = voice.name

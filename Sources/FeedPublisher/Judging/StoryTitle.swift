@@ -3,26 +3,26 @@ internal import Feeds
 
 /// The part that nearly equal titles have in common.
 ///
-/// Two feeds tell of one story under one title in their own spelling: another case, other quotation marks and articles,
-/// a name in another transcription, a plural, the publisher's name at the end. All that is taken away here, and what is
-/// left must be equal: word order, numbers and every word that carries meaning count, as a story that is wrongly taken
-/// for another would be lost. Being a key, it is looked up and not compared with all others.
+/// Two feeds announce one story under one title in different spellings: case, quotation marks, articles, transcriptions
+/// of names, plurals, the publisher's name at the end. These differences are removed, and the rest must be equal: word
+/// order, numbers and every word with a meaning count, since a story that is wrongly taken for another would be lost.
+/// The result is a key, which is looked up instead of being compared with all others.
 enum StoryTitle {
-    /// Fewer words could be any day's title.
+    /// Minimum number of words: fewer could be the title of any day.
     private static let fewestWords = 4
-    /// Letters of a title in a script without spaces.
+    /// Minimum number of letters of a title in a script without spaces.
     private static let fewestRunOnLetters = 10
-    /// Words that a publisher's name behind the title may have.
+    /// Maximum number of words of a publisher's name after the title.
     private static let longestPublisher = 4
-    /// Letters from which a word's vowels tell more of its spelling than of its meaning.
+    /// Number of letters from which a word's vowels depend on its spelling more than on its meaning.
     private static let longWord = 6
 
-    /// Words before the story itself.
+    /// Words that precede the story.
     private static let labels: Set<String> = [
         "breaking", "live", "update", "updated", "urgent", "exclusive", "video", "watch", "eilmeldung", "liveticker",
         "ticker", "alerte", "direct", "ultima", "hora",
     ]
-    /// Articles, and words that come and go with them; none that could turn a sentence round.
+    /// Articles, and words that are as optional; none that could reverse a sentence's meaning.
     private static let fillers: Set<String> = [
         "the", "a", "an", "of", "in", "on", "at", "and", "s", "t", "l", "d", "der", "die", "das", "den", "dem", "des",
         "ein",
@@ -31,10 +31,10 @@ enum StoryTitle {
         "del", "il", "lo", "gli", "i", "di", "e", "o", "os", "as", "um", "uma", "do", "da",
     ]
 
-    /// `nil` when the title says too little to know a story by.
+    /// Returns the key of a title; `nil` if the title says too little to identify a story.
     static func key(_ title: String) -> EntryKey? { key(title, without: EditorialMarks()) }
 
-    /// The same of a title that a list's marks are taken off.
+    /// Returns the key of a title without a list's marks.
     static func key(_ title: String, without marks: EditorialMarks) -> EntryKey? {
         let words = significant(title, without: marks)
         let letters = words.reduce(0) { $0 + $1.unicodeScalars.count { FoldedWords.runsOn($0) } }
@@ -48,7 +48,7 @@ enum StoryTitle {
         return words.filter { !fillers.contains($0) }.map(skeleton)
     }
 
-    /// Without ` - The Example` or ` | The Example` at its end.
+    /// Returns the title without ` - The Example` or ` | The Example` at its end.
     static func withoutPublisher(_ title: String) -> Substring {
         for separator in [" - ", " – ", " — ", " | "] {
             guard let range = title.ranges(of: separator).last else { continue }
@@ -60,7 +60,8 @@ enum StoryTitle {
         return title[...]
     }
 
-    /// A long Latin word by its first letter and its consonants, without a plural's ending: `Zelenskyy` as `Zelensky`.
+    /// Returns the first letter and the consonants of a long Latin word, without a plural's ending: `Zelenskyy` equals
+    /// `Zelensky`.
     private static func skeleton(_ word: String) -> String {
         guard word.utf8.allSatisfy({ 0x61...0x7A ~= $0 }) else { return word }
         let singular = word.utf8.count > 4 && word.hasSuffix("s") && !word.hasSuffix("ss") ? word.dropLast() : word[...]

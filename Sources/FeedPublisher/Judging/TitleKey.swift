@@ -1,9 +1,9 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// A hash of what a reader would know an entry by: its title and its date.
+/// A hash of the title and date of an entry, by which a reader would recognize it.
 enum TitleKey {
-    /// `nil` for an entry without a title.
+    /// Returns the key; `nil` for an entry without a title.
     static func of(_ entry: Entry) -> EntryKey? {
         guard let title = entry.title, !title.isEmpty else { return nil }
         let date = entry.date.map { "\0\($0.timeIntervalSince1970.rounded())" } ?? ""

@@ -3,13 +3,13 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// Which language a feed speaks, among those of its list.
+/// The language of a feed, among the languages of its list.
 struct Voice: Sendable {
     /// `nil` for the list's main one.
     let language: LanguageName?
     /// The other languages of the list, with `nil` for its main one.
     private let others: [LanguageName?]
-    /// The ``OutboxMessage/shares`` of its recipients: those of the main one also by its name.
+    /// The keys of ``OutboxMessage/shares`` for its recipients; the main language is also known by its name.
     let names: Set<String>
     private let match: TranslationMatch
 
@@ -30,22 +30,22 @@ struct Voice: Sendable {
         match = localization.match
     }
 
-    /// As ``OutboxMessage/shares`` names it.
+    /// The name of the language, as in ``OutboxMessage/shares``.
     var name: String { language?.text ?? LanguageShare.main }
 
     var isOneOfSeveral: Bool { !others.isEmpty }
 
-    /// A story's key among those told in this language.
+    /// Returns a story's key among those announced in this language.
     ///
-    /// The main language's are as in a list of one language, so that a list can be given a second one at any time.
+    /// Keys of the main language are as in a list of one language, so that a list can get a second one at any time.
     func own(_ key: EntryKey) -> EntryKey { Self.key(key, in: language) }
 
-    /// A story's keys among those told in each of the other languages, the main one first.
+    /// Returns a story's keys among those announced in each of the other languages, the main one first.
     func elsewhere(_ key: EntryKey) -> [EntryKey] { others.map { Self.key(key, in: $0) } }
 
-    /// The keys by which each entry is found in other languages, parallel to `identities`.
+    /// Returns the keys by which each entry is found in other languages, parallel to `identities`.
     ///
-    /// A key that several entries of a document have says nothing of one of them.
+    /// A key that several entries of a document have identifies none of them.
     func translationKeys(of identities: [EntryIdentity], in feed: Feed, by rule: IdentityRule) -> [[EntryKey]] {
         guard !others.isEmpty else { return [] }
         let keys = identities.map { identity -> Set<EntryKey> in
@@ -71,18 +71,18 @@ struct Voice: Sendable {
     }
 }
 
-/// An entry that is told in the message of another language's, which has not left yet.
+/// An entry that is added to an unsent message of another language.
 struct Translation: Sendable {
     let announcement: Announcement
     let story: KnownStory
 }
 
 extension NewsJudge {
-    /// Takes out of the running what a waiting message of another language tells; what else is known from another
-    /// language keeps its story's name.
+    /// Takes out entries that can be added to a waiting message of another language; other stories that are known from
+    /// another language keep their names.
     ///
-    /// A message takes one entry of each language; a second is announced by itself. It takes none when it corrects or
-    /// withdraws, nor one that may leave at another time.
+    /// A message includes one entry of each language; a second one gets a message of its own. A message that corrects
+    /// or withdraws includes none, and none includes an entry with another sending time.
     func takeTranslations(
         _ silences: inout [Int: SilenceReason],
         _ effects: inout Effects,

@@ -2,14 +2,14 @@ internal import HubClient
 
 /// A problem with the hub, as lines for people.
 struct HubProblem: Sendable, Equatable {
-    /// Stable word; the same kind again in the next pass is not news.
+    /// A stable word; the same kind is not reported again in the next pass.
     let kind: String
     let line: String
     let hint: HubHint?
     /// True if waiting cannot help.
     let isConfiguration: Bool
 
-    /// Puts an error into words, with the hub's address and the number of messages that wait meanwhile.
+    /// Describes an error, with the hub's address and the number of messages that wait.
     init(_ error: HubClientError, at hub: String, pending: Int) {
         let waiting = pending == 1 ? "1 message waits" : "\(pending) messages wait"
         hint = error.hint

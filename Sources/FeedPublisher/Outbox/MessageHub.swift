@@ -3,12 +3,12 @@ internal import HubProtocol
 
 /// The receiver of a pass's messages: a hub, or the screen.
 protocol MessageHub: Sendable {
-    /// - Returns: The message's id, where the hub tells one.
+    /// - Returns: The message's id, if the hub reports one.
     /// - Throws: ``HubClientError``.
     func send(_ body: [UInt8], tags: String, idempotencyKey: String) async throws -> String?
 }
 
-/// A hub that takes what it is sent.
+/// A hub that receives the messages.
 struct LiveHub: MessageHub {
     let client: HubClient
 
@@ -17,9 +17,9 @@ struct LiveHub: MessageHub {
     }
 }
 
-/// Shows what would be sent, and whom it would reach.
+/// Shows the messages that would be sent, with the number of their recipients.
 struct PreviewHub: MessageHub {
-    /// `nil` where none is configured: then nobody is counted.
+    /// The hub that counts recipients; `nil` if none is configured.
     let client: HubClient?
     let collector: PreviewCollector
 

@@ -1,32 +1,34 @@
 internal import FoundationEssentials
 
-/// The messages of one category that are sent singly in this pass, and those that are folded into a digest.
+/// The messages of one category that are sent singly in this pass, and those that go into a digest.
 ///
-/// The cap counts here, when sending, so that neither a busy feed nor the return of a hub floods.
+/// The cap applies when messages are sent, so that neither a busy feed nor the return of a hub causes a flood.
 struct OutboxPlan: Sendable, Equatable {
-    /// Messages beyond the cap of those that are urgent; bounded, as nothing proves that a feed's word for it is true.
+    /// Number of urgent messages sent beyond the cap; bounded, since a feed's claim of urgency cannot be verified.
     static let urgentAllowance = 5
 
     /// Oldest first.
     var single: [OutboxRow] = []
     /// Oldest first; empty when there is nothing to fold.
     var folded: [OutboxRow] = []
-    /// The time when rows that are neither sent nor folded can be planned again; `nil` when there are none.
+    /// The time when rows that are neither sent nor folded can be planned again; `nil` if there are none.
     var waitsUntil: Date?
-    /// The reasons why rows are folded, by the rows' numbers.
+    /// Reasons why rows go into a digest, by the rows' numbers.
     var reasons: [Int64: FoldReason] = [:]
 
-    /// Plans all pending rows of one category that may leave, oldest first.
+    /// Plans all pending rows of one category that may be sent, oldest first.
     ///
-    /// Without a cap all are sent singly, but for those older than `announceWithin`, which are no news by themselves.
-    /// What takes the place of a message that was shown is never folded: a digest would leave what is wrong on people's
-    /// screens. It is no flood, being at most one for each message that was shown, and counts in the cap.
+    /// Without a cap all rows are sent singly, except those older than `announceWithin`, which are no longer news on
+    /// their own. A message that replaces a shown one never goes into a digest: that would leave the wrong text on
+    /// people's screens. It causes no flood, because there is at most one for each shown message, and it counts in the
+    /// cap.
     ///
-    /// What is urgent has room first, the newest of it, and beyond the cap by ``urgentAllowance``; however long it waited,
-    /// it is in force until it expires.
+    /// Urgent messages come first, the newest before the others, and may exceed the cap by ``urgentAllowance``. They
+    /// are valid until they expire, however long they waited.
     ///
-    /// In a publisher that stays, which sends whenever something is new, the cap counts for a window of time: what exceeds
-    /// it is folded at once, and then waits until the window has passed or there is room again.
+    /// In a publisher that stays, which sends as soon as something is new, the cap applies to a window of time. What
+    /// exceeds it goes into a digest at once; what comes after that waits until the window has passed or there is room
+    /// again.
     init(
         _ rows: [OutboxRow],
         cap: Int?,
@@ -84,10 +86,10 @@ struct RecentMessages: Sendable, Equatable {
     let window: Duration
     /// The times when messages were sent singly, oldest first.
     let times: [Date]
-    /// The time when a digest was sent.
+    /// The time when the last digest was sent.
     let digest: Date?
 
-    /// The time when there is room again, or a digest can follow the last; `nil` when one can at once.
+    /// The time when there is room again, or another digest can follow; `nil` if a message can be sent now.
     var endOfWait: Date? {
         guard let digest else { return nil }
         return min(digest, times.first ?? digest).addingTimeInterval(window.inSeconds)

@@ -1,40 +1,40 @@
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// A message to be sent, its bytes frozen.
+/// A message to send, with its final bytes.
 struct OutboxRow: Sendable, Equatable {
     let id: Int64
     let message: OutboxMessage
     let created: Date
-    /// True if it may have reached the hub already: then only the same bytes with the same key may follow.
+    /// True if it may have reached the hub: from then on only the same bytes with the same key may be sent.
     let wasAttempted: Bool
 
-    /// The time from which it is news that waits.
+    /// The time since which it waits as news.
     var isDue: Date { max(created, message.notBefore ?? created) }
 
-    /// True if it may leave; also when its hour lies further ahead than any hold: then the clock was set back meanwhile.
+    /// True if it may be sent, or if its time is further ahead than any hold because the clock was set back.
     func isReleased(at now: Date) -> Bool {
         guard let hour = message.notBefore else { return true }
         let ahead = hour.timeIntervalSince(now)
         return ahead <= 0 || ahead > Self.longestHold
     }
 
-    /// Seconds: a day, and the hour that is put in when summer time ends.
+    /// Longest hold in seconds: a day, and the additional hour when summer time ends.
     private static let longestHold: Double = 25 * 3_600
 }
 
-/// The parts of a row that are frozen when it is made.
+/// The parts of a row that do not change after it is made.
 struct OutboxMessage: Sendable, Equatable {
-    /// The category as its list spells it; caps and digests count by it.
+    /// The category as spelled in its list; caps and digests count by it.
     var category: String
     var tags: String
-    /// JSON object of the message's properties.
+    /// A JSON object with the message's properties.
     var body: [UInt8]
-    /// 128 random bits in hexadecimal, for the `Idempotency-Key` header.
+    /// 128 random bits in hexadecimal, for the header `Idempotency-Key`.
     var idempotencyKey: String
-    /// Titles for a digest, one a line: the entry's own, or for a digest those it names.
+    /// Titles for a digest, one per line: the entry's own, or those that a digest names.
     var headlines: String
-    /// Entries it stands for; more than 1 only for a digest.
+    /// Number of entries that it covers; above 1 only for a digest.
     var entries: Int
     var isDigest: Bool
     /// ``StoryName``.
@@ -42,22 +42,22 @@ struct OutboxMessage: Sendable, Equatable {
     var status: MessageStatus?
     /// The word of a ``MessageUrgency``; `nil` for the usual one.
     var urgency: String?
-    /// Names of stories whose messages this one takes the place of; such a message is never folded into a digest.
+    /// Names of stories whose messages this one replaces; such a message never goes into a digest.
     var replaces: [String] = []
-    /// The time from which it may leave; `nil`: at once.
+    /// The time from which it may be sent; `nil` for at once.
     var notBefore: Date?
-    /// The time from which it is of no use.
+    /// The time after which it is useless.
     var expires: Date?
-    /// The share of each language's recipients; empty where all are told the same.
+    /// The share of each language's recipients; empty if all get the same text.
     var shares: [String: LanguageShare] = [:]
 
-    /// True for an alert to be acted upon.
+    /// True for an alert that calls for action.
     var isUrgent: Bool { urgency == MessageUrgency.critical.rawValue }
 }
 
 enum OutboxOutcome: Sendable, Equatable {
     case sent(messageID: String?)
-    /// The hub will never take it.
+    /// The hub will never accept it.
     case failed(reason: String)
 }
 

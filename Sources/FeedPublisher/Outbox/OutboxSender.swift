@@ -1,19 +1,19 @@
 internal import FoundationEssentials
 internal import HubClient
 
-/// Sends what waits in the outbox, category by category, oldest first.
+/// Sends pending rows category by category, oldest first.
 ///
-/// A row is marked before its bytes can reach the hub and finished after the hub's answer. A kill in between leaves it
-/// marked: the next pass sends the same bytes with the same key, and the hub knows that it has them.
+/// A row is marked before its bytes can reach the hub, and finished after the hub's reply. If the program is killed in
+/// between, the row stays marked: the next pass sends the same bytes with the same key, and the hub recognizes them.
 struct OutboxSender: Sendable {
-    /// Tries of one message in one pass.
+    /// Number of attempts for one message in one pass.
     private static let tries = 3
     private static let firstPause: Duration = .seconds(1)
-    /// A longer `Retry-After` is for a later pass.
+    /// Longest pause within a pass; a longer `Retry-After` is left to a later pass.
     private static let maximumPause: Duration = .seconds(30)
-    /// Rows of one category that wait while the hub is away; older ones become a digest before their time.
+    /// Maximum number of rows of one category that wait while the hub is away; older ones become a digest early.
     private static let maximumPending = 10_000
-    /// Answers that are about this message and not about us.
+    /// Statuses that concern one message, not the sender.
     private static let refusals: Set<Int> = [400, 413, 422]
 
     let store: PublisherStore
@@ -22,15 +22,15 @@ struct OutboxSender: Sendable {
     let environment: PublishEnvironment
     let reporter: PublishReporter
     let now: Date
-    /// In a dry run.
+    /// Collects the results of a dry run.
     let preview: PreviewCollector?
-    /// Messages of each category that count in the cap because the pass sent them before.
+    /// Numbers of messages that the pass sent singly before, by category; they count in the cap.
     let singles: [String: Int]
-    /// Else more may come in this pass, and what exceeds the cap waits for it.
+    /// False if the pass may find more; rows that exceed the cap wait for it.
     let isLast: Bool
 
     struct Outcome: Sendable {
-        /// Those from before and those that were sent now.
+        /// Numbers of messages sent singly, before and now, by category.
         var singles: [String: Int] = [:]
         var sent = 0
         var digests = 0
@@ -41,8 +41,8 @@ struct OutboxSender: Sendable {
         var waitsUntil: Date?
     }
 
-    /// - Throws: ``PublisherStoreError``. What was sent before is marked, but for at most one row, which is sent
-    ///   again with the same key.
+    /// - Throws: ``PublisherStoreError``. Messages sent before are marked, except for at most one, which is sent again
+    ///   with the same key.
     func run() async throws -> Outcome {
         var outcome = Outcome(singles: singles)
         let waiting = try store.pending()
@@ -84,7 +84,7 @@ struct OutboxSender: Sendable {
         return try store.recentMessages(of: category, since: start, window: window)
     }
 
-    /// - Returns: True if sending goes on.
+    /// - Returns: True if sending continues.
     private func send(_ row: OutboxRow, _ outcome: inout Outcome) async throws -> Bool {
         guard !Task.isCancelled else {
             outcome.trouble = .cancelled
@@ -127,7 +127,7 @@ struct OutboxSender: Sendable {
         return false
     }
 
-    /// Takes out the alerts that are over before they could be sent.
+    /// Removes alerts that expired before they could be sent.
     private func dropExpired(_ rows: [OutboxRow]) throws -> [OutboxRow] {
         try rows.filter { row in
             guard !row.wasAttempted, let expiry = row.message.expires, expiry <= now else { return true }
@@ -150,7 +150,7 @@ struct OutboxSender: Sendable {
         )
     }
 
-    /// `nil` when another try in this pass is useless.
+    /// Returns the pause before another attempt; `nil` if it is useless in this pass.
     private func pause(before attempt: Int, after error: HubClientError) -> Duration? {
         switch error {
         case .refused(let status, _, _, let retryAfter):
@@ -180,7 +180,7 @@ struct OutboxSender: Sendable {
         }
     }
 
-    /// Keeps the outbox bounded while the hub stays away.
+    /// Limits the outbox while the hub is away.
     private func stop(_ outcome: Outcome) throws -> Outcome {
         let pending = try store.pending()
         for category in categories(of: pending) {
@@ -193,7 +193,7 @@ struct OutboxSender: Sendable {
         return outcome
     }
 
-    /// In the order of their oldest rows.
+    /// Returns the categories in the order of their oldest rows.
     private func categories(of rows: [OutboxRow]) -> [String] {
         var seen: Set<String> = []
         return rows.map(\.message.category).filter { seen.insert($0).inserted }

@@ -4,11 +4,12 @@ internal import HostSystem
 internal import HubClient
 internal import HubProtocol
 
-/// Handing what waits to the hub.
+/// Sending pending messages to the hub.
 extension PublishPass {
     private static let secondsOfDay: Double = 86_400
 
-    /// Sends what waits; the rest of a category becomes a digest once all that this pass finds is there (`isLast`).
+    /// Sends pending messages; the rest of a category becomes a digest once this pass has found all messages
+    /// (`isLast`).
     func send(_ course: inout Course, isLast: Bool = true) async throws {
         guard !course.hasHubFailed else { return }
         let target: any MessageHub
@@ -45,7 +46,7 @@ extension PublishPass {
         if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &course.report) }
     }
 
-    /// Tells the hub which categories there are when that changed, and once a day in case the hub forgot.
+    /// Announces the categories to the hub when they have changed, and once a day in case the hub lost them.
     private func announceCategories(
         to hub: HubClient,
         _ now: Date
@@ -65,7 +66,7 @@ extension PublishPass {
         return (nil, true)
     }
 
-    /// Says once that the hub is away or refuses us, and once that it is back.
+    /// Reports once that the hub is away or refuses us, and once that it is back.
     private func settle(_ error: HubClientError?, _ report: inout PublishReport) throws {
         let before = try store.note(.hubTrouble)
         guard let error else {

@@ -2,19 +2,19 @@ internal import FeedLists
 internal import FoundationEssentials
 internal import OutboundHTTP
 
-/// Asks for feeds as a polite reader does.
+/// Requests feeds as a polite reader does.
 ///
 /// Source: feeds.md §10.
 struct FeedFetcher: Sendable {
-    /// Answers with the same body after which an `ETag` is left out: some servers handle their own badly.
+    /// Number of replies with the same body after which an `ETag` is left out: some servers handle their own badly.
     private static let patience = 3
 
     let http: OutboundClient
     var now: @Sendable () -> Date = { Date() }
 
-    /// Asks once, conditionally where the last answer gave validators.
+    /// Requests a feed once, conditionally if the last reply had validators.
     ///
-    /// `file` is the list's, to be named in advice.
+    /// `file` is the list's, for hints.
     func fetch(_ source: FeedSource, _ record: FeedRecord, file: String) async -> FetchResult {
         let sent = validators(of: record)
         do {

@@ -1,18 +1,18 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// The pace at which a feed's document wants to be asked for.
+/// The polling pace that a feed's document asks for.
 ///
-/// Kept with the feed: an answer without a document says nothing of it, and changes nothing.
+/// It is stored with the feed: a reply without a document does not change it.
 struct FeedPace: Sendable, Equatable {
     /// The longer of `ttl` and the interval of `sy:`, within ``bounds``.
     var interval: Duration?
-    /// Hours of the day (GMT) in which it is left alone; never all of them.
+    /// Hours of the day (GMT) in which the feed is not polled; never all of them.
     var skipHours: Set<Int> = []
-    /// Days of the week (GMT, 0 is Sunday) on which it is left alone; never all of them.
+    /// Days of the week (GMT, 0 is Sunday) on which the feed is not polled; never all of them.
     var skipDays: Set<Int> = []
 
-    /// Values of 0, 1 and absurd size are common (feeds.md §10).
+    /// Limits of the interval: values of 0, 1 and absurd size are common (feeds.md §10).
     static let bounds: ClosedRange<Duration> = .seconds(300) ... .seconds(86_400)
     private static let longestMinutes = 1_000_000
 
@@ -29,7 +29,7 @@ struct FeedPace: Sendable, Equatable {
         if feed.hints.skipDays.count < 7 { skipDays = feed.hints.skipDays }
     }
 
-    /// The first moment from the given one on in which it may be asked for: mostly that moment itself.
+    /// Returns the first moment from `date` on at which the feed may be polled; usually `date` itself.
     func nextOpening(from date: Date) -> Date {
         guard !skipHours.isEmpty || !skipDays.isEmpty else { return date }
         // A Thursday began the count.
@@ -50,7 +50,7 @@ struct FeedPace: Sendable, Equatable {
     }
 }
 
-/// Members of a small set as bits of a number, as the store keeps them.
+/// Members of a small set as bits of a number, as they are stored.
 extension Set<Int> {
     var bits: Int64 { reduce(0) { $0 | 1 << Int64($1) } }
 

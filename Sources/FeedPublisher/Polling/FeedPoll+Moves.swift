@@ -2,14 +2,14 @@ internal import FeedLists
 internal import FoundationEssentials
 
 extension FeedPoll {
-    /// The age of a permanent redirect before it is believed (feeds.md §10), and the number of polls.
+    /// Age, and number of polls, after which a permanent redirect is believed (feeds.md §10).
     private static let moveAge: Duration = .seconds(7 * 86_400)
     private static let movePolls = 3
 
-    /// Believes a permanent redirect after some polls and days; at once when only the scheme became `https`, or when it
+    /// Believes a permanent redirect after some polls and days; at once if only the scheme became `https`, or if it
     /// leads back to the list's own address.
     ///
-    /// - Returns: What to tell people, when their list is to be changed.
+    /// - Returns: A line for people, if their list is to be changed.
     func follow(_ target: String?, _ record: inout FeedRecord, file: String) -> PublishLine? {
         guard let target, let address = try? FeedAddress(parsing: target, allowsFile: false),
             address.comparable != source.address.comparable

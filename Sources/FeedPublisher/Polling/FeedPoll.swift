@@ -2,11 +2,12 @@ internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 
-/// Asks for a feed, and schedules its next turn.
+/// Polls a feed, and schedules its next turn.
 struct FeedPoll: Sendable {
-    /// Documents not read to their end after which what there is becomes the baseline: some feeds are always broken.
+    /// Number of documents not read to their end after which the entries read become the baseline: some feeds are
+    /// always broken.
     private static let incompleteBaseline = 3
-    /// A feed that fails longer is reported once more.
+    /// Time after which a feed that still fails is reported once more.
     private static let longTrouble: Duration = .seconds(14 * 86_400)
 
     let list: FeedList
@@ -18,30 +19,31 @@ struct FeedPoll: Sendable {
 
     /// The outcome of a feed's turn.
     struct Outcome: Sendable {
-        /// The feed from now on.
+        /// The feed's new record.
         var record: FeedRecord
         var lines: [PublishLine] = []
         var isUnchanged = false
-        /// The line that says why there is no document; `nil` when there is one, or nothing is new.
+        /// The line that explains why there is no document; `nil` if there is one, or nothing is new.
         var failure: PublishLine?
         var announced = 0
         var recorded = 0
-        /// The host wants quiet.
+        /// The wait that the host asked for.
         var hostWait: HostWait?
-        /// The host gave no answer in time, and its other feeds would wait as long; never one's own, where each address
-        /// may be another program's.
+        /// The host that did not reply in time; its other feeds would wait as long.
+        ///
+        /// Never a private host, where each address may be another program's.
         var silentHost: String?
         var discovery = PushDiscovery.untold
     }
 
     enum Answer: Sendable {
         case document(FetchedDocument)
-        /// Nothing new, or a failure.
+        /// Nothing is new, or the turn failed.
         case settled(Outcome)
         case cancelled
     }
 
-    /// Asks for the feed once.
+    /// Requests the feed once.
     func fetch(_ before: FeedRecord) async -> Answer {
         var record = before
         switch await fetcher.fetch(source, before, file: list.file) {
@@ -64,7 +66,7 @@ struct FeedPoll: Sendable {
         }
     }
 
-    /// The outcome of a document that was read.
+    /// Returns the outcome of a document that was read.
     func succeeded(_ before: FeedRecord, _ feed: Feed, _ document: FetchedDocument) -> Outcome {
         var outcome = Outcome(record: before)
         outcome.record.readings += 1
@@ -118,7 +120,7 @@ struct FeedPoll: Sendable {
         if let line = follow(answer.movedTo, &outcome.record, file: list.file) { outcome.lines.append(line) }
     }
 
-    /// The outcome of a turn that brought no readable document.
+    /// Returns the outcome of a turn without a readable document.
     func failed(_ before: FeedRecord, _ failure: FetchFailure) -> Outcome {
         let now = environment.now()
         var record = before

@@ -4,32 +4,32 @@ internal import OutboundHTTP
 
 /// The reason why a feed could not be read this time.
 struct FetchFailure: Sendable, Equatable {
-    /// Stable word; the same kind again at the next poll is not news.
+    /// A stable word; the same kind is not reported again at the next poll.
     var kind: String
-    /// Follows "feed '…' " in a line for people.
+    /// The text after "feed '…' " in a line for people.
     var what: String
-    /// A hint: the way to repair it.
+    /// A hint on how to repair it.
     var advice: String?
-    /// The pause that the server asked for, or the usual one where it should have.
+    /// The pause that the server asked for, or the standard one if it should have named one.
     var retryAfter: Duration?
-    /// The whole host wants quiet, not this feed alone.
+    /// True if the whole host asked for the pause, not this feed alone.
     var isHostWide = false
-    /// The host that answered, after redirects; `nil` when none did.
+    /// The host that replied, after redirects; `nil` if none did.
     var host: String?
-    /// The host that could not be reached, or did not answer in time.
+    /// The host that could not be reached, or did not reply in time.
     var silentHost: String?
-    /// The feed will never come back.
+    /// True if the feed will never come back.
     var isGone = false
-    /// A body came, so the stored validators belong to a document that is no longer there.
+    /// True if a body came, so that the stored validators belong to a former document.
     var spoilsValidators = false
-    /// The feed is asked for at its own interval: its document is refused only until it changes.
+    /// True if the feed is polled at its own interval: its document is refused only until it changes.
     var keepsPace = false
-    /// The address itself leads to no feed, rather than the way there being disturbed.
+    /// True if the address itself is wrong, rather than the way there disturbed.
     var blamesAddress = false
 
-    /// The meaning of a status outside 200…299.
+    /// Returns the failure of a status outside 200…299.
     ///
-    /// It is final when the feed's own address answered, or the one where that has moved for good.
+    /// It is final if the feed's own address replied, or the one to which it moved permanently.
     static func status(_ status: Int, retryAfter: Duration?, isFinal: Bool, file: String) -> FetchFailure {
         var failure = FetchFailure(kind: "status \(status)", what: "answered \(status)", retryAfter: retryAfter)
         failure.blamesAddress = (400..<500).contains(status) && ![407, 408, 425, 429].contains(status)
@@ -130,7 +130,7 @@ struct FetchFailure: Sendable, Equatable {
         return failure
     }
 
-    /// The whole line, without its level.
+    /// Returns the whole line, without its level.
     func line(_ source: FeedSource) -> String {
         let line = "feed '\(source.address.publicText)' \(what)"
         return "\(line); \(advice ?? "it is asked again later")"

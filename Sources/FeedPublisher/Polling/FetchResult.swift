@@ -1,22 +1,22 @@
 internal import Crypto
 
-/// The outcome of asking for a feed.
+/// The outcome of a request for a feed.
 enum FetchResult: Sendable {
     case document(FetchedDocument)
-    /// `304`: nothing new. The validators are those of the answer, where it carried some.
+    /// `304`: nothing is new; with the validators of the reply, if it had any.
     case unchanged(Validators, Answer)
     case failed(FetchFailure)
-    /// The pass was stopped; nothing is known.
+    /// The pass was stopped; the result is unknown.
     case cancelled
 
-    /// The parts of an answer beside its content.
+    /// The parts of a reply except its content.
     struct Answer: Sendable, Equatable {
-        /// The address that answered, after redirects.
+        /// The address that replied, after redirects.
         var url: String
         /// The target of the leading run of permanent redirects.
         var movedTo: String?
         var wish = ServerWish()
-        /// Its `Link` fields.
+        /// Its `Link` header fields.
         var links: [String] = []
     }
 }
@@ -45,6 +45,6 @@ struct FetchedDocument: Sendable {
         hash = Array(SHA256.hash(data: body))
     }
 
-    /// After redirects.
+    /// The address after redirects.
     var url: String { answer.url }
 }

@@ -1,8 +1,9 @@
-/// Feeds parted into those that are asked for one after the other, because they share a host.
+/// Groups of feeds that are polled one after another because they share a host.
 enum HostLanes {
-    /// Joins groups of feeds that share a host, also by what answered last: many names may redirect to one service.
+    /// Joins groups of feeds that share a host, also by the host that replied last: many names may redirect to one
+    /// service.
     ///
-    /// Groups keep the order of their first members, feeds their order within it.
+    /// Groups keep the order of their first members, and feeds their order within a group.
     static func joined<Feed>(_ groups: [[Feed]], hosts: (Feed) -> Set<String>) -> [[Feed]] {
         var parents = Array(groups.indices)
         func root(_ group: Int) -> Int {
@@ -26,7 +27,7 @@ enum HostLanes {
         return groups.indices.compactMap { lanes[$0] }
     }
 
-    /// Those of the highest rank first; equal ones keep their order.
+    /// Sorts by rank, highest first; equal elements keep their order.
     static func sorted<Element>(_ elements: [Element], by rank: (Element) -> Int) -> [Element] {
         elements.enumerated().map { (rank: rank($1), position: $0, element: $1) }
             .sorted { ($1.rank, $0.position) < ($0.rank, $1.position) }.map(\.element)

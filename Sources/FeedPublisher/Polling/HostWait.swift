@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 internal import Synchronization
 
-/// A host that asked for quiet; all feeds there wait (feeds.md §10).
+/// A host that asked for a pause; all of its feeds wait (feeds.md §10).
 struct HostWait: Sendable, Equatable {
     var host: String
     var due: DueTime
 }
 
-/// Hosts that asked for quiet or gave no answer while a pass runs, seen by all its tasks.
+/// Hosts that asked for a pause or did not reply while a pass runs, shared by its tasks.
 final class QuietHosts: Sendable {
     private let hosts = Mutex<Set<String>>([])
 
@@ -17,7 +17,7 @@ final class QuietHosts: Sendable {
 }
 
 extension [String: DueTime] {
-    /// The wait of some hosts that lasts longest, of those that are not over.
+    /// Returns the longest wait of some hosts that has not ended.
     func latest(of hosts: Set<String>, at now: Date) -> DueTime? {
         hosts.compactMap { self[$0] }.filter { !$0.hasCome(at: now) }.max { $0.at < $1.at }
     }

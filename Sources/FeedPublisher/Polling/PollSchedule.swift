@@ -1,23 +1,23 @@
 internal import FeedLists
 internal import FoundationEssentials
 
-/// The times at which a feed is asked for again.
+/// The times at which a feed is polled.
 ///
 /// Source: feeds.md §10.
 struct PollSchedule: Sendable {
     static let maximumBackOff: Duration = .seconds(86_400)
-    /// A server may name any wait; a week is the longest we keep.
+    /// Longest `Retry-After` that is followed: a server may name any time.
     static let maximumRetryAfter: Duration = .seconds(7 * 86_400)
-    /// The pause after `429` and `503` without `Retry-After`.
+    /// Pause after `429` and `503` without `Retry-After`.
     static let standardRetryAfter: Duration = .seconds(3_600)
-    /// `max-age` of a year is a mistake for a feed.
+    /// Longest freshness that is believed: `max-age` of a year is a mistake for a feed.
     static let maximumFreshness: Duration = .seconds(86_400)
     /// Doublings after which every interval has reached ``maximumBackOff``.
     private static let maximumDoublings = 17
 
-    /// The list's.
+    /// The list's interval.
     let interval: Duration
-    /// The pace that the feed asks for; empty where its publisher agreed to be asked as often as the list says.
+    /// The pace that the feed asks for; empty if its publisher agreed to the list's interval.
     let pace: FeedPace
     /// True if `Cache-Control` and `Expires` count.
     let heedsFreshness: Bool
@@ -28,12 +28,15 @@ struct PollSchedule: Sendable {
         heedsFreshness = !source.isByAgreement
     }
 
-    /// The next turn after a success: the longest of the list's interval, the feed's own, the answer's freshness and
-    /// `Retry-After`, and then outside the hours that the feed wants to be left alone in.
+    /// Returns the next turn after a success.
+    ///
+    /// It is the latest of the list's interval, the feed's own, the reply's freshness and `Retry-After`, and then
+    /// outside the hours in which the feed must not be polled.
     ///
     /// The intervals count from the start of the pass and are shortened by up to 10 % at random, never lengthened: a
-    /// timer that fires at each interval would find the feed due only every second time. The server's wishes count from
-    /// its answer, which may have come much later; for the same timer's sake freshness is undercut by a tenth at most.
+    /// timer that fires at each interval would find the feed due only every second time. The times that the server asks
+    /// for count from its reply, which may have come much later; for the same reason freshness is undercut by a tenth
+    /// at most.
     func afterSuccess(_ wish: ServerWish, from start: Date, answered: Date? = nil, random: UInt64) -> DueTime {
         let late = Duration.seconds(max(0, answered?.timeIntervalSince(start) ?? 0))
         let shortened = max(interval, pace.interval ?? .zero) * (0.9 + 0.1 * Self.fraction(random))
@@ -43,21 +46,21 @@ struct PollSchedule: Sendable {
         return outsideSkipped(max(shortened, stale, asked), from: start, random)
     }
 
-    /// The next turn after the given number of failures in a row: the interval doubled for each after the first, up to a
-    /// day, ±10 %, and not before the server said.
+    /// Returns the next turn after a number of failures in a row: the interval doubled for each after the first, up to
+    /// a day, ±10 %, and not before `retryAfter`.
     func afterFailure(_ failures: Int, retryAfter: Duration?, from now: Date, random: UInt64) -> DueTime {
         let doublings = min(max(0, failures - 1), Self.maximumDoublings)
         let wait = min(interval * (1 << doublings), Self.maximumBackOff) * (0.9 + 0.2 * Self.fraction(random))
         return outsideSkipped(max(wait, min(retryAfter ?? .zero, Self.maximumRetryAfter)), from: now, random)
     }
 
-    /// The time when a feed that is due may be asked for, if not now.
+    /// Returns the time when a due feed may be polled; `nil` for now.
     func opening(after now: Date) -> Date? {
         let opening = pace.nextOpening(from: now)
         return opening > now ? opening : nil
     }
 
-    /// Spread over the tenth of an interval after the skipped hours, so that they do not end in a rush.
+    /// Returns a time after the skipped hours, spread over a tenth of an interval, so that they do not end in a rush.
     private func outsideSkipped(_ wait: Duration, from start: Date, _ random: UInt64) -> DueTime {
         let due = start.addingTimeInterval(wait.inSeconds)
         let opening = pace.nextOpening(from: due)

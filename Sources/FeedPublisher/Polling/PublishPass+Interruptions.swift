@@ -1,14 +1,14 @@
 internal import FeedLists
 internal import HostSystem
 
-/// Readings that may end the program, and those that earlier runs left half done.
+/// Readings that may end the program, and those that earlier runs left unfinished.
 extension PublishPass {
-    /// Feeds named in one line.
+    /// Maximum number of feeds named in one line.
     private static let namedFeeds = 3
 
-    /// Finds the feeds that the last run was reading when it ended, and says so once.
+    /// Finds the feeds that the last run was reading when it ended, and reports them once.
     ///
-    /// What is certain is reported when the document is skipped.
+    /// Documents with certain evidence are reported when they are skipped.
     func settleReadings() throws {
         let trapped = options.trappedFeed
         let interrupted = Set(try store.settleReadings(trapped: trapped)).filter { $0 != trapped }
@@ -26,9 +26,9 @@ extension PublishPass {
         )
     }
 
-    /// Records that a document is being read, in case that this ends the program.
+    /// Records that a document is being read, in case the reading ends the program.
     ///
-    /// - Returns: Why the document is not to be read; `nil` when it is.
+    /// - Returns: The reason to skip the document; `nil` if it is to be read.
     func begin(_ feed: Int64, _ document: FetchedDocument) throws -> InterruptedReading? {
         try store.beginReading(
             feed,

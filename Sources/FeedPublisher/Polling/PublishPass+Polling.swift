@@ -4,27 +4,27 @@ internal import FoundationEssentials
 internal import HubProtocol
 internal import Logging
 
-/// Asking the feeds that are due.
+/// Polling the feeds that are due.
 extension PublishPass {
-    /// Feeds asked for at the same time; of one public host one at a time.
+    /// Maximum number of feeds polled at the same time; one at a time for each public host.
     private static let concurrentFeeds = 16
-    /// Lanes of a host of one's own at most, and feeds for which it gets one more.
+    /// Maximum number of lanes of a private host, and number of feeds for which it gets one more.
     private static let concurrentLocalFeeds = 8
-    /// Between two requests to one public host.
+    /// Pause between two requests to one public host.
     private static let hostPause: Duration = .seconds(1)
-    /// After it no other feed is asked for; what is left is due in the next pass, which every feed waits for.
+    /// Time after which no further feed is polled; the rest is due in the next pass, for which every feed waits.
     static let pollingBudget: Duration = .seconds(240)
-    /// News waits so long for other feeds that may tell the same story, and not for slow hosts.
+    /// Time for which news waits for other feeds that may have the same story, but not for slow hosts.
     static let sendingInterval: Duration = .seconds(15)
 
-    /// A feed that is due; a class, since thousands of them go from one array to the next.
+    /// A feed that is due; a class, since thousands of them move from one array to the next.
     final class Turn: Sendable {
         let list: FeedList
         let source: FeedSource
         let record: FeedRecord
-        /// The hosts that will be asked, and that are known to answer; empty for a file.
+        /// The hosts to be requested, and those known to reply; empty for a file.
         let hosts: Set<String>
-        /// Number of runs of the program that ended while they read its documents, one after the other.
+        /// Number of consecutive runs of the program that ended while they read its documents.
         let deaths: Int
 
         init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String> = [], deaths: Int = 0) {
@@ -35,9 +35,11 @@ extension PublishPass {
             self.deaths = deaths
         }
 
-        /// The time since it was due: 0 up to one of its intervals, 1 up to three, 2 up to seven and so on.
+        /// Returns how many turns the feed has missed: 0 up to one of its intervals, 1 up to three, 2 up to seven and
+        /// so on.
         ///
-        /// So what one pass left is first in one of the next, and all else keeps the order of the lists.
+        /// Feeds that one pass left over are therefore first in one of the next, and all others keep the order of the
+        /// lists.
         func missedTurns(at now: Date) -> Int {
             // Who was never asked comes first; being asked makes it due later.
             guard let due = record.due else { return .max }
@@ -47,13 +49,13 @@ extension PublishPass {
     }
 
     private enum Event: Sendable {
-        /// One feed of a lane was asked for, or left alone; what is left of the lane.
+        /// One feed of a lane was polled or left alone; `rest` is what remains of the lane.
         case polled(FeedPoll.Outcome?, rest: ArraySlice<Turn>)
         case sendingIsDue
         case budgetIsSpent
     }
 
-    /// Asks for one feed of each lane in turn, so that none waits for a slow one, and sends meanwhile.
+    /// Polls one feed of each lane in turn, so that none waits for a slow one, and sends meanwhile.
     func poll(_ hosts: [[Turn]], _ course: inout Course) async throws {
         let quiet = QuietHosts()
         let lanes = lanes(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: course.start)
@@ -61,9 +63,9 @@ extension PublishPass {
         try await pollSuspects(hosts.joined().filter { $0.deaths > 0 }, quiet, &course)
     }
 
-    /// Asks for the feeds whose documents may end the program, one by one after all else was published.
+    /// Polls the feeds whose documents may end the program, one by one after all others were published.
     ///
-    /// If one does, the others have lost nothing. Those that least often ended it come first.
+    /// If one does, the others have lost nothing. Those that ended it least often come first.
     private func pollSuspects(_ suspects: [Turn], _ quiet: QuietHosts, _ course: inout Course) async throws {
         guard !suspects.isEmpty, !Task.isCancelled else { return }
         if sendsMeanwhile { try await send(&course, isLast: false) }
@@ -123,14 +125,14 @@ extension PublishPass {
         return event
     }
 
-    /// The feeds that are due, parted into those that are asked for one after the other; what waits longest is first.
+    /// Returns the due feeds in lanes that are polled one after another; what waits longest is first.
     private func lanes(of hosts: [[Turn]], at start: Date) -> [ArraySlice<Turn>] {
         let hosts = HostLanes.joined(hosts, hosts: \.hosts)
         let lanes = hosts.map { HostLanes.sorted($0) { $0.missedTurns(at: start) } }.flatMap(Self.lanes)
         return HostLanes.sorted(lanes) { $0.first?.missedTurns(at: start) ?? 0 }.map { $0[...] }
     }
 
-    /// Parts one host's feeds into those asked for one after the other: all, unless the host is one's own.
+    /// Divides one host's feeds into lanes: a single one, unless the host is private.
     private static func lanes(_ turns: [Turn]) -> [[Turn]] {
         guard turns.allSatisfy(\.source.isLocal) else { return [turns] }
         let count = min(concurrentLocalFeeds, (turns.count + concurrentLocalFeeds - 1) / concurrentLocalFeeds)
@@ -163,7 +165,7 @@ extension PublishPass {
         return .polled(outcome, rest: rest)
     }
 
-    /// Takes a feed's turn, in a publisher that stays after whoever else is at work on the feed.
+    /// Takes a feed's turn; in a publisher that stays, after other work on the feed.
     private func takeTurn(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         guard let resident else { return try await take(turn, start) }
         return try await resident.turns.holding(turn.record.id) {
@@ -174,7 +176,7 @@ extension PublishPass {
         }
     }
 
-    /// The feeds that are due, by host, and when the next of the others is.
+    /// Returns the due feeds by host, and the time when the next of the others is due.
     func due(_ now: Date) throws -> (hosts: [[Turn]], next: Date?) {
         let records = try store.enroll(lists.lists.flatMap { $0.feeds.map(\.address) })
         let waits = try store.hostWaits()
@@ -204,7 +206,7 @@ extension PublishPass {
         return (order.compactMap { turns[$0] }, next)
     }
 
-    /// `nil` when it is due.
+    /// Returns why a feed is not polled; `nil` if it is due.
     private func notAsked(
         _ source: FeedSource,
         _ record: FeedRecord,

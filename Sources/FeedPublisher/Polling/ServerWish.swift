@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 internal import OutboundHTTP
 
-/// The pause that an answer asks for before the next request.
+/// The pause that a reply asks for before the next request.
 struct ServerWish: Sendable, Equatable {
-    /// The time for which the answer says that it stays fresh.
+    /// The time for which the reply says that it stays fresh.
     var freshness: Duration?
     var retryAfter: Duration?
 }
@@ -15,7 +15,7 @@ extension ServerWish {
         retryAfter = headers.retryAfter(now: now)
     }
 
-    /// `max-age`, else the time from `Date` to `Expires`, less the `Age` that caches on the way have added.
+    /// Returns `max-age`, else the time from `Date` to `Expires`, less the `Age` that caches on the way have added.
     ///
     /// Source: RFC 9111 §4.2.1, §5.1.
     private static func freshness(_ headers: OutboundHeaders, now: Int64) -> Duration? {
@@ -39,6 +39,6 @@ extension ServerWish {
         return min(Int64(text) ?? longest, longest)
     }
 
-    /// A year; RFC 9111 §1.2.2 wants overlong numbers read as very long.
+    /// A year; RFC 9111 §1.2.2 requires overlong numbers to be read as very long.
     private static let longest: Int64 = 31_536_000
 }

@@ -2,18 +2,18 @@ internal import Feeds
 package import FoundationEssentials
 internal import HubProtocol
 
-/// An entry of a feed's last document with the decision on it, kept for people who ask why it was announced or not.
+/// An entry of a feed's last document with the decision on it, kept to explain why it was announced or not.
 struct JudgedEntry: Sendable, Equatable, Codable {
-    /// Entries kept for a feed, the newest ones.
+    /// Maximum number of entries kept for a feed, the newest ones.
     static let maximumCount = 20
-    /// Characters and bytes of a title.
+    /// Maximum numbers of characters and bytes of a title.
     private static let maximumTitle = 300
 
     /// Its identity in the feed; `nil` for an entry without one.
     let key: String?
     let title: String
     let date: Date?
-    /// When the decision was made.
+    /// The time of the decision.
     let judgedAt: Date
     /// ``SilenceReason/name``; `nil` for an entry that is announced.
     let silence: String?
@@ -22,16 +22,16 @@ struct JudgedEntry: Sendable, Equatable, Codable {
     /// The key of the message that announces it.
     var idempotencyKey: String?
 
-    /// Puts the decisions of a reading before those of earlier ones.
+    /// Merges the decisions of a reading with those of earlier ones.
     ///
     /// An entry that a later reading only recognizes keeps the decision that was made when it was new.
     ///
     /// - Parameters:
     ///   - preview: All entries of the document.
     ///   - judge: The judge of this document.
-    ///   - earlier: What is kept of earlier readings.
+    ///   - earlier: The stored decisions of earlier readings.
     ///   - isWhole: False for a document that may lack earlier entries.
-    /// - Returns: The newest entries, as they are to be kept.
+    /// - Returns: The newest entries, as they are to be stored.
     static func merge(
         _ preview: FeedPreview,
         by judge: NewsJudge,
@@ -50,7 +50,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
         return Array((current + others).prefix(maximumCount))
     }
 
-    /// Positions of the newest entries; those without a date follow in the order of the document.
+    /// Returns the positions of the newest entries; those without a date follow in the order of the document.
     private static func newest(_ entries: [EntryPreview]) -> ArraySlice<Int> {
         let dates = entries.map { $0.dateTrouble == nil ? $0.date : nil }
         return entries.indices.sorted { left, right in
@@ -77,7 +77,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
         reason = why.text + (story.map { " ('\(TextClip.clip($0, characters: Self.maximumTitle))')" } ?? "")
     }
 
-    /// The entry after an earlier reading.
+    /// Returns the entry after an earlier reading.
     private func following(_ earlier: JudgedEntry) -> JudgedEntry {
         if silence == SilenceReason.seenBefore(.entry).name { return earlier }
         var entry = self
@@ -92,14 +92,14 @@ package enum AnnouncementState: Sendable, Equatable {
     case sent
     /// It waits for the hub.
     case waiting
-    /// Its hour has not come.
+    /// It waits for its time.
     case held(until: Date)
     case digest
     case refused(String)
-    /// It went, or was withdrawn, too long ago to be in the outbox.
+    /// It was sent or withdrawn too long ago to be in the outbox.
     case forgotten
 
-    /// Stable word, for programs.
+    /// A stable word, for programs.
     package var name: String {
         switch self {
         case .sent: "sent"
@@ -111,7 +111,7 @@ package enum AnnouncementState: Sendable, Equatable {
         }
     }
 
-    /// For people.
+    /// A text for people.
     package var text: String {
         switch self {
         case .sent: "sent"

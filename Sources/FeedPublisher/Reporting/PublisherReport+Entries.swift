@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import HubProtocol
 
 extension PublisherReport {
-    /// Bytes that entries may take of a report.
+    /// Maximum number of bytes of a report that entries may use.
     private static let maximumEntryBytes = maximumBytes / 2
-    /// Bytes of an entry beside its texts: names of members, times, ids.
+    /// Bytes of an entry besides its texts: names of members, times, ids.
     private static let entryOverhead = 200
 
     /// Adds the newest entries of each feed, as many as there is room for.
@@ -51,10 +51,10 @@ extension PublisherReport {
 
 /// Texts of a report.
 enum ReportText {
-    /// Bytes.
+    /// Maximum number of bytes.
     private static let maximum = 1_000
 
-    /// One line of bounded length, whatever a server wrote.
+    /// Returns one line of bounded length for any text of a server.
     static func line(_ text: String) -> String {
         let scalars = text.unicodeScalars.filter { scalar in
             scalar.properties.generalCategory != .control && !scalar.properties.isBidiControl
@@ -62,7 +62,7 @@ enum ReportText {
         return TextClip.clip(String(String.UnicodeScalarView(scalars)), characters: maximum, bytes: maximum)
     }
 
-    /// `nil` for a date of no year that the format has.
+    /// Returns a time; `nil` for a date outside the format's years.
     static func time(_ date: Date) -> String? {
         let text = ISODateTime.formatSeconds(date)
         return ISODateTime.parse(text) == nil ? nil : text

@@ -2,71 +2,72 @@ internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 
-/// The publisher's memory of one feed between passes.
+/// The publisher's knowledge of one feed between passes.
 ///
 /// A value: a pass changes its copy, and writes it in the transaction of everything else that one fetch changes.
 struct FeedRecord: Sendable, Equatable {
-    /// Stable for ever and never used again; the keys of entries hang on it, so that a feed may move.
+    /// The feed's number, never changed and never reused: the keys of entries refer to it, so that a feed may move.
     let id: Int64
-    /// As the list gives it.
+    /// The address in its list.
     let url: String
-    /// The address to ask instead, after a permanent move was believed.
+    /// The address to request instead, after a permanent redirect was believed.
     var movedURL: String?
     var move: MoveCandidate?
     var validators = Validators()
     /// SHA-256 of the last whole body.
     var bodyHash: [UInt8]?
-    /// Answers in a row that brought the same body although validators were sent.
+    /// Number of replies in a row that brought the same body although validators were sent.
     var identicalAnswers = 0
-    /// `nil`: at once.
+    /// The time of the next turn; `nil` for at once.
     var due: DueTime?
     var pace = FeedPace()
     var failures = 0
     var failingSince: Date?
-    /// The failure that lasts, reported when it began; `nil` when the feed is well.
+    /// The lasting failure, reported when it began; `nil` if there is none.
     var trouble: FeedTrouble?
     var lastSuccess: Date?
-    /// The latest date seen on an entry, as far as it was to be believed.
+    /// The latest credible date of an entry.
     var newestEntry: Date?
-    /// The time when its entries were first recorded; before that nothing of it is announced.
+    /// The time when its entries were first recorded; before that, none is announced.
     var baseline: Date?
-    /// Documents read, the clock by which keys age: the wall clock may jump by years.
+    /// Number of documents read, the clock by which keys age: the wall clock may jump by years.
     var readings: Int64 = 0
-    /// The ``readings`` of the last document that was read to its end.
+    /// The value of ``readings`` for the last document that was read to its end.
     var completeReading: Int64 = 0
-    /// Documents in a row that were not read to their end.
+    /// Number of documents in a row that were not read to their end.
     var incompleteReadings = 0
     var identityRule = IdentityRule.id
     var retired: Date?
     /// The time when one of its updates was last announced.
     var lastUpdate: Date?
-    /// The time when the first of its entries that wait for their dates is due.
+    /// The earliest time at which an entry that waits for its date is due.
     var heldUntil: Date?
     var title: String?
     var format: String?
 
-    /// Makes the next request ask for the whole document, whatever was read before.
+    /// Makes the next request ask for the whole document.
     mutating func forgetDocument() {
         validators = Validators(url: validators.url)
         bodyHash = nil
         identicalAnswers = 0
     }
 
-    /// True if entries that waited for their dates are due: then the whole document is wanted again.
+    /// True if entries that waited for their dates are due: then the whole document is needed again.
     func hasHeldEntries(dueAt now: Date) -> Bool { heldUntil.map { $0 <= now } ?? false }
 
-    /// The address that is asked now.
+    /// Returns the address to request.
     func asked(_ source: FeedSource) -> FeedAddress {
         movedURL.flatMap { try? FeedAddress(parsing: $0, allowsFile: false) } ?? source.address
     }
 
-    /// The hosts that serve it: the one that is asked, and the one that answered last after redirects; none for a file.
+    /// Returns the hosts that serve it: the requested one, and the one that replied last after redirects; none for a
+    /// file.
     func hosts(_ source: FeedSource) -> Set<String> {
         let answering = validators.url.flatMap { try? FeedAddress(parsing: $0, allowsFile: true) }
         return Set([asked(source).host, answering?.host ?? ""].filter { !$0.isEmpty })
     }
 
-    /// True if another address is where this feed went: a believed or suspected move, or only another scheme.
+    /// True if the feed went to another address: by a believed or suspected redirect, or with another scheme only.
     func hasMoved(to address: FeedAddress) -> Bool {
         if movedURL == address.text || move?.url == address.text { return true }
         guard let own = try? FeedAddress(parsing: url, allowsFile: true) else { return false }
@@ -78,7 +79,7 @@ struct FeedRecord: Sendable, Equatable {
 struct Validators: Sendable, Equatable {
     var etag: [UInt8]?
     var lastModified: [UInt8]?
-    /// The address that gave them: the one that answered last, after redirects, also where it gave none.
+    /// The address that sent them: the one that replied last, after redirects, even if it sent none.
     var url: String?
 
     var isEmpty: Bool { etag == nil && lastModified == nil }
@@ -88,15 +89,15 @@ struct Validators: Sendable, Equatable {
 struct MoveCandidate: Sendable, Equatable {
     var url: String
     var firstSeen: Date
-    /// Polls at which the target was a valid feed.
+    /// Number of polls at which the target was a valid feed.
     var polls: Int
 }
 
-/// A state of a feed that was reported once.
+/// A state of a feed that is reported once.
 struct FeedTrouble: Sendable, Equatable {
-    /// Stable word for the kind; the same kind again is not news.
+    /// A stable word for the kind; the same kind is not reported again.
     var kind: String
-    /// The line that was said.
+    /// The line that was reported.
     var line: String
 
     /// The ``kind`` of a document that is skipped because the program ended while it read it.
@@ -105,13 +106,13 @@ struct FeedTrouble: Sendable, Equatable {
     /// The ``kind`` of a document of which only the first entries are read.
     static let truncated = "truncated"
 
-    /// False if the feed is read as it should be, and its operator should know something nevertheless.
+    /// False if the feed is read as it should be, and its operator should know of a limit nevertheless.
     var isFailure: Bool { kind != Self.truncated }
 
     var hint: PublishHint? { kind.hasPrefix(Self.endedProgram) ? .skippedDocument : nil }
 }
 
-/// A wall-clock time together with how long the wait for it is, so that a clock that jumped can be seen through.
+/// A wall-clock time and the length of the wait for it, so that a jump of the clock can be noticed.
 struct DueTime: Sendable, Equatable {
     var at: Date
     var wait: Duration
@@ -126,13 +127,13 @@ struct DueTime: Sendable, Equatable {
         self.wait = wait
     }
 
-    /// Also true when the time lies further ahead than the whole wait: then the clock was set back meanwhile.
+    /// True if the time has come, or is further ahead than the whole wait because the clock was set back.
     func hasCome(at now: Date) -> Bool {
         let ahead = at.timeIntervalSince(now)
         return ahead <= 0 || ahead > wait.inSeconds + Self.rounding
     }
 
-    /// Seconds by which the stored time may lie behind the stored wait: both are kept in whole milliseconds.
+    /// Seconds by which the stored time may differ from the stored wait: both are kept in whole milliseconds.
     private static let rounding = 0.002
 }
 

@@ -1,19 +1,19 @@
 internal import FoundationEssentials
 
-/// A document of a feed during whose reading the program ended, without having read one of that feed since.
+/// A document during whose reading the program ended, if no document of its feed was read since.
 ///
 /// A crash of the reading thread is certain evidence, and the document is skipped from then on. A program that was
 /// killed, or lost its power, may have ended for any other reason: then its feed is read after all others were
-/// published, and only a document that was being read each of ``patience`` times is skipped.
+/// published, and a document is skipped only if it was being read each of ``patience`` times.
 struct InterruptedReading: Sendable, Equatable {
-    /// Ends without certain evidence, one after the other, after which a document is skipped.
+    /// Number of consecutive ends without certain evidence after which a document is skipped.
     static let patience = 4
-    /// After which a skipped document without certain evidence is read again; doubles with each further end.
+    /// Time after which a skipped document without certain evidence is read again; doubles with each further end.
     private static let pause: (first: Duration, longest: Duration) = (.seconds(86_400), .seconds(7 * 86_400))
-    /// The same for another document of a feed whose documents end the program again and again.
+    /// The same time for another document of a feed whose documents end the program repeatedly.
     private static let pauseOfFeed: (first: Duration, longest: Duration) = (.seconds(3_600), .seconds(86_400))
 
-    /// Doublings after which either pause is at its longest.
+    /// Number of doublings after which either time is at its longest.
     private static let maximumDoublings = 5
 
     /// SHA-256 of the document.
@@ -21,12 +21,12 @@ struct InterruptedReading: Sendable, Equatable {
     /// Version of the program that ended.
     let program: String
     let started: Date
-    /// Runs of the program that ended while they read documents of the feed, one after the other.
+    /// Number of consecutive runs of the program that ended while they read documents of the feed.
     let deaths: Int
     /// True if the thread that read the document crashed.
     let isCertain: Bool
 
-    /// True if a document is to be left unread now.
+    /// True if a document must not be read now.
     func skips(_ other: [UInt8], program now: String, at time: Date) -> Bool {
         // Another version may read what this one could not.
         guard program == now else { return false }

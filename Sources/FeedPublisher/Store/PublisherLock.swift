@@ -2,26 +2,26 @@ package import HostSystem
 
 /// Keeps two publishers from working on one store.
 package enum PublisherLock {
-    /// A pass that takes longer is stuck, or the timer fires too often: worth a line.
+    /// Duration after which a pass is reported: it is stuck, or the timer fires too often.
     ///
-    /// A publisher that stays renews the lock's age while it works (``FileLock/refresh()``): a pass beside it is needless and
-    /// no trouble.
+    /// A publisher that stays renews the lock's age while it works (``FileLock/refresh()``): a pass beside it is
+    /// needless, but not an error.
     package static let longPass: Duration = .seconds(10 * 60)
 
     package enum Attempt: Sendable {
-        /// Keep it until the pass has ended.
+        /// Keep the lock until the pass has ended.
         case acquired(FileLock)
-        /// Another publisher is at work: end with this, and say the line if there is one.
+        /// Another publisher is running: end with this status, and print the line if there is one.
         case busy(exit: ExitStatus, line: PublishLine?)
     }
 
-    /// Tries to become the one publisher.
+    /// Tries to become the only publisher.
     ///
     /// - Parameters:
-    ///   - path: Of the lock file, beside the store.
-    ///   - isWatched: True if a person looks: standard error is a terminal.
+    ///   - path: The lock file, beside the store.
+    ///   - isWatched: True if a person watches: standard error is a terminal.
     /// - Returns: The lock, or how to end without it.
-    /// - Throws: ``HostError`` when the file cannot be made.
+    /// - Throws: ``HostError`` if the file cannot be created.
     package static func acquire(_ path: String, isWatched: Bool) throws -> Attempt {
         if let lock = try FileLock.acquire(path) { return .acquired(lock) }
         let age = FileLock.heldFor(path)

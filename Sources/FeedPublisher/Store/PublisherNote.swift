@@ -1,6 +1,6 @@
-/// Names of the facts that ``PublisherStore`` keeps beside feeds and rows.
+/// Names of the facts that ``PublisherStore`` keeps besides feeds and rows.
 enum PublisherNote: String, Sendable {
-    /// The set of categories last announced, with the hub it was announced to and the day.
+    /// The set of categories last announced, with the hub and the day of the announcement.
     case announcedCategories
     /// The hub's failure, reported when it began.
     case hubTrouble

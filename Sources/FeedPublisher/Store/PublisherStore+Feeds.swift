@@ -4,9 +4,9 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
 
-/// The feeds, and the hosts that asked for quiet.
+/// The feeds, and the hosts that asked for a pause.
 extension PublisherStore {
-    /// All feeds ever listed, by URL.
+    /// Returns all feeds ever listed, by URL.
     func feeds() throws -> [String: FeedRecord] {
         try read { store in
             var feeds: [String: FeedRecord] = [:]
@@ -18,15 +18,15 @@ extension PublisherStore {
         }
     }
 
-    /// A feed's record as it is at this moment.
+    /// Returns a feed's current record.
     func feed(_ id: Int64) throws -> FeedRecord? {
         try read { try $0.rows("SELECT * FROM feed WHERE id = ?", [id]).first.map(FeedRecord.init) }
     }
 
-    /// Gives each listed feed its number; those already known keep theirs.
+    /// Gives each listed feed its number; known feeds keep theirs.
     ///
-    /// A feed whose address was corrected in its list keeps its number and what it knows of entries; what was found out
-    /// about the former address is nothing against the new one.
+    /// A feed whose address was corrected in its list keeps its number and its known entries; findings about the former
+    /// address do not apply to the new one.
     func enroll(_ addresses: [FeedAddress]) throws -> [String: FeedRecord] {
         let known = try feeds()
         let new = addresses.filter { known[$0.text] == nil }
@@ -54,10 +54,9 @@ extension PublisherStore {
         return try feeds()
     }
 
-    /// Puts a feed's next turn off, or with `nil` has it asked for at once.
+    /// Moves a feed's next turn, later with `isLater`, else earlier; `nil` is at once.
     ///
-    /// A turn that lies further in the wished direction stays, and one that waits for a failure to pass is not brought
-    /// forward.
+    /// A turn that is further in that direction stays, and a turn that waits after a failure is not brought forward.
     func reschedule(_ feed: Int64, _ due: DueTime?, isLater: Bool) throws {
         let condition = isLater ? "due < ?" : "due > ? AND failures = 0"
         try transaction { store in
@@ -68,7 +67,7 @@ extension PublisherStore {
         }
     }
 
-    /// Hosts that asked for quiet.
+    /// Returns the hosts that asked for a pause.
     func hostWaits() throws -> [String: DueTime] {
         try read { store in
             let waits = try store.rows("SELECT host, until, wait FROM hostWait").map { row in
@@ -84,7 +83,7 @@ extension PublisherStore {
 }
 
 extension StoreTransaction {
-    /// A shorter wait does not end a longer one, unless that was counted by a clock that has been set back since.
+    /// Stores a host's wait; a shorter one does not end a longer one, unless the clock has been set back since.
     func save(_ wait: HostWait, now: Date) throws {
         try run(
             """
@@ -96,7 +95,7 @@ extension StoreTransaction {
         )
     }
 
-    /// Writes a feed as it is from now on.
+    /// Writes a feed's new record.
     func save(_ record: FeedRecord) throws {
         try run(
             """

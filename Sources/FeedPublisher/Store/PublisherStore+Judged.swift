@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
 
-/// The last decisions on each feed's entries, and what became of their messages.
+/// The last decisions on each feed's entries, and the states of their messages.
 extension PublisherStore {
-    /// The newest entries of all feeds, by the feed's address.
+    /// Returns the newest entries of all feeds, by the feed's address.
     func judgedEntries() throws -> [String: [JudgedEntry]] {
         try read { store in
             var entries: [String: [JudgedEntry]] = [:]
@@ -15,7 +15,7 @@ extension PublisherStore {
         }
     }
 
-    /// The states of announcing messages by idempotency key, with the hub's ids of those that it has taken.
+    /// Returns the states of announcing messages by idempotency key, with the hub's ids of accepted ones.
     func announcements(
         _ keys: [String],
         now: Date
@@ -42,7 +42,7 @@ extension StoreTransaction {
     }
 }
 
-/// A statement of this file, apart so that a test can ask for its plan.
+/// A statement of this file, kept apart so that a test can ask for its plan.
 enum JudgedQuery {
     static let announcement = """
         SELECT message.state, message.reason, message.notBefore,

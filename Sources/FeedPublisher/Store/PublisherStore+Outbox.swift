@@ -4,10 +4,10 @@ internal import HubProtocol
 
 /// The messages that wait for the hub, and their outcomes.
 extension PublisherStore {
-    /// Finished rows kept for people to look at.
+    /// Number of finished rows that are kept for people.
     static let keptFinishedRows = 5_000
 
-    /// Rows that wait to be sent, oldest first.
+    /// Returns the rows to be sent, oldest first.
     func pending() throws -> [OutboxRow] {
         try read { store in
             try store.rows("SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
@@ -23,7 +23,7 @@ extension PublisherStore {
 
     /// Notes that a row's bytes may reach the hub from now on.
     ///
-    /// - Returns: These bytes, which do not change any more; `nil` when the row does not wait any longer.
+    /// - Returns: The bytes, which no longer change; `nil` if the row no longer waits.
     @discardableResult
     func markAttempted(_ id: Int64) throws -> [UInt8]? {
         try transaction { store in
@@ -48,9 +48,9 @@ extension PublisherStore {
         }
     }
 
-    /// The messages of a category that were sent within a window of time that began then.
+    /// Returns the messages of a category that were sent within `window` from `start` on.
     ///
-    /// A message after its end was sent while the clock was ahead.
+    /// A later message was sent while the clock was ahead.
     func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
         try read { store in
             let rows = try store.rows(
@@ -70,7 +70,7 @@ extension PublisherStore {
         }
     }
 
-    /// Forgets finished rows, but for the newest ``keptFinishedRows``.
+    /// Deletes finished rows, except the newest ``keptFinishedRows``.
     func forgetFinished() throws {
         try transaction { store in
             try store.run(
@@ -85,7 +85,7 @@ extension PublisherStore {
 
     /// Replaces rows that were never attempted by one digest.
     ///
-    /// - Returns: The digest's row; `nil`, and nothing was done, when a poll has changed one of the rows meanwhile.
+    /// - Returns: The digest's row; `nil`, with nothing changed, if a poll has changed one of the rows meanwhile.
     func fold(_ rows: [OutboxRow], into digest: OutboxMessage, now: Date) throws -> OutboxRow? {
         try transaction { store in
             for row in rows {
@@ -124,7 +124,7 @@ extension PublisherStore {
 }
 
 extension StoreTransaction {
-    /// Puts a message into the outbox, and returns its row's number.
+    /// Adds a message to the outbox, and returns its row's number.
     func insert(_ message: OutboxMessage, feed: Int64?, now: Date) throws -> Int64 {
         try insert(
             """
@@ -155,7 +155,7 @@ extension StoreTransaction {
         )
     }
 
-    /// Takes a message out of the outbox, unless it may have reached the hub.
+    /// Removes a message from the outbox, unless it may have reached the hub.
     func remove(_ row: Int64) throws {
         try run("DELETE FROM outbox WHERE id = ? AND state = 'pending' AND isAttempted = 0", [row])
     }

@@ -2,13 +2,13 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
 
-/// Marks of the documents that are being read, and of those during whose reading the program ended.
+/// Marks of documents that are being read, and of those during whose reading the program ended.
 ///
 /// A mark must survive the process, not a power cut: it is written without waiting for the disk.
 extension PublisherStore {
-    /// Marks a document as being read, unless it is one to skip.
+    /// Marks a document as being read, unless it must be skipped.
     ///
-    /// - Returns: Why it is to be skipped; `nil` when it was marked.
+    /// - Returns: The reason to skip it; `nil` if it was marked.
     func beginReading(
         _ feed: Int64,
         hash: [UInt8],
@@ -31,12 +31,12 @@ extension PublisherStore {
         }
     }
 
-    /// Takes a mark away: the reading has ended, and the program has not.
+    /// Removes a mark: the reading has ended, and the program has not.
     func endReading(_ feed: Int64) throws {
         try withoutSync { try $0.endReading(feed) }
     }
 
-    /// Takes account of the marks that earlier runs of the program left; to be called before a run reads anything.
+    /// Evaluates the marks that earlier runs of the program left; must be called before a run reads anything.
     ///
     /// - Parameter trapped: The feed whose reading is known to have crashed the last run.
     /// - Returns: The feeds that were being read when that run ended.
@@ -57,7 +57,7 @@ extension PublisherStore {
         return open
     }
 
-    /// The documents during whose reading earlier runs of the program ended, by feed.
+    /// Returns the documents during whose reading earlier runs of the program ended, by feed.
     func interruptedReadings() throws -> [Int64: InterruptedReading] {
         try read { try $0.interrupted("WHERE deaths > 0") }
     }
@@ -66,7 +66,7 @@ extension PublisherStore {
         try read { try $0.interrupted("WHERE feed = ? AND deaths > 0", [feed])[feed] }
     }
 
-    /// Statements that commit one by one, and reach the disk with the next transaction that waits for it.
+    /// Runs statements that commit one by one, and reach the disk with the next transaction that waits for it.
     private func withoutSync<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
         try read { store in
             // Never from the cache of statements: SQLite obeys when it compiles these.

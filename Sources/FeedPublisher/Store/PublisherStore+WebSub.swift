@@ -3,17 +3,17 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
 
-/// The subscriptions at feeds' hubs, which survive a restart.
+/// Subscriptions at feeds' hubs, which survive a restart.
 extension PublisherStore {
-    /// A subscription, and the feed it is for as its list gave it.
+    /// A subscription, and its feed as listed.
     struct SubscribedFeed: Sendable {
         let subscription: WebSubSubscription
         let url: String
-        /// It answered that it is gone.
+        /// True if the feed reported that it is gone.
         let isRetired: Bool
     }
 
-    /// All subscriptions, the wanted one of each feed and those that are being ended.
+    /// Returns all subscriptions: the wanted one of each feed, and those that are being ended.
     func subscriptions() throws -> [SubscribedFeed] {
         try read { store in
             let sql = """
@@ -29,23 +29,23 @@ extension PublisherStore {
         }
     }
 
-    /// The subscription that a feed is to have.
+    /// Returns the wanted subscription of a feed.
     func subscription(ofFeed feed: Int64) throws -> WebSubSubscription? {
         try read { try $0.subscription("feed = ? AND state <> 'leaving'", feed) }
     }
 
-    /// The subscription whose callback ends in this path.
+    /// Returns the subscription whose callback ends in a path.
     ///
-    /// Found by a hash: how long the search takes tells nothing of paths that there are.
+    /// It is found by a hash, so that the time of the search discloses nothing about existing paths.
     func subscription(path: String) throws -> WebSubSubscription? {
         try read { try $0.subscription("pathHash = ?", Self.hash(path)) }
     }
 
-    /// Makes a feed's subscription be one to this offer; one to another is to be ended.
+    /// Subscribes a feed to an offer; a subscription to another one is ended.
     ///
     /// A callback is `base` and `path`, which is unguessable.
     ///
-    /// - Returns: True if something is to be asked of a hub because of it.
+    /// - Returns: True if a hub must be called because of it.
     func subscribe(
         _ feed: Int64,
         to offer: PushOffer?,
@@ -73,11 +73,11 @@ extension PublisherStore {
         }
     }
 
-    /// Changes a subscription as it stands at this moment.
+    /// Changes the current state of a subscription.
     ///
-    /// `change` returns whether it is over and to be forgotten.
+    /// `change` returns true if the subscription has ended and is to be deleted.
     ///
-    /// - Returns: As it stands then; `nil` when there is none any more.
+    /// - Returns: The new state; `nil` if the subscription no longer exists.
     @discardableResult
     func change(
         _ id: Int64,

@@ -6,17 +6,17 @@ internal import Glibc
 internal import HubProtocol
 internal import SQLiteFiles
 
-/// The publisher's memory: one SQLite file, and the only place with SQL in this module.
+/// The publisher's database: one SQLite file, and the only place with SQL in this module.
 ///
-/// All that one fetch changes commits in one transaction: after a kill at any point either the document
-/// was never read, or its validators, marks and messages are all there.
+/// All changes of one fetch commit in one transaction: after a kill at any point either the document was never read, or
+/// its validators, marks and messages are all stored.
 ///
-/// Blocking, on purpose: GRDB's asynchronous writes roll back when their task is cancelled.
+/// It blocks on purpose: GRDB's asynchronous writes roll back when their task is cancelled.
 package final class PublisherStore: Sendable {
     /// Runs before each statement and before each commit; an error thrown there ends the transaction like a kill.
     package typealias StatementHook = @Sendable (_ sql: String) throws -> Void
 
-    /// Seconds that another process (a backup, a person with a shell) may hold the file.
+    /// Seconds for which another process (a backup, a person with a shell) may hold the file.
     private static let busyTimeout: Double = 10
 
     /// Path of the file, also where a copy in memory came from.
@@ -24,9 +24,9 @@ package final class PublisherStore: Sendable {
     private let database: any DatabaseWriter
     private let hook: StatementHook?
 
-    /// Opens or makes the file, migrates it, and makes sure that a commit survives a power cut.
+    /// Opens or creates the file, migrates it, and makes sure that a commit survives a power cut.
     ///
-    /// - Throws: ``PublisherStoreError``; also when the file was made by a newer version.
+    /// - Throws: ``PublisherStoreError``; also if a newer version made the file.
     package convenience init(path: String, hook: StatementHook? = nil) throws {
         let queue = try PublisherStoreError.naming(path) {
             var configuration = Configuration()
@@ -60,9 +60,9 @@ package final class PublisherStore: Sendable {
         }
     }
 
-    /// A copy in memory, for a dry run: what is written there is gone with it.
+    /// Returns a copy in memory for a dry run, whose writes are lost.
     ///
-    /// Empty when there is no file.
+    /// It is empty if there is no file.
     ///
     /// - Throws: ``PublisherStoreError``.
     static func scratchCopy(of path: String) throws -> PublisherStore {
@@ -81,16 +81,16 @@ package final class PublisherStore: Sendable {
         return try PublisherStore(database: copy, place: path, hook: nil)
     }
 
-    /// A file that we may not look for is no missing one.
+    /// True if the file exists; a file in a folder that cannot be searched does not count as missing.
     private static func isThere(_ path: String) throws -> Bool {
         if access(path, F_OK) == 0 { return true }
         guard errno == ENOENT else { throw PublisherStoreError(reason: String(cString: strerror(errno)).lowercased()) }
         return false
     }
 
-    /// Looks at a publisher's file without changing it.
+    /// Checks a publisher's file without changing it.
     ///
-    /// - Returns: Why it cannot be used; `nil` when it can.
+    /// - Returns: The reason why it cannot be used; `nil` if it can.
     package static func problem(at path: String) -> String? { DatabaseFile.problem(at: path, keptBy: migrator) }
 
     /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
@@ -102,7 +102,7 @@ package final class PublisherStore: Sendable {
 
     // MARK: Notes
 
-    /// A fact about the hub or this publisher that outlives a pass.
+    /// Returns a fact about the hub or this publisher that outlives a pass.
     func note(_ name: PublisherNote) throws -> String? {
         try read { store in
             try store.rows("SELECT value FROM note WHERE name = ?", [name.rawValue]).first?.decode(forColumn: "value")
@@ -121,7 +121,7 @@ package final class PublisherStore: Sendable {
 
     // MARK: Transactions
 
-    /// Runs a transaction that writes: all of it is kept, or nothing.
+    /// Runs a transaction that writes; it is kept as a whole or not at all.
     func transaction<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
         try PublisherStoreError.naming(place) {
             try hook?("BEGIN")
@@ -133,7 +133,7 @@ package final class PublisherStore: Sendable {
         }
     }
 
-    /// Reads through the writer: the publisher acts on what it reads, and must see what it has just written.
+    /// Reads through the writer: the publisher must see what it has just written.
     func read<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
         try PublisherStoreError.naming(place) {
             try database.writeWithoutTransaction { try body(StoreTransaction(database: $0, hook: hook)) }

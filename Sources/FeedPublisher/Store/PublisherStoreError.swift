@@ -2,7 +2,7 @@ internal import GRDB
 package import HostSystem
 internal import SQLiteFiles
 
-/// The publisher's file cannot be used.
+/// An error of the publisher's file.
 package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
     /// Path of the file.
     package internal(set) var place = ""
@@ -21,7 +21,7 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
 
     package var exit: ExitStatus { isTemporary ? .tryLater : .badConfiguration }
 
-    /// Turns what SQLite reports into this type; other errors pass.
+    /// Turns errors of SQLite into this type; other errors pass.
     static func naming<Value>(_ place: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -3,15 +3,15 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
 
-/// The keys by which each feed's entries are known.
+/// The keys that identify each feed's entries.
 extension StoreTransaction {
-    /// Keys kept for a feed: this many, or ``keptDocuments`` times its document, whichever is more.
+    /// Minimum number of keys kept for a feed; ``keptDocuments`` times its document, if that is more.
     static let minimumKeptKeys = 1_000
     static let keptDocuments = 10
 
     /// Returns what is known of a document's entries by their identities.
     ///
-    /// `feed` is the record of before the document.
+    /// `feed` is the record from before the document.
     func seen(_ entries: [EntryMark], of feed: FeedRecord) throws -> SeenState {
         var state = SeenState()
         var kept = 0
@@ -61,7 +61,8 @@ extension StoreTransaction {
         }
     }
 
-    /// Forgets the oldest keys, as far as the length of a whole document with these keys allows; now and then.
+    /// Deletes the oldest keys, as far as the length of a whole document with these keys allows; runs now and then
+    /// only.
     func forgetMarks(beside keys: [SeenKey], of feed: FeedRecord) throws {
         // What was read in the same document goes together, so there is no hurry.
         guard feed.readings % NewsJudge.refreshPeriod == 0 else { return }

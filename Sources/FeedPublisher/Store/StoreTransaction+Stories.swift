@@ -3,9 +3,9 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
 
-/// The stories that each category announced, so that a second feed's telling is known.
+/// The stories announced in each category, so that the same story of another feed is recognized.
 extension StoreTransaction {
-    /// Keys kept for a category; a story has one by its link, one by its title and one by its entry.
+    /// Number of keys kept for a category; a story has one for its link, one for its title and one for its entry.
     static let keptStories = 60_000
 
     private static let columns = """
@@ -13,9 +13,9 @@ extension StoreTransaction {
             story.alertSent, story.language, outbox.*
         """
 
-    /// Returns the stories of a folded category by those of some keys that they are known by.
+    /// Returns the stories of a folded category by some of their keys.
     ///
-    /// With `hasLanguages` also what other languages were told of them.
+    /// With `hasLanguages` they include the same stories in other languages.
     func stories(_ keys: [EntryKey], in category: String, hasLanguages: Bool) throws -> [EntryKey: KnownStory] {
         let sql = """
             SELECT story.key, \(Self.columns) FROM story LEFT JOIN outbox ON outbox.id = story.outbox
@@ -42,7 +42,7 @@ extension StoreTransaction {
         return stories
     }
 
-    /// Writes what a document of a feed makes of the stories of a category, and of the messages that tell them.
+    /// Writes the changes that a document of a feed makes to the stories of a category, and their messages.
     func record(_ edition: Edition, of feed: Int64, in category: String, now: Date) throws {
         for (row, message) in edition.amended { try amend(row, message) }
         for change in edition.closed {
@@ -66,7 +66,7 @@ extension StoreTransaction {
         )
     }
 
-    /// Writes what is known of a story once a row tells it; without one it has ended.
+    /// Writes what is known of a story and the row that tells it; a story without a row has ended.
     private func remember(
         _ change: StoryChange,
         row: Int64?,
@@ -108,7 +108,7 @@ extension StoreTransaction {
 }
 
 extension KnownStory {
-    /// A row of `story`, and that of its message while it is kept.
+    /// Reads a row of `story`, and that of its message while it is kept.
     fileprivate init(_ row: Row) throws {
         self.init(
             feed: try row.decode(forColumn: "teller"),

@@ -3,11 +3,11 @@ internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
 
-/// The statements of one transaction of the publisher's store; valid inside the closure that it is passed to.
+/// The statements of one transaction of the publisher's store; valid within the closure that receives it.
 struct StoreTransaction {
     typealias Arguments = [(any DatabaseValueConvertible)?]
 
-    /// Keys of one `IN` list; SQLite takes 32,766 parameters.
+    /// Maximum number of keys in one `IN` list; SQLite takes 32,766 parameters.
     private static let keysPerLookup = 500
     private static let padding = 20
 
@@ -30,7 +30,7 @@ struct StoreTransaction {
         return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
     }
 
-    /// Calls `body` with one row at a time, where all rows at once would take too much memory.
+    /// Calls `body` with one row at a time, if all rows at once would take too much memory.
     func forEachRow(_ sql: String, _ body: (Row) throws -> Void) throws {
         try hook?(sql)
         let rows = try Row.fetchCursor(database.cachedStatement(sql: sql))
@@ -49,13 +49,13 @@ struct StoreTransaction {
         return found
     }
 
-    /// As many `?` as a full step of ``padding`` has, so that few statements serve all lengths.
+    /// Returns as many `?` as a full step of ``padding`` has, so that few statements serve all lengths.
     private static func marks(_ count: Int) -> String {
         let steps = (count + padding - 1) / padding
         return "(" + Array(repeating: "?", count: steps * padding).joined(separator: ",") + ")"
     }
 
-    /// The keys, the last of them repeated to fill a step; it does no harm in an `IN`.
+    /// Returns the keys, with the last one repeated to fill a step, which is harmless in an `IN`.
     private static func padded(_ keys: ArraySlice<EntryKey>) -> Arguments {
         var values = keys.map { Data($0.bytes) }
         while let last = values.last, values.count % padding != 0 { values.append(last) }
@@ -64,7 +64,7 @@ struct StoreTransaction {
 }
 
 extension Date {
-    /// The instant as a column holds it.
+    /// The instant as it is stored in a column.
     var timestamp: Timestamp { Timestamp(self) }
 }
 

@@ -5,33 +5,33 @@ package import HubProtocol
 /// The health of a listed feed, for people.
 package struct FeedHealth: Sendable {
     package enum State: String, Sendable {
-        /// Asked for and read.
+        /// Polled and read.
         case well
-        /// The last time it could not be read, or not to its end.
+        /// The last time, it could not be read, or not to its end.
         case failing
-        /// It answered that it is gone for good and is not asked for again.
+        /// It reported that it is gone permanently, and is not polled again.
         case gone
-        /// Not asked for yet.
+        /// Not polled yet.
         case new
     }
 
     package let category: String
     package let address: FeedAddress
     package let title: String?
-    /// `nil` where its list names none.
+    /// The language; `nil` if its list names none.
     package let language: LanguageName?
     package let format: String?
     package let state: State
     package let lastSuccess: Date?
-    /// `nil`: at the next pass, or never if it is gone.
+    /// The time of the next turn; `nil` for the next pass, or never if it is gone.
     package let nextDue: Date?
-    /// In a row.
+    /// Number of failures in a row.
     package let failures: Int
     package let failingSince: Date?
-    /// The failure, as it was reported when it began.
+    /// The failure, as reported when it began.
     package let trouble: String?
     package let hint: PublishHint?
-    /// The state of its hub; `nil` when none is known.
+    /// The state of its hub; `nil` if none is known.
     package let push: PushHealth?
 
     init(
@@ -73,7 +73,7 @@ package struct FeedHealth: Sendable {
 }
 
 extension FeedLists {
-    /// The health of all listed feeds, in the lists' order; reads the store and changes nothing.
+    /// Returns the health of all listed feeds, in the lists' order; reads the store and changes nothing.
     ///
     /// - Throws: ``PublisherStoreError``.
     package func health(storePath path: String, now: Date = Date()) throws -> [FeedHealth] {

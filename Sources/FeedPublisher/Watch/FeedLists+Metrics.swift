@@ -4,7 +4,7 @@ internal import HostSystem
 internal import PrometheusText
 
 extension FeedLists {
-    /// The publisher's metrics after a pass, as Prometheus' node_exporter reads them from a file.
+    /// Returns the publisher's metrics after a pass, as Prometheus' node_exporter reads them from a file.
     ///
     /// The names are stable; `docs/operating.md` lists them.
     ///

@@ -4,18 +4,18 @@ internal import Synchronization
 /// The turns of a publisher that stays: one pass at a time for a host, one task for a feed.
 final class FeedTurns: Sendable {
     private struct State {
-        /// The feeds that passes have taken: which pass, and the feeds' hosts.
+        /// The feeds that passes have taken, with the pass and the feeds' hosts.
         var taken: [Int64: (pass: Int, hosts: Set<String>)] = [:]
         var passes = 0
-        /// Hosts that did not answer, and until when they are left alone.
+        /// Hosts that did not reply, with the time until which they are left alone.
         var silent: [String: ContinuousClock.Instant] = [:]
-        /// Feeds that somebody is at work on, with those who wait.
+        /// Feeds that are in use, with the tasks that wait for them.
         var held: [Int64: [CheckedContinuation<Void, Never>]] = [:]
     }
 
     private let state = Mutex(State())
 
-    /// A number for a pass, by which it takes and releases feeds.
+    /// Returns a number for a pass, by which it takes and releases feeds.
     func begin() -> Int {
         state.withLock { state in
             state.passes += 1
@@ -23,7 +23,7 @@ final class FeedTurns: Sendable {
         }
     }
 
-    /// True if a pass is at work on a host, or it did not answer lately.
+    /// True if a pass uses one of the hosts, or one of them did not reply recently.
     func isBusy(anyOf hosts: Set<String>) -> Bool {
         state.withLock { state in
             state.taken.values.contains { !$0.hosts.isDisjoint(with: hosts) }
@@ -35,7 +35,7 @@ final class FeedTurns: Sendable {
         state.withLock { $0.taken[feed] = (pass, hosts) }
     }
 
-    /// Lets a feed go that a pass holds; what another pass has taken since is that one's.
+    /// Releases a feed that a pass holds; if another pass has taken it since, nothing happens.
     func release(_ feed: Int64, of pass: Int) {
         state.withLock { state in
             if state.taken[feed]?.pass == pass { state.taken[feed] = nil }
@@ -49,7 +49,7 @@ final class FeedTurns: Sendable {
         }
     }
 
-    /// Does some work on a feed's record, after whoever is at work on it; in the order of the calls.
+    /// Runs work on a feed's record after earlier work on it, in the order of the calls.
     func holding<Value>(_ feed: Int64, _ work: () async throws -> Value) async throws -> Value {
         await withCheckedContinuation { continuation in
             let isFirst = state.withLock { state in
@@ -80,7 +80,7 @@ final class FeedTurns: Sendable {
 
 /// The additions of a publisher that stays to its passes.
 struct Resident: Sendable {
-    /// The time for which a host that did not answer is left alone: as long as a timer would wait for the next pass.
+    /// Time for which a host that did not reply is left alone: as long as a timer would wait for the next pass.
     private static let silence = PublishWatch.capWindow
 
     let turns: FeedTurns
@@ -97,9 +97,9 @@ struct Resident: Sendable {
 
     func leave(_ host: String) { turns.leave(host, for: Self.silence) }
 
-    /// Draws conclusions from a feed's turn, while nobody else is at work on the feed.
+    /// Updates hosts and subscriptions after a feed's turn, while nothing else uses the feed.
     ///
-    /// `before` is the feed as it was.
+    /// `before` is the feed's record before the turn.
     func polled(_ source: FeedSource, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
         if outcome.announced > 0 { wakeSender.signal() }
         try subscriber?.polled(source, before, outcome)

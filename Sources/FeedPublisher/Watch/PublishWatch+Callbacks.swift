@@ -1,4 +1,4 @@
-/// The questions and deliveries of feeds' hubs.
+/// Questions and deliveries of feeds' hubs.
 extension PublishWatch {
     /// Answers a hub's question; never throws, so that a hub asks again when our disk is full.
     package func answer(_ path: String, query: String) -> WebSubAnswer {
@@ -9,7 +9,7 @@ extension PublishWatch {
         }
     }
 
-    /// Takes a hub's delivery, as ``answer(_:query:)`` without throwing.
+    /// Takes a hub's delivery; never throws, like ``answer(_:query:)``.
     package func take(_ delivery: WebSubDelivery, body: () async throws -> [UInt8]?) async -> WebSubAnswer {
         do {
             return try await subscriber?.take(delivery, pass, body: body) ?? .unknown

@@ -1,9 +1,9 @@
 internal import FeedLists
 internal import Synchronization
 
-/// Feed lists that change while the publisher stays.
+/// Feed lists that change while the publisher runs.
 extension PublishWatch {
-    /// Between two looks at the files.
+    /// Time between two looks at the files.
     private static let listPause: Duration = .seconds(5)
 
     /// Reads the feed lists now.
@@ -20,7 +20,7 @@ extension PublishWatch {
         }
     }
 
-    /// Takes new lists over; such as cannot be read leave the former in force, which is said once.
+    /// Takes over new lists; if they cannot be read, the former ones stay in force, which is reported once.
     func readLists() {
         do {
             let lists = try FeedLists.load(directory: directory)

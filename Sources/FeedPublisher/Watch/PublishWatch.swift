@@ -5,30 +5,30 @@ internal import HubProtocol
 package import OutboundHTTP
 internal import Synchronization
 
-/// A publisher that stays: it asks for each feed when its time has come, takes what hubs deliver, and sends at once.
+/// A publisher that stays: it polls each feed at its time, takes what hubs deliver, and sends at once.
 ///
 /// Only one publisher may use a store at a time (``PublisherLock``).
 package final class PublishWatch: Sendable {
-    /// The time for which the cap of a category counts: as often as the timer would start a pass.
+    /// The window of time for a category's cap: the interval at which a timer would start passes.
     package static let capWindow: Duration = .seconds(300)
-    /// Passes at the same time: one that waits for slow hosts does not hold up the others.
+    /// Maximum number of passes at the same time: one that waits for slow hosts does not delay the others.
     private static let maximumPasses = 4
-    /// Between two looks at what is due, and the longest: the wall clock may be set meanwhile.
+    /// Shortest and longest time between two looks for due feeds: the wall clock may be set meanwhile.
     private static let turn: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
-    /// After the store could not be written: no feed is asked in vain.
+    /// Pause after the store could not be written, so that no feed is polled in vain.
     private static let storePause: Duration = .seconds(120)
-    /// Between two tries to send while the hub is away or refuses us; doubles up to the second.
+    /// Pause between two attempts to send while the hub is away or refuses us; doubles up to the second value.
     private static let hubPause: (first: Duration, longest: Duration) = (.seconds(15), .seconds(300))
 
-    /// Between two reports to the hub.
+    /// Pause between two reports to the hub.
     private static let reportPause: Duration = .seconds(60)
 
     struct State {
         var passes = 0
-        /// The time when due feeds were last looked for.
+        /// The time of the last look for due feeds.
         var lastLook = ContinuousClock.now
         var report = PublishReport()
-        /// The error that ended a pass, where waiting does not help.
+        /// The error that ended a pass and does not clear by waiting.
         var failure: (any Error)?
         /// The failure of the store that was reported.
         var storeTrouble: String?
@@ -38,7 +38,7 @@ package final class PublishWatch: Sendable {
 
     let directory: String
     let feeds: ListedFeeds
-    /// Is repeated with the lists in force.
+    /// The pass that is repeated with the lists in force.
     private let prototype: PublishPass
     private let turns = FeedTurns()
     let subscriber: WebSubSubscriber?
@@ -48,10 +48,10 @@ package final class PublishWatch: Sendable {
     let state = Mutex(State())
 
     /// - Parameters:
-    ///   - pass: What is repeated; its lists were read from `directory`.
-    ///   - directory: Of the feed lists, where later changes are looked for.
-    ///   - callback: The public address below which hubs reach us; `nil`: feeds are polled only.
-    ///   - hubs: Where feeds' hubs may be.
+    ///   - pass: The pass to repeat; its lists were read from `directory`.
+    ///   - directory: The folder of the feed lists, where later changes are looked for.
+    ///   - callback: The public address below which hubs reach us; `nil` to poll feeds only.
+    ///   - hubs: The addresses that feeds' hubs may have.
     package init(
         _ pass: PublishPass,
         directory: String,
@@ -82,9 +82,9 @@ package final class PublishWatch: Sendable {
     private var environment: PublishEnvironment { prototype.environment }
     var reporter: PublishReporter { prototype.reporter }
 
-    /// Works until the task is cancelled; that ends it between two feeds or messages.
+    /// Runs until the task is cancelled; that ends it between two feeds or messages.
     ///
-    /// - Throws: ``PublisherStoreError`` when the store cannot be used and waiting does not help.
+    /// - Throws: ``PublisherStoreError`` if the store cannot be used and waiting does not help.
     package func run() async throws {
         try pass.settleReadings()
         try subscriber?.catchUp()
@@ -106,9 +106,9 @@ package final class PublishWatch: Sendable {
         }
     }
 
-    /// One round of all that is due, one thing after the other.
+    /// Runs one round of everything that is due, one after another.
     ///
-    /// - Returns: What was done.
+    /// - Returns: The figures of the round.
     @discardableResult
     func step() async throws -> PublishReport {
         let pass = pass
@@ -119,7 +119,7 @@ package final class PublishWatch: Sendable {
         return course.report
     }
 
-    /// Returns the figures since it was last called.
+    /// Returns the figures since the last call.
     package func takeReport() throws -> PublishReport {
         var report = state.withLock { state in
             defer {
@@ -135,16 +135,16 @@ package final class PublishWatch: Sendable {
 
     package var lists: FeedLists { feeds.lists }
 
-    /// One line for the service manager.
+    /// Returns one line for the service manager.
     package func status() throws -> String {
         let active = try store.subscriptions().count { $0.subscription.state == .active }
         let pushed = subscriber == nil ? "" : ", \(active) of them pushed by their hubs"
         return "\(lists.feedCount) feeds\(pushed); \(try store.counts().pending) messages wait"
     }
 
-    /// Proves that what has to happen again and again does.
+    /// Checks that the recurring work still happens.
     ///
-    /// - Throws: When nobody has looked for long what is due, or the store cannot be read.
+    /// - Throws: If nothing has looked for due feeds for long, or the store cannot be read.
     package func probe() throws {
         _ = try store.note(.hubTrouble)
         let age = state.withLock { $0.lastLook }.duration(to: .now)
@@ -224,7 +224,7 @@ package final class PublishWatch: Sendable {
 
     // MARK: Health
 
-    /// Tells the hub how the publisher does, until the task is cancelled.
+    /// Reports the publisher's health to the hub until the task is cancelled.
     private func keepReporting() async {
         while (try? await Task.sleep(for: Self.reportPause)) != nil {
             var pass = prototype
@@ -235,7 +235,7 @@ package final class PublishWatch: Sendable {
 
     // MARK: Loops
 
-    /// Repeats some work until the task is cancelled, each time after the pause it asks for or when it is woken.
+    /// Repeats some work until the task is cancelled, each time after the pause that it asks for or when it is woken.
     private func keep(_ wake: WakeUp, _ work: () async throws -> Duration) async throws {
         while !Task.isCancelled {
             do {

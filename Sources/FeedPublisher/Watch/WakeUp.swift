@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Lets one task sleep until something happens, or a time has passed.
+/// Lets one task sleep until an event, or until a time has passed.
 ///
-/// What happens while nobody sleeps ends the next sleep at once.
+/// An event while no task sleeps ends the next sleep at once.
 final class WakeUp: Sendable {
     private struct State {
         var isDue = false
@@ -19,7 +19,7 @@ final class WakeUp: Sendable {
         }?.resume()
     }
 
-    /// Also returns when the task is cancelled, and now and then without a reason.
+    /// Sleeps; also returns when the task is cancelled, and now and then without a reason.
     func sleep(for limit: Duration) async {
         let timer = Task {
             do { try await Task.sleep(for: limit) } catch { return }

@@ -2,18 +2,18 @@ internal import NIOCore
 internal import NIOHTTPTypes
 internal import Synchronization
 
-/// The connections of a server that anybody may open, of which a bounded number is held.
+/// The connections of a public server, of which a bounded number is held.
 ///
-/// A connection whose request has not come, or that drags out a request that was answered, costs its client nothing.
-/// It must not keep out one that has something to say: when all places are taken, the oldest of those is closed.
+/// A connection whose request has not arrived, or that prolongs a request that was answered, costs its client nothing.
+/// It must not keep out a client with a request: when all places are taken, the oldest of those connections is closed.
 final class CallbackConnections: Sendable {
     /// The state of a connection, from those closed first to those never closed to make room.
     enum Phase: Int, Sendable {
-        /// Its next request has not come, or not whole up to its body.
+        /// Its next request has not arrived, or not completely up to its body.
         case waiting
-        /// Its request was answered, and the body goes on.
+        /// Its request was answered, and its body continues.
         case answered
-        /// Its request is being taken.
+        /// Its request is being processed.
         case busy
     }
 
@@ -32,12 +32,13 @@ final class CallbackConnections: Sendable {
     private let maximum: Int
     private let state = Mutex(State())
 
-    /// - Parameter maximum: Connections held, at least 1.
+    /// - Parameter maximum: Maximum number of connections, at least 1.
     init(maximum: Int) { self.maximum = maximum }
 
     var count: Int { state.withLock { $0.places.count } }
 
-    /// Gives a new connection a place, and closes another one where that is needed; without any it is itself closed.
+    /// Gives a new connection a place, for which another one is closed if necessary; if none can be closed, it is
+    /// closed itself.
     func enter(_ channel: any Channel) {
         let closed = state.withLock { state -> (any Channel)? in
             state.changes += 1
@@ -72,18 +73,18 @@ final class CallbackConnections: Sendable {
     }
 }
 
-/// Watches one connection: its request's head, and all of the request, must come in time.
+/// Watches one connection: the head of its request, and the whole request, must arrive in time.
 ///
-/// Bytes that trickle in do not lengthen either time.
+/// Bytes that trickle in extend neither time.
 final class CallbackDeadlines: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// From the beginning of a connection, or the end of an answer, to the whole head of the next request.
+    /// Time from the start of a connection, or the end of a reply, to the whole head of the next request.
     static let headTime = TimeAmount.seconds(15)
-    /// From the head of a request to the end of its body, and of the answer.
+    /// Time from the head of a request to the end of its body, and of the reply.
     static let requestTime = TimeAmount.seconds(75)
 
     private let connections: CallbackConnections

@@ -1,20 +1,20 @@
 internal import FoundationEssentials
 
-/// One link of an HTTP `Link` field.
+/// One link of an HTTP `Link` header field.
 ///
 /// Source: RFC 8288 §3.
 struct LinkField: Sendable, Equatable {
-    /// Absolute.
+    /// The absolute address.
     let target: String
-    /// In lower case.
+    /// The relations, in lower case.
     let relations: [String]
 
-    /// Links read of one answer; a header is at most some hundred kilobytes long.
+    /// Maximum number of links read of one reply; a header is at most some hundred kilobytes long.
     private static let maximumLinks = 64
 
-    /// Reads the fields of one answer, whose address is the base of relative targets.
+    /// Reads the header fields of one reply, whose address is the base of relative targets.
     ///
-    /// What cannot be read is passed over.
+    /// Malformed parts are skipped.
     static func links(_ fields: [String], base: String) -> [LinkField] {
         var links: [LinkField] = []
         for field in fields {
@@ -26,7 +26,7 @@ struct LinkField: Sendable, Equatable {
         return links
     }
 
-    /// A link that was read over, and its value if it has one.
+    /// A link that was skipped, and its value if it has one.
     private struct Step {
         let value: LinkField?
     }
@@ -52,7 +52,7 @@ struct LinkField: Sendable, Equatable {
         return Step(value: LinkField(target: address, relations: relations))
     }
 
-    /// The next `; name=value`; `nil` at the end of a link.
+    /// Returns the next `; name=value`; `nil` at the end of a link.
     private static func parameter(_ rest: inout ArraySlice<UInt8>) -> (name: String, value: String)? {
         rest = rest.drop(while: isSpace)
         guard rest.first == UInt8(ascii: ";") else { return nil }

@@ -1,16 +1,16 @@
 internal import Feeds
 
 extension PublishPass {
-    /// Publishes what is new in a document that the feed's hub delivered.
+    /// Publishes the new entries of a document that the feed's hub delivered.
     ///
-    /// It may hold new entries only, and come late or twice. So it says nothing of what has vanished, of how often the
-    /// feed wants to be asked for, or of its validators; and what is more than a few new entries of a feed that is well
-    /// known is left to a poll, which sees the whole document.
+    /// The document may contain new entries only, and may come late or twice. It therefore says nothing about missing
+    /// entries, the feed's polling pace or its validators. More than a few new entries of a well-known feed are left to
+    /// a poll, which reads the whole document.
     ///
-    /// The topic is the base of relative addresses; nobody else may be at work on the feed.
+    /// The topic is the base of relative addresses; nothing else may use the feed meanwhile.
     ///
-    /// - Returns: The number of entries announced; `nil` when the feed has to be polled instead.
-    /// - Throws: ``PublisherStoreError`` when nothing can be written.
+    /// - Returns: The number of entries announced; `nil` if the feed must be polled instead.
+    /// - Throws: ``PublisherStoreError`` if nothing can be written.
     func take(
         delivered body: [UInt8],
         contentType: String?,

@@ -5,22 +5,22 @@ package struct PushHealth: Sendable, Encodable {
     package enum State: String, Sendable, CaseIterable, Encodable {
         /// The hub confirmed, and delivers.
         case active
-        /// The hub confirmed, and has delivered nothing yet or not all.
+        /// The hub confirmed, and has delivered nothing yet or not everything.
         case unproven
-        /// The hub was asked, or is to be.
+        /// The hub was asked, or will be.
         case pending
-        /// The hub does not want us.
+        /// The hub refuses the subscription.
         case denied
     }
 
-    /// Its host.
+    /// The hub's host.
     package let hub: String
     package let state: State
     package let leaseEnd: Date?
     package let lastDelivery: Date?
-    /// Deliveries that were taken.
+    /// Number of deliveries that were accepted.
     package let deliveries: Int
-    /// Deliveries that nothing proved.
+    /// Number of deliveries without proof.
     package let discarded: Int
     /// The reason why it is not active.
     package let reason: String?
@@ -42,7 +42,7 @@ package struct PushHealth: Sendable, Encodable {
 }
 
 extension PublisherStore {
-    /// The states of all hubs, by the addresses of the feeds.
+    /// Returns the states of all hubs, by the addresses of the feeds.
     func pushHealth(at now: Date) throws -> [String: PushHealth] {
         var health: [String: PushHealth] = [:]
         for subscribed in try subscriptions() {

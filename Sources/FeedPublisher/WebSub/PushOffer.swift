@@ -1,23 +1,23 @@
 internal import FeedLists
 internal import Feeds
 
-/// The hub that a feed says its news is pushed from, and the name by which the hub knows the feed.
+/// The hub that a feed names for its updates, and the feed's name at that hub.
 ///
 /// Source: WebSub §4.
 struct PushOffer: Sendable, Equatable {
     let hub: String
-    /// The feed's own address for itself, to the letter; often not the one it is asked for at.
+    /// The feed's own address exactly as it writes it; often not the one that is polled.
     let topic: String
 }
 
 extension PushOffer {
-    /// Reads the offer of an answer, else that of its document; of several hubs one is enough.
+    /// Reads the offer of a reply, else that of its document; of several hubs one is enough.
     ///
-    /// `nil` when there is no hub that can be used, or the feed does not name itself.
+    /// `nil` if no hub can be used, or the feed does not name itself.
     ///
     /// - Parameters:
-    ///   - fields: The `Link` fields of the answer.
-    ///   - url: Who answered.
+    ///   - fields: The `Link` fields of the reply.
+    ///   - url: The address that replied.
     ///   - feed: The document, if one came.
     init?(fields: [String], url: String, feed: Feed?) {
         let links = LinkField.links(fields, base: url)
@@ -38,9 +38,9 @@ extension PushOffer {
     }
 }
 
-/// The hub that an answer names for its feed.
+/// The hub that a reply names for its feed.
 enum PushDiscovery: Sendable, Equatable {
-    /// Nothing: there was no document, and no header that says it.
+    /// Nothing: there was no document, and no header names a hub.
     case untold
     case none
     case offer(PushOffer)

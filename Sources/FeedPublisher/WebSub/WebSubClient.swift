@@ -2,26 +2,27 @@ internal import FeedLists
 internal import FoundationEssentials
 internal import OutboundHTTP
 
-/// Asks hubs for subscriptions.
+/// Requests subscriptions from hubs.
 ///
 /// Source: WebSub §5.1.
 struct WebSubClient: Sendable {
     enum Answer: Sendable, Equatable {
-        /// The hub will ask back.
+        /// The hub will verify the request.
         case accepted
         case refused(String, retryAfter: Duration?)
-        /// We were stopped; nothing is known.
+        /// The request was cancelled; its result is unknown.
         case cancelled
     }
 
     private static let timeout: Duration = .seconds(30)
     private static let maximumReplyBytes = 65_536
     private static let maximumRedirects = 3
-    /// Characters of a hub's reason, for people.
+    /// Maximum number of characters of a hub's reason, for people.
     private static let reasonLimit = 200
 
     let http: OutboundClient
-    /// Hubs are named by documents, so their addresses must be public (feeds.md §10); a test has them on this machine.
+    /// Addresses that hubs may have: documents name them, so they must be public (feeds.md §10); tests use this
+    /// machine.
     let addresses: AddressPolicy
     let now: @Sendable () -> Date
 
@@ -51,7 +52,7 @@ struct WebSubClient: Sendable {
         return .refused("it redirects more than \(Self.maximumRedirects) times", retryAfter: nil)
     }
 
-    /// Redirects are followed here: the form holds a secret, which must not leave TLS.
+    /// Makes a request that follows no redirects itself: the form contains a secret, which must not leave TLS.
     private func request(_ address: String, _ form: WebSubForm) -> OutboundRequest {
         OutboundRequest(
             method: "POST",

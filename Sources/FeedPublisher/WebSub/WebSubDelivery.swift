@@ -6,7 +6,7 @@ package struct WebSubDelivery: Sendable {
     let contentType: String?
     let contentEncoding: String?
 
-    /// Takes the fields of a request by their names.
+    /// Reads the header fields of a request by their names.
     package init(path: String, field: (_ name: String) -> String?) {
         self.path = path
         signature = field(WebSubSignature.field)
@@ -14,7 +14,7 @@ package struct WebSubDelivery: Sendable {
         contentEncoding = field("Content-Encoding")
     }
 
-    /// True if the reader of feeds understands the body as it came; it undoes gzip by itself.
+    /// True if the reader of feeds understands the body as transmitted; it decompresses gzip itself.
     var isReadable: Bool {
         ["", "identity", "gzip", "x-gzip"].contains(contentEncoding?.lowercased().filter { $0 != " " } ?? "")
     }
@@ -22,13 +22,13 @@ package struct WebSubDelivery: Sendable {
 
 package struct WebSubAnswer: Sendable, Equatable {
     package let status: Int
-    /// The hub's challenge, to the letter.
+    /// The hub's challenge, unchanged.
     package var body = ""
     /// Seconds.
     package var retryAfter: Int?
 
     static let done = WebSubAnswer(status: 202)
-    /// Neither a path nor a question of ours.
+    /// The path or the question is unknown.
     static let unknown = WebSubAnswer(status: 404)
     /// Ends the subscription at the hub.
     static let ended = WebSubAnswer(status: 410)

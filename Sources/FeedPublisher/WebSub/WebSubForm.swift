@@ -10,7 +10,7 @@ struct WebSubForm: Sendable, Equatable {
 
     init(_ pairs: [(name: String, value: String)]) { self.pairs = pairs }
 
-    /// Reads a query, the first value of each name.
+    /// Reads a query; the first value of each name counts.
     init(query: some StringProtocol) {
         pairs = query.utf8.split(separator: UInt8(ascii: "&")).map { pair in
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)

@@ -5,16 +5,16 @@ internal import HummingbirdCore
 package import Logging
 internal import NIOCore
 
-/// The callback server, by which feeds' hubs reach a publisher that stays.
+/// The callback server, through which feeds' hubs reach a publisher that stays.
 ///
-/// Any path is taken whose last part is a subscription's: proxies differ in what they leave of the rest. Other clients
-/// get 404.
+/// A path is accepted if its last part is a subscription's: proxies differ in what they leave of the rest. Other
+/// clients get 404.
 package enum WebSubServer {
-    /// A hub that is silent for longer in the middle of a request is let go.
+    /// Time after which a hub that is silent in the middle of a request is disconnected.
     private static let idleTimeout: TimeAmount = .seconds(30)
-    /// For a whole delivery: one that trickles in would hold its place for ever.
+    /// Time for a whole delivery: one that trickles in would hold its place for ever.
     private static let bodyTimeout: Duration = .seconds(60)
-    /// Connections held; a further one takes the place of one that has nothing to say (``CallbackConnections``).
+    /// Maximum number of connections; a further one replaces an idle one (``CallbackConnections``).
     static let maximumConnections = 256
 
     /// Listens on an address of this machine, and calls `onRunning` with the port.
@@ -59,9 +59,9 @@ package enum WebSubServer {
         request.uri.path.split(separator: "/").last.map(String.init) ?? ""
     }
 
-    /// `nil` above what is read of a feed.
+    /// Reads a body; `nil` if it is larger than a feed may be.
     ///
-    /// - Throws: When it has not come within ``bodyTimeout``, or its connection ends.
+    /// - Throws: If it does not arrive within ``bodyTimeout``, or its connection ends.
     private static func body(_ request: Request) async throws -> [UInt8]? {
         try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
             defer { group.cancelAll() }

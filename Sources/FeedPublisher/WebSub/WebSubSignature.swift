@@ -1,13 +1,13 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The proof that a delivery comes from the hub that was given the secret.
+/// The proof that a delivery comes from the hub that received the secret.
 ///
-/// Source: WebSub §7.1 and §8. `sha1` is taken because large hubs send nothing else; as an HMAC it still stands.
+/// Source: WebSub §7.1 and §8. `sha1` is accepted because large hubs send nothing else; as an HMAC it is still secure.
 enum WebSubSignature {
     static let field = "X-Hub-Signature"
 
-    /// Checks `method=hex` against the body as it travelled, in constant time.
+    /// Checks `method=hex` against the transmitted body, in constant time.
     static func isValid(_ value: String?, of body: [UInt8], secret: String) -> Bool {
         guard let value, let separator = value.firstIndex(of: "=") else { return false }
         let method = value[..<separator].filter { $0 != " " }.lowercased()

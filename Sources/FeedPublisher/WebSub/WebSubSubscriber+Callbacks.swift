@@ -4,16 +4,17 @@ internal import FoundationEssentials
 internal import Logging
 internal import Synchronization
 
-/// The questions and deliveries of hubs.
+/// Questions and deliveries of hubs.
 extension WebSubSubscriber {
-    /// Deliveries in progress, each up to ``FeedReader/maximumBytes``: in all, and of one subscription.
+    /// Maximum number of deliveries in progress, each up to ``FeedReader/maximumBytes``: in all, and of one
+    /// subscription.
     private static let maximumDeliveries = 16
     private static let maximumDeliveriesEach = 4
-    /// Between two polls that pings ask for.
+    /// Pause between two polls that pings cause.
     private static let pingPause: Duration = .seconds(5)
     private static let maximumChallengeBytes = 4_096
 
-    /// Answers a hub that asks whether a request came from us, or tells that it denies one.
+    /// Answers a hub that verifies a request of ours, or reports that it denies one.
     ///
     /// `path` is the last part of the callback's.
     ///
@@ -57,17 +58,17 @@ extension WebSubSubscriber {
         text.isEmpty ? nil : String(text.prefix(200))
     }
 
-    /// Takes what a hub delivers.
+    /// Takes a hub's delivery.
     ///
-    /// What is answered with 202 is on disk, or is polled for, or was thrown away because nothing proves that the hub sent
-    /// it.
+    /// A delivery that is answered with 202 is on disk, will be polled for, or was discarded because nothing proves
+    /// that the hub sent it.
     ///
     /// - Parameters:
     ///   - delivery: The request.
-    ///   - pass: Publishes what is new.
-    ///   - body: Reads the body up to ``FeedReader/maximumBytes``, and returns `nil` when it is larger.
-    /// - Returns: The answer to the hub.
-    /// - Throws: ``PublisherStoreError``, or why the body did not come.
+    ///   - pass: Publishes new entries.
+    ///   - body: Reads the body up to ``FeedReader/maximumBytes``, and returns `nil` if it is larger.
+    /// - Returns: The reply to the hub.
+    /// - Throws: ``PublisherStoreError``, or the reason why the body did not arrive.
     func take(
         _ delivery: WebSubDelivery,
         _ pass: PublishPass,
@@ -100,7 +101,7 @@ extension WebSubSubscriber {
         return .done
     }
 
-    /// - Returns: How many entries are announced; `nil` when the feed is polled instead.
+    /// - Returns: The number of entries announced; `nil` if the feed is polled instead.
     private func announce(
         _ delivery: WebSubDelivery,
         _ body: [UInt8],

@@ -2,9 +2,9 @@ internal import FeedLists
 internal import FoundationEssentials
 internal import Synchronization
 
-/// The conclusions from polls about hubs, and the polls that hubs cause.
+/// Conclusions from polls about hubs, and polls that hubs cause.
 extension WebSubSubscriber {
-    /// Draws conclusions from a poll: where the feed is pushed from, and whether its hub keeps its word.
+    /// Evaluates a poll: the hub that the feed names, and the reliability of its deliveries.
     func polled(_ source: FeedSource, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
         let wasPinged = outcome.failure == nil && state.withLock { $0.pinged.remove(before.id) } != nil
         switch outcome.discovery {
@@ -53,7 +53,7 @@ extension WebSubSubscriber {
         if isNew { wakeRequests.signal() }
     }
 
-    /// Has a feed polled at its own interval again.
+    /// Returns a feed to its own polling interval.
     func pollAsUsual(_ subscription: WebSubSubscription) throws {
         guard let record = try store.feed(subscription.feed), let source = feeds[record.url]?.source else { return }
         let interval = max((source.interval ?? .standard).duration, record.pace.interval ?? .zero)

@@ -4,28 +4,29 @@ internal import Logging
 internal import OutboundHTTP
 internal import Synchronization
 
-/// Keeps subscriptions at the hubs of listed feeds, and takes what these deliver.
+/// Keeps subscriptions at the hubs of listed feeds, and takes their deliveries.
 ///
-/// Nothing hangs on a hub's good will: what it does not deliver is polled, and what it delivers is judged as if polled.
+/// Nothing depends on a hub's reliability: what it does not deliver is polled, and what it delivers is judged like a
+/// polled document.
 ///
 /// Source: WebSub (W3C Recommendation); feeds.md §10.
 final class WebSubSubscriber: Sendable {
-    /// Requests to hubs at the same time.
+    /// Maximum number of requests to hubs at the same time.
     private static let concurrentRequests = 8
 
     struct State {
-        /// In progress, by subscription.
+        /// Numbers of deliveries in progress, by subscription.
         var deliveries: [Int64: Int] = [:]
-        /// Feeds that are to be polled because their hub rang.
+        /// Feeds to poll because their hub sent a ping.
         var pinged: Set<Int64> = []
     }
 
-    /// Ends with a slash.
+    /// The address before the path; ends with a slash.
     let base: String
     let feeds: ListedFeeds
     let store: PublisherStore
     let client: WebSubClient
-    /// True if a secret may go to hubs without TLS: for tests, whose hub is this machine.
+    /// True if a secret may go to hubs without TLS: for tests, whose hub is on this machine.
     let trustsPlainHubs: Bool
     let turns: FeedTurns
     let environment: PublishEnvironment
@@ -60,14 +61,14 @@ final class WebSubSubscriber: Sendable {
 
     // MARK: Requests
 
-    /// Looks after all subscriptions after a start: what hubs delivered meanwhile is lost, and polls bring it.
+    /// Reviews all subscriptions after a start: deliveries of the meantime are lost, and polls bring them.
     func catchUp() throws {
         for subscribed in try store.subscriptions() { try pollAsUsual(subscribed.subscription) }
     }
 
-    /// Sends the requests that are due: new ones, renewals, and the ends of what is no longer wanted.
+    /// Sends the requests that are due: new ones, renewals, and ends of unwanted subscriptions.
     ///
-    /// - Returns: When the next is due.
+    /// - Returns: The time of the next one.
     func maintain() async throws -> Date? {
         var due: [WebSubSubscription] = []
         var next: Date?
@@ -127,6 +128,6 @@ final class WebSubSubscriber: Sendable {
 }
 
 extension WebSubSubscription {
-    /// For people: the hub's host.
+    /// The hub's host, for people.
     var hubName: String { (try? FeedAddress(parsing: hub, allowsFile: false))?.host ?? "" }
 }

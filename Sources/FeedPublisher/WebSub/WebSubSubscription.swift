@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 
-/// One subscription of ours at a feed's hub, from the wish for it to its end.
+/// One subscription of ours at a feed's hub, from its request to its end.
 ///
 /// A value: ``PublisherStore`` reads, changes and writes it in one transaction, because hubs confirm and deliver at any
 /// time, even before they have answered the request.
@@ -8,30 +8,30 @@ internal import FoundationEssentials
 /// Source: WebSub §5.
 struct WebSubSubscription: Sendable, Equatable {
     enum State: String, Sendable {
-        /// Not confirmed: to be asked for, or asked for and awaited.
+        /// Not confirmed: to be requested, or requested and awaited.
         case pending
         /// Confirmed, until its lease ends.
         case active
-        /// The hub does not want us.
+        /// The hub refuses it.
         case denied
         /// No longer wanted; the hub is asked to end it.
         case leaving
     }
 
-    /// The lease asked for; hubs grant what they like.
+    /// The lease requested; hubs grant what they like.
     static let wantedLease: Duration = .seconds(10 * 86_400)
-    /// A longer grant is renewed as if it were this long: hubs forget.
+    /// Longest lease that is believed; a longer grant is renewed as if it were this long: hubs forget.
     static let maximumLease: Duration = .seconds(30 * 86_400)
-    /// Granted where the hub does not say.
+    /// The lease if the hub does not name one.
     static let standardLease: Duration = .seconds(86_400)
-    /// Between two requests, however short the lease.
+    /// Shortest pause between two requests, however short the lease.
     static let minimumPause: Duration = .seconds(300)
     static let maximumPause: Duration = .seconds(86_400)
-    /// Before another topic or hub of the feed is believed.
+    /// Age before another topic or hub of the feed is believed.
     static let minimumAge: Duration = .seconds(3_600)
-    /// Requests to end a subscription, after which the hub is left alone with it.
+    /// Number of requests to end a subscription before it is given up.
     static let farewells = 3
-    /// The shortest polling interval beside a hub that delivers: hubs fail without a word (feeds.md §10).
+    /// Shortest polling interval beside a hub that delivers: hubs fail silently (feeds.md §10).
     static let pollingInterval: Duration = .seconds(3_600)
 
     let id: Int64
@@ -39,46 +39,46 @@ struct WebSubSubscription: Sendable, Equatable {
     let feed: Int64
     let hub: String
     let topic: String
-    /// Whole address that the hub calls; its last part is known to the hub and us alone.
+    /// The whole address that the hub calls; only the hub and we know its last part.
     let callback: String
-    /// `nil` towards a hub that is not reached over TLS: then its deliveries prove nothing and are taken as pings.
+    /// The secret; `nil` for a hub without TLS: its deliveries prove nothing and count as pings.
     let secret: String?
     let created: Date
 
     var state = State.pending
-    /// The time when the hub is asked (again).
+    /// The time of the next request to the hub.
     var due: Date
-    /// Requests since the last confirmation.
+    /// Number of requests since the last confirmation.
     var failures = 0
     var leaseEnd: Date?
-    /// The last that was proved to come from the hub.
+    /// The time of the last proven delivery.
     var lastDelivery: Date?
-    /// The time when polling found news that the hub had not delivered; forgotten at the next delivery.
+    /// The time when polling found news that the hub had not delivered; cleared by the next delivery.
     var missedSince: Date?
     /// The reason why it is not active, as the hub or the network gave it.
     var reason: String?
-    /// Deliveries that were proved.
+    /// Number of proven deliveries.
     var deliveries = 0
-    /// Deliveries that were not, and were thrown away.
+    /// Number of discarded deliveries without proof.
     var discarded = 0
 
-    /// True if the hub can be left to tell what is new.
+    /// True if the hub can be relied on for new entries.
     func isReliable(at now: Date) -> Bool {
         guard state == .active, let leaseEnd, lastDelivery != nil, missedSince == nil else { return false }
         return leaseEnd > now
     }
 
-    /// True if deliveries are welcome; some hubs deliver while they confirm, or a little beyond the lease.
+    /// True if deliveries are accepted; some hubs deliver while they confirm, or shortly after the lease.
     var takesDeliveries: Bool { state == .active || state == .pending }
 
-    /// True if another offer of its feed takes its place: some feeds name themselves otherwise at each request.
+    /// True if another offer of its feed replaces it: some feeds name themselves differently at each request.
     func yields(to offer: PushOffer?, base: String, now: Date) -> Bool {
         guard let offer, callback.hasPrefix(base) else { return true }
         if offer == PushOffer(hub: hub, topic: topic) { return false }
         return abs(now.timeIntervalSince(created)) >= Self.minimumAge.inSeconds
     }
 
-    /// True if ending it is given up.
+    /// True if the attempts to end it are given up.
     func isOver(at now: Date) -> Bool {
         state == .leaving && due <= now && (failures >= Self.farewells || leaseEnd.map { $0 <= now } ?? true)
     }
@@ -96,14 +96,14 @@ struct WebSubSubscription: Sendable, Equatable {
         return WebSubForm(pairs)
     }
 
-    /// True if a hub's question names our topic, also where the hub did not escape a `+` in it.
+    /// True if a hub's question names our topic, even if the hub did not escape a `+` in it.
     func isAbout(_ question: WebSubForm) -> Bool {
         question["hub.topic"]?.replacing("+", with: " ") == topic.replacing("+", with: " ")
     }
 
     // MARK: Changes
 
-    /// The hub is about to be asked; unless it confirms, it is asked again after a while.
+    /// Records a request to the hub; unless the hub confirms, it is asked again after a while.
     mutating func ask(now: Date, random: UInt64) {
         failures += 1
         let pause = min(Self.minimumPause * (1 << min(failures - 1, 9)), Self.maximumPause)
@@ -111,7 +111,7 @@ struct WebSubSubscription: Sendable, Equatable {
         if state == .denied { state = .pending }
     }
 
-    /// The hub, or the way there, refused the request.
+    /// Records that the request was refused, or did not reach the hub.
     mutating func fail(_ reason: String, retryAfter: Duration?, now: Date) {
         self.reason = reason
         if let retryAfter {
@@ -119,10 +119,10 @@ struct WebSubSubscription: Sendable, Equatable {
         }
     }
 
-    /// Answers the hub's question whether we asked for this.
+    /// Answers the hub's question whether we made the request.
     ///
-    /// A hub may ask again of its own accord while the subscription is active. The lease is renewed at a random moment
-    /// between half and nine tenths of it.
+    /// A hub may ask again on its own while the subscription is active. The lease is renewed at a random moment between
+    /// half and nine tenths of it.
     mutating func confirms(_ question: WebSubForm, now: Date, random: UInt64) -> Bool {
         guard isAbout(question) else { return false }
         switch question["hub.mode"] {
@@ -143,7 +143,7 @@ struct WebSubSubscription: Sendable, Equatable {
         }
     }
 
-    /// The hub does not want us, now or any more; it is asked again the next day.
+    /// Records that the hub refuses the subscription; it is asked again the next day.
     mutating func deny(_ reason: String?, now: Date) {
         guard state != .leaving else { return }
         state = .denied
@@ -153,7 +153,7 @@ struct WebSubSubscription: Sendable, Equatable {
         due = now.addingTimeInterval(Self.maximumPause.inSeconds)
     }
 
-    /// The lease is over and was not renewed.
+    /// Records that the lease has ended without a renewal.
     mutating func lapse(now: Date) {
         guard state == .active, let leaseEnd, leaseEnd <= now else { return }
         state = .pending
@@ -167,7 +167,7 @@ struct WebSubSubscription: Sendable, Equatable {
         due = now
     }
 
-    /// The hub delivered, and proved to be the hub.
+    /// Records a proven delivery.
     mutating func delivered(now: Date) {
         deliveries += 1
         lastDelivery = now
