@@ -85,6 +85,12 @@ let package = Package(
             dependencies: ["CWebFiles", "HubProtocol", "Markup", "NetworkAddresses", .crypto, .mustache]
         ),
 
+        // What can be configured, and where it is found; the defaults of hub, app backend, publisher and agent.
+        .target(
+            name: "Settings",
+            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "WebPages", "YAMLFiles", .yams]
+        ),
+
         // Out of this machine, and to a hub.
         .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
@@ -112,7 +118,8 @@ let package = Package(
             name: "HubServer",
             dependencies: [
                 "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
-                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", .crypto,
+                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", "Settings",
+                .crypto,
                 .hummingbird,
                 .hummingbirdCore,
                 .hummingbirdHTTP2,
@@ -127,8 +134,8 @@ let package = Package(
             name: "AppBackend",
             dependencies: [
                 "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
-                "HostSystem", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log, .nioCore, .nioSSL,
-                .serviceLifecycle,
+                "HostSystem", "Settings", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log,
+                .nioCore, .nioSSL, .serviceLifecycle,
             ]
         ),
 
@@ -159,7 +166,7 @@ let package = Package(
             name: "FeedPublisher",
             dependencies: [
                 "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
-                "PrometheusText", .crypto, .grdb, .httpTypes, .hummingbird, .hummingbirdCore, .log,
+                "PrometheusText", "Settings", .crypto, .grdb, .httpTypes, .hummingbird, .hummingbirdCore, .log,
                 .nioCore, .nioHTTPTypes,
             ]
         ),
@@ -167,14 +174,8 @@ let package = Package(
             name: "SubscriberAgent",
             dependencies: [
                 "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
-                "DesktopNotifications", "NetworkAddresses", .grdb, .log,
+                "DesktopNotifications", "NetworkAddresses", "Settings", .grdb, .log,
             ]
-        ),
-
-        // What can be configured, and where it is found.
-        .target(
-            name: "Settings",
-            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "WebPages", "YAMLFiles", .yams]
         ),
 
         // What a start needs to know before it, and the pipeline in one process.

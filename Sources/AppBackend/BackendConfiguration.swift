@@ -1,6 +1,7 @@
 package import HubProtocol
 package import NIOCore
 package import NetworkAddresses
+import Settings
 
 /// The configuration of an app backend; every value is fixed before the start.
 package struct BackendConfiguration: Sendable {
@@ -9,13 +10,13 @@ package struct BackendConfiguration: Sendable {
     /// The largest number of tags of a device at the hub, including the user's own.
     package var maximumTags = Installation.maximumTags
     /// The text of a secure push without a body, as in the tutorial.
-    package var secureText = "This is a secure notification!"
+    package var secureText = BackendSettings.secureText.fallback
     /// The alert that Apple devices show for a secure push.
     ///
     /// `nil` means a silent push, which iOS drops if the user has force-quit the app.
     package var secureAlert: String?
     /// The notification that browsers show for a secure push.
-    package var secureNotice = "You have a new secure notification."
+    package var secureNotice = BackendSettings.secureNotice.fallback
     /// A function that is called with the connection of each request whose user has signed in.
     package var onSignedIn: @Sendable (any Channel) -> Void = { _ in }
     /// Proxies whose `X-Forwarded-…` headers are trusted.

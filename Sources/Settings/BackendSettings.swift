@@ -26,7 +26,7 @@ package enum BackendSettings {
     package static let connection = ConnectionSettings(.backend)
     package static let reservedTagPrefixes = Setting(.backend, "reserved-tag-prefixes", .tagPrefixes, .standard)
         .summary("Tags that begin so are refused when users register devices; the hub should reserve the same.")
-    package static let maximumTags = Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), 60)
+    package static let maximumTags = Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), Installation.maximumTags)
         .summary("How many tags the hub takes for a device, the user's own included.")
     package static let secureText =
         Setting(.backend, "secure-text", .text, "This is a secure notification!")

@@ -85,7 +85,7 @@ package enum HubFiles {
     /// The endpoint that SDKs and other machines call, as of the last start.
     package static func endpoint(in directory: String) throws(HostError) -> String {
         let path = "\(directory)/\(endpoint)"
-        guard HostFile.exists(path) else { return "sb://localhost:8787/" }
+        guard HostFile.exists(path) else { return "sb://localhost:\(HubSettings.port.fallback)/" }
         return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
@@ -97,7 +97,7 @@ package enum HubFiles {
             let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
             return try ConnectionString(parsing: text).endpoint
         }
-        return "http://127.0.0.1:8787/"
+        return "http://\(HubSettings.listen.fallback):\(HubSettings.port.fallback)/"
     }
 }
 

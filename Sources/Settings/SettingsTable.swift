@@ -44,13 +44,15 @@ package enum HubSettings {
         .summary("The time for which a message is kept for an agent that is away.")
     package static let logSize = Setting(.hub, "log-size", .size(1 << 20...1 << 40), 1 << 30)
         .summary("How much the message log may hold before messages are dropped unexpired.")
-    package static let maximumTags = Setting(.hub, "maximum-tags", .wholeNumber(1...4_000), 60)
+    package static let maximumTags = Setting(.hub, "maximum-tags", .wholeNumber(1...4_000), Installation.maximumTags)
         .summary(
             "How many tags a registration may have, or an installation together with one of its templates. All of them together have at most 8,000 characters in any case."
         )
-    package static let maximumExpressionTags = Setting(.hub, "maximum-expression-tags", .wholeNumber(1...100), 6)
+    package static let maximumExpressionTags =
+        Setting(.hub, "maximum-expression-tags", .wholeNumber(1...100), TagExpression.Limits.standard.tags)
         .summary("How many tags a tag expression with 'and' or 'not' may have.")
-    package static let maximumAlternatives = Setting(.hub, "maximum-alternatives", .wholeNumber(1...100), 20)
+    package static let maximumAlternatives =
+        Setting(.hub, "maximum-alternatives", .wholeNumber(1...100), TagExpression.Limits.standard.alternatives)
         .summary("How many tags a tag expression may have whose only operator is 'or'.")
     package static let reservedTagPrefixes = Setting(.hub, "reserved-tag-prefixes", .tagPrefixes, .standard)
         .summary("Tags that begin so may be set and removed with Manage only, whatever the case of their letters.")

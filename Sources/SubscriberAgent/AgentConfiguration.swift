@@ -1,5 +1,6 @@
 package import HostSystem
 package import HubProtocol
+import Settings
 
 /// Which profile, and with which hub it speaks.
 package struct AgentConfiguration: Sendable {
@@ -23,11 +24,9 @@ package struct AgentConfiguration: Sendable {
     /// Over the stored answer; `false` without either.
     package var allowsPlainHTTP: Bool?
     /// Rows that the inbox keeps when they are done with, and rows that may wait for a handler.
-    package var inboxSize = AgentConfiguration.standardInboxSize
+    package var inboxSize = AgentSettings.inboxSize.fallback
     /// Our own environment, of which handlers get a part.
     package var variables: [String: String]
-
-    package static let standardInboxSize = 10_000
 
     package init(
         directory: StateDirectory,

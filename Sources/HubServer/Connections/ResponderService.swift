@@ -23,7 +23,7 @@ package struct ListenConfiguration: Sendable {
     /// Proxies whose `X-Forwarded-For` is trusted.
     package var trustedProxies: [AddressBlock]
     /// Maximum duration of a stop.
-    package var drain = Duration.seconds(10)
+    package var drain: Duration
 
     package init(
         host: String,
@@ -31,7 +31,8 @@ package struct ListenConfiguration: Sendable {
         certificate: CertificateSource,
         takesPlainHTTP: Bool,
         publicName: HostName,
-        trustedProxies: [AddressBlock]
+        trustedProxies: [AddressBlock],
+        drain: Duration
     ) {
         self.host = host
         self.port = port
@@ -39,6 +40,7 @@ package struct ListenConfiguration: Sendable {
         self.takesPlainHTTP = takesPlainHTTP
         self.publicName = publicName
         self.trustedProxies = trustedProxies
+        self.drain = drain
     }
 }
 

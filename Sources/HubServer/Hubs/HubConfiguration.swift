@@ -6,6 +6,7 @@ package import HubStreams
 package import NetworkAddresses
 package import PushEmulator
 package import PushServices
+import Settings
 package import WebPages
 
 /// The configuration of a hub server; every value is decided before the start.
@@ -23,13 +24,13 @@ package struct HubConfiguration: Sendable {
     /// The folder for the files of jobs: jobs read and write no files outside it.
     package var jobsFolder: String
     /// An address of this machine.
-    package var host = "127.0.0.1"
+    package var host = HubSettings.listen.fallback
     /// 0 means any free port.
-    package var port = 8787
+    package var port = HubSettings.port.fallback
     /// The source of the TLS certificate; `nil` for plain HTTP only.
     package var certificate: CertificateSource?
     /// True if plain HTTP is accepted from other machines although the hub serves TLS.
-    package var takesPlainHTTP = false
+    package var takesPlainHTTP = HubSettings.insecureListen.fallback
     /// The name by which clients reach the hub, for addresses in replies to requests that do not name it themselves.
     package var publicName = HostName.name("localhost")
     /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are trusted.
@@ -41,12 +42,12 @@ package struct HubConfiguration: Sendable {
     /// Hubs and rules that are created or updated at the start.
     package var provisions = HubProvisions()
     /// Time for which a message stays pending.
-    package var timeToLive = Duration.seconds(72 * 3600)
+    package var timeToLive = HubSettings.timeToLive.fallback
     /// Maximum size of messages in the log in bytes, with tags, headers and targets; above it unexpired ones are
     /// dropped.
-    package var maximumLogBytes: Int64 = 1 << 30
+    package var maximumLogBytes = HubSettings.logSize.fallback
     /// Maximum size of registry changes in bytes: the former choices of installations, for disconnected agents.
-    package var maximumChangeBytes: Int64 = 256 << 20
+    package var maximumChangeBytes = HubSettings.changeSize.fallback
     /// Time for which an idempotency key is remembered.
     package var keyLifetime = Duration.seconds(7 * 86_400)
     /// Maximum number of tags of a registration, or of an installation together with one template.
@@ -58,7 +59,7 @@ package struct HubConfiguration: Sendable {
     /// Prefixes of tags that can be set and removed only with Manage.
     package var reservedTags = ReservedTagPrefixes.standard
     /// Maximum duration of a stop.
-    package var drain = Duration.seconds(10)
+    package var drain = HubSettings.drain.fallback
     /// Number of threads that serve connections.
     package var eventLoops = 2
     /// Limits of the memory for streams that lag.
@@ -70,7 +71,7 @@ package struct HubConfiguration: Sendable {
     /// Limits of the changes that a rule may make from one address.
     package var writeLimit = WriteLimit()
     /// True if messages in the format of the retired GCM, and to its registrations, are sent through FCM v1.
-    package var sendsGcmThroughFcm = false
+    package var sendsGcmThroughFcm = HubSettings.gcmThroughFcm.fallback
     /// The contact address that browsers' push services may use, `mailto:` or `https:` (RFC 8292 §2.1).
     package var pushContact: String?
     /// Emulates the push services, for trying out an app; `nil` to use the real ones.

@@ -1,5 +1,6 @@
 import HubProtocol
 import HubRouting
+import Settings
 
 /// Limits what holders of Listen, whose key every agent and phone has, may store in a hub; holders of Manage are not
 /// limited.
@@ -7,9 +8,9 @@ import HubRouting
 /// Changes in one commit do not see each other, so a hub may exceed its quota by the size of one commit.
 package struct ListenQuota: Sendable {
     /// Maximum number of installations and registrations.
-    package var count = 1_000_000
+    package var count = HubSettings.listenRegistrations.fallback
     /// Maximum size in bytes, as the hub estimates it: about four times the JSON of an agent's installation.
-    package var bytes = 512 << 20
+    package var bytes = Int(HubSettings.listenSize.fallback)
 
     package init() {}
 

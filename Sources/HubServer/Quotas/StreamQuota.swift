@@ -1,13 +1,14 @@
 import HubProtocol
 import HubRouting
+import Settings
 import Synchronization
 
 /// Limits the number of streams and polls that one rule may have from one address.
 package struct StreamLimit: Sendable, Equatable {
     /// Maximum number open at the same time; as many may be opened at once.
-    package var open = 20_000
+    package var open = HubSettings.streamsPerAddress.fallback
     /// Maximum number opened per second, in the long run.
-    package var openingsPerSecond = 1_000
+    package var openingsPerSecond = HubSettings.streamOpenings.fallback
 
     package init() {}
 }

@@ -1,10 +1,11 @@
 import HubProtocol
 import HubRouting
+import Settings
 
 /// Limits how often one rule may change installations and registrations from one address.
 package struct WriteLimit: Sendable, Equatable {
     /// Maximum number of changes per second, in the long run.
-    package var perSecond = 200
+    package var perSecond = HubSettings.listenWrites.fallback
     /// Size of a burst in seconds of the long-run rate: 10,000 agents that return through one proxy within a minute use
     /// half of it.
     static let burstSeconds = 100

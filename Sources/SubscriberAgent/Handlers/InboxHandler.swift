@@ -1,3 +1,5 @@
+import Settings
+
 /// The handling of each row of the inbox.
 package enum InboxHandler: Sendable, Equatable {
     /// A line for people.
@@ -21,7 +23,7 @@ package enum InboxHandler: Sendable, Equatable {
 /// Bounds of one row's handling.
 package struct HandlerLimits: Sendable {
     /// Time for one try.
-    package var timeout = Duration.seconds(30)
+    package var timeout = AgentSettings.handlerTimeout.fallback
     /// The waits between tries; one more try than waits.
     package var waits = [Duration.seconds(1), .seconds(5)]
     /// Time that a stop waits for the handler in progress before it ends the handler, whose row is then redelivered.

@@ -4,6 +4,7 @@ import Glibc
 import HostSystem
 import HubProtocol
 import SQLiteFiles
+import Settings
 
 /// The agent's database: who it is, what it chose, how far it has read, and its inbox.
 ///
@@ -15,9 +16,9 @@ final class AgentStore: Sendable {
     /// All count rows, and none uses the clock: a wrong clock at boot must not delete news.
     struct Bounds: Sendable {
         /// Rows waiting for a handler before the agent stops reading its stream; the hub's log holds the rest.
-        var unsettled = AgentConfiguration.standardInboxSize
+        var unsettled = AgentSettings.inboxSize.fallback
         /// Settled rows kept to be looked at.
-        var settled = AgentConfiguration.standardInboxSize
+        var settled = AgentSettings.inboxSize.fallback
         /// Bytes of bodies in these.
         var settledBytes = 64 * 1_048_576
         /// Marks of rows that came, by which repeats are known, also after the row itself has gone.

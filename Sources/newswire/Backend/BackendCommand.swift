@@ -134,16 +134,15 @@ struct BackendCommand: AsyncParsableCommand {
             state: state,
             serverName: HubFiles.backendCertificate
         )
-        var configuration = ListenConfiguration(
+        return ListenConfiguration(
             host: listen,
             port: settings.value(BackendSettings.port, flag: port),
             certificate: endpoint.certificate,
             takesPlainHTTP: settings.value(BackendSettings.insecureListen, flag: insecureListen),
             publicName: endpoint.publicName,
-            trustedProxies: settings.value(BackendSettings.trustedProxies, flag: trustedProxies) ?? []
+            trustedProxies: settings.value(BackendSettings.trustedProxies, flag: trustedProxies) ?? [],
+            drain: settings.value(BackendSettings.drain, flag: drain)
         )
-        configuration.drain = settings.value(BackendSettings.drain, flag: drain)
-        return configuration
     }
 
     private func backendConfiguration(_ settings: Settings) -> BackendConfiguration {
