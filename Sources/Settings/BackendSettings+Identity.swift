@@ -1,6 +1,6 @@
 package import NetworkAddresses
 
-/// Who may notify others by a role, and users whom another party signs in.
+/// Settings of roles that may notify others, and of users whom another party signs in.
 extension BackendSettings {
     package static let mayNotifyRoles = OpenSetting(.backend, "may-notify-roles", .names)
         .summary("Roles whose users may notify others, beside users with that right of their own. Without it: none.")
@@ -39,7 +39,7 @@ extension BackendSettings {
 }
 
 extension SettingFormat<[String]> {
-    /// Names of any characters but commas.
+    /// Names of any characters except commas.
     static let names = SettingFormat(
         "list of names",
         range: "of up to 128 characters",
@@ -60,18 +60,12 @@ extension SettingFormat<[String]> {
 }
 
 extension SettingFormat<String> {
-    /// An address of https, or of http on this machine; used as it is written.
-    static let providerURL = SettingFormat("https URL", show: { $0 }) { text throws(SettingValueError) in
-        let loopback = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
-        let isOwn = loopback.contains { own in
-            text.hasPrefix(own) && [nil, ":", "/"].contains(text.dropFirst(own.count).first)
-        }
-        let rest = text.drop { $0 != ":" }.dropFirst(3)
-        guard text.hasPrefix("https://") || isOwn, let first = rest.first, first != "/",
-            text.utf8.count <= 1_000, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"#@<>\"".utf8.contains($0) })
-        else { throw SettingValueError("must be an address such as https://login.example.org/realms/news") }
-        return text
-    }
+    /// An address with https, or with http on this machine; used as it is written.
+    static let providerURL = SettingFormat(
+        "https URL",
+        show: { $0 },
+        otherwise: "must be an address such as https://login.example.org/realms/news"
+    ) { isSecureURL($0, without: "#@") ? $0 : nil }
 
     /// The end of users' names, without the '@' before it.
     static let nameSuffix = SettingFormat(

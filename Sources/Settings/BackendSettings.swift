@@ -1,7 +1,7 @@
 package import HubProtocol
 package import NetworkAddresses
 
-/// Settings of an app backend that runs alone; its state is kept where a hub keeps its own.
+/// Settings of an app backend that runs alone; its state is stored where a hub's would be.
 package enum BackendSettings {
     package static let listen = Setting(.backend, "listen", .address, "127.0.0.1")
         .summary("The address to listen on.")
@@ -26,7 +26,8 @@ package enum BackendSettings {
     package static let connection = ConnectionSettings(.backend)
     package static let reservedTagPrefixes = Setting(.backend, "reserved-tag-prefixes", .tagPrefixes, .standard)
         .summary("Tags that begin so are refused when users register devices; the hub should reserve the same.")
-    package static let maximumTags = Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), Installation.maximumTags)
+    package static let maximumTags =
+        Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), Installation.maximumTags)
         .summary("How many tags the hub takes for a device, the user's own included.")
     package static let secureText =
         Setting(.backend, "secure-text", .text, "This is a secure notification!")

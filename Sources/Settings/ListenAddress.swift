@@ -1,8 +1,8 @@
-/// Where a server of this machine listens: `127.0.0.1:8789`, `[::1]:8789`, `localhost:0`.
+/// The address at which a server of this machine listens: `127.0.0.1:8789`, `[::1]:8789`, `localhost:0`.
 package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
-    /// Without brackets.
+    /// The host, without brackets.
     package let host: String
-    /// 0 takes any free one.
+    /// The port; 0 takes any free one.
     package let port: Int
 
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
@@ -39,19 +39,22 @@ extension SettingFormat<String> {
     /// The address at which WebSub hubs reach us.
     ///
     /// It contains the secret of a subscription, so it needs TLS unless it is on this machine.
-    static let callback = SettingFormat("https URL", show: { $0 }) { text throws(SettingValueError) in
-        let loopback = ["http://127.0.0.1", "http://localhost", "http://[::1]"]
-        let isOwn = loopback.contains { own in
+    static let callback = SettingFormat(
+        "https URL",
+        show: { $0 },
+        otherwise: "must be an address such as https://news.example.org/websub/, without '?', '#' and '@'"
+    ) { text in
+        guard isSecureURL(text, without: "?#@") else { return nil }
+        return text.hasSuffix("/") ? text : text + "/"
+    }
+
+    /// True for a printable URL with https, or with http on this machine, without some characters.
+    static func isSecureURL(_ text: String, without refused: String) -> Bool {
+        let isOwn = ["http://127.0.0.1", "http://localhost", "http://[::1]"].contains { own in
             text.hasPrefix(own) && [nil, ":", "/"].contains(text.dropFirst(own.count).first)
         }
-        let rest = text.drop { $0 != ":" }.dropFirst(3)
-        guard text.hasPrefix("https://") || isOwn, let first = rest.first, first != "/",
-            text.utf8.count <= 1_000, text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"?#@<>\"".utf8.contains($0) })
-        else {
-            throw SettingValueError(
-                "must be an address such as https://news.example.org/websub/, without '?', '#' and '@'"
-            )
-        }
-        return text.hasSuffix("/") ? text : text + "/"
+        let host = text.drop { $0 != ":" }.dropFirst(3).first
+        return (text.hasPrefix("https://") || isOwn) && host != nil && host != "/" && text.utf8.count <= 1_000
+            && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !"<>\"\(refused)".utf8.contains($0) }
     }
 }
