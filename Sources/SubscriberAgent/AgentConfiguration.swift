@@ -2,10 +2,10 @@ package import HostSystem
 package import HubProtocol
 import Settings
 
-/// Which profile, and with which hub it speaks.
+/// The profile of an agent, and the hub that it uses.
 package struct AgentConfiguration: Sendable {
     package var directory: StateDirectory
-    /// As the user calls it; for messages only.
+    /// The name that the user has given it, for messages only.
     package var profile: String
     /// The connection that the user named.
     ///
@@ -19,11 +19,11 @@ package struct AgentConfiguration: Sendable {
     ///
     /// The stored one overrides it, and it is never stored: the hub keeps the file up to date.
     package var localConnection: ConnectionString?
-    /// Over the stored one; ``HubName/standard`` without either.
+    /// The hub's name, in place of the stored one; ``HubName/standard`` without either.
     package var hub: HubName?
-    /// Over the stored answer; `false` without either.
+    /// True if plain HTTP to other machines is allowed, in place of the stored answer; false without either.
     package var allowsPlainHTTP: Bool?
-    /// Rows that the inbox keeps when they are done with, and rows that may wait for a handler.
+    /// Number of rows that the inbox keeps after they are done, and of rows that may wait for a handler.
     package var inboxSize = AgentSettings.inboxSize.fallback
     /// Our own environment, of which handlers get a part.
     package var variables: [String: String]

@@ -2,13 +2,13 @@ package import FoundationEssentials
 
 /// The agent's environment apart from its hub and its disk, which tests can replace.
 package struct AgentEnvironment: Sendable {
-    /// Wall clock: for `receivedAt` only, never for order, retries or purges, because it may jump.
+    /// The wall clock: for `receivedAt` only, never for order, retries or purges, because it may jump.
     package var now: @Sendable () -> Date
     /// Monotonic time from an arbitrary origin.
     package var elapsed: @Sendable () -> Duration
-    /// Throws `CancellationError` when the calling task is cancelled.
+    /// Sleeps; throws `CancellationError` when the calling task is cancelled.
     package var sleep: @Sendable (Duration) async throws -> Void
-    /// From 0 up to 1, not 1 itself.
+    /// A number from 0 up to, but not including, 1.
     package var random: @Sendable () -> Double
     package var reporter: AgentReporter
 
@@ -31,7 +31,7 @@ package struct AgentEnvironment: Sendable {
     @Sendable package static func monotonic() -> Duration { origin.duration(to: .now) }
 }
 
-/// Where lines for people go: standard error, without the program's name or the `warning:` before them.
+/// The receiver of lines for people: standard error, without the program's name or the `warning:` before them.
 package struct AgentReporter: Sendable {
     package var warning: @Sendable (String) -> Void
     package var notice: @Sendable (String) -> Void

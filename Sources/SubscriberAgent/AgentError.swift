@@ -2,7 +2,7 @@ package import HostSystem
 package import HubClient
 package import OutboundHTTP
 
-/// Why an agent's command ends without having done its work.
+/// The reason why an agent's command failed.
 package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {
     package let exit: ExitStatus
     /// The operation, its object, and the reason of the failure.
@@ -25,9 +25,9 @@ package enum AgentHint: Sendable, Equatable {
     case hub(HubHint)
     /// The hub's clock and this machine's differ.
     case clock
-    /// Two state directories, one of them a copy, have one installation.
+    /// Two state directories, one of them a copy, share one installation.
     case copiedState
-    /// The other side has no event streams.
+    /// The server has no event streams.
     case noStreams
     /// The disk is full.
     case space
@@ -35,7 +35,7 @@ package enum AgentHint: Sendable, Equatable {
     /// Another process listens for the profile.
     case otherSubscriber
     case noCategories
-    /// With what the hub has.
+    /// The categories that the hub has.
     case unknownCategory(known: [String])
     case language
     /// The file with the template cannot be read.

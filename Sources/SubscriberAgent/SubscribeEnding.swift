@@ -1,28 +1,28 @@
 internal import HostSystem
 
-/// The ending of a `subscribe` that did what it was asked.
+/// The ending of a `subscribe` that succeeded.
 package enum SubscribeEnding: Sendable, Equatable {
     /// The task was cancelled, and the handler in progress has ended.
     case stopped
-    /// Another process listens for this profile and goes on doing so; it follows the new choice.
+    /// Another process listens for this profile and continues; it follows the new choice.
     case choiceStored(ChoiceOutcome)
     /// The choice was given up by another process.
     case unsubscribed
-    /// The reader of our output has gone.
+    /// The reader of our output is gone.
     case outputClosed
-    /// Another process opened the stream of the same installation, which a copied state directory makes possible.
+    /// Another process opened the stream of the same installation, for example from a copied state directory.
     case replaced
 
-    /// 78 for ``replaced``: started again, each would end the other's stream for ever.
+    /// 78 for ``replaced``: if both were restarted, each would end the other's stream for ever.
     package var exitCode: Int32 { self == .replaced ? ExitStatus.badConfiguration.rawValue : 0 }
 }
 
 /// The outcome of a new choice.
 package struct ChoiceOutcome: Sendable, Equatable {
-    /// In the hub's spelling where it answered; empty for broadcasts only.
+    /// The choice in the hub's spelling if the hub replied; empty for broadcasts only.
     package let categories: [String]
     package var template = TemplateChoice.standard
-    /// `false`: stored only; the hub learns of it when it is back.
+    /// False if the choice is only stored; the hub gets it when it is back.
     package let isRegistered: Bool
     /// True if another process listens for the profile.
     package let isListening: Bool
@@ -34,7 +34,7 @@ package struct ChoiceOutcome: Sendable, Equatable {
 package struct CategoryListing: Sendable, Equatable, Encodable {
     package let name: String
     package let isChosen: Bool
-    /// `nil` where the hub keeps no list.
+    /// True if the hub has the category; `nil` if the hub keeps no list.
     package let isKnown: Bool?
 
     private enum CodingKeys: String, CodingKey {

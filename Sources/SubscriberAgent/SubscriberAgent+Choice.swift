@@ -2,12 +2,12 @@ import HostSystem
 import HubClient
 
 extension SubscriberAgent {
-    /// Stores a choice and tells the hub, without listening.
+    /// Stores a choice and registers it at the hub, without listening.
     ///
-    /// What is `nil` stays as it is stored. With the hub away a choice is stored unchecked with a warning. A refusal leaves
-    /// the former choice in place.
+    /// `nil` leaves a stored value unchanged. While the hub is away, a choice is stored unchecked with a warning. A
+    /// refusal leaves the former choice in place.
     ///
-    /// - Throws: ``AgentError``; with exit 64 for a category that the hub does not know.
+    /// - Throws: ``AgentError``; with exit 64 for a category that the hub does not have.
     func choose(
         _ choice: CategoryChoice?,
         _ template: TemplateChoice?,
@@ -64,7 +64,7 @@ extension SubscriberAgent {
         )
     }
 
-    /// - Returns: The choice in the hub's spelling, and why the hub could not be asked, if so.
+    /// - Returns: The choice in the hub's spelling, and the reason why the hub could not be asked, if so.
     private func check(
         _ choice: CategoryChoice,
         with client: HubClient

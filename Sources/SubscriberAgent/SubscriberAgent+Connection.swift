@@ -54,7 +54,7 @@ extension SubscriberAgent {
         }
     }
 
-    /// Stores how to reach the hub, for the service that starts without it on its command line.
+    /// Stores the way to the hub, for the service that starts without it on its command line.
     func remember(_ connected: Connected) async throws(AgentError) {
         if let connection = configuration.connection {
             let path = configuration.directory.file(Self.connectionName)
@@ -66,7 +66,7 @@ extension SubscriberAgent {
         }
     }
 
-    /// Keeps a copy: the file that was named may be somebody's who moves it.
+    /// Keeps a copy, since the named file may be moved by its owner.
     ///
     /// Another connection string begins without one.
     private func rememberAuthority() throws(HostError) {

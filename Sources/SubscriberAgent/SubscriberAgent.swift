@@ -6,15 +6,15 @@ package import Logging
 package import OutboundHTTP
 import SQLiteFiles
 
-/// One profile of a subscriber: what its commands do.
+/// One profile of a subscriber, with the operations of its commands.
 package final class SubscriberAgent: Sendable {
     package static let databaseName = "agent.sqlite"
-    /// Held by the one process that listens.
+    /// The lock of the one process that listens.
     static let lockName = "agent.lock"
     package static let connectionName = "connection"
-    /// The authorities that came with the connection string, in PEM.
+    /// The file of the authorities that came with the connection string, in PEM.
     static let authorityName = "ca.pem"
-    /// Bytes of such a file; the system's whole set takes 220 KB.
+    /// Maximum size of such a file in bytes; a system's whole set takes 220 KB.
     static let maximumAuthorityBytes = 1 << 20
 
     let store: AgentStore
@@ -24,7 +24,7 @@ package final class SubscriberAgent: Sendable {
     let logins: LoginSource
     private let logger: Logger
 
-    /// Opens the profile's database, making the agent's identity on the first call.
+    /// Opens the profile's database, creating the agent's identity on the first call.
     ///
     /// - Throws: ``AgentError``.
     package convenience init(
@@ -65,7 +65,7 @@ package final class SubscriberAgent: Sendable {
         )
     }
 
-    /// Returns why an agent's file cannot be used, without changing it; `nil` when it can.
+    /// Checks an agent's file without changing it; returns the reason why it cannot be used, or `nil`.
     package static func databaseProblem(at path: String) -> String? {
         DatabaseFile.problem(at: path, keptBy: AgentStore.migrator)
     }
@@ -75,15 +75,16 @@ package final class SubscriberAgent: Sendable {
 
     // MARK: Subscribe
 
-    /// Listens until the task is cancelled; with a process listening already, only passes the choice on.
+    /// Listens until the task is cancelled; if another process listens already, only passes the choice on.
     ///
-    /// `choice` is what `--categories` gave, `template` what `--language` or `--template` did; `nil` takes the stored one.
-    /// `onStart` is called once, when nothing of ours can be wrong any more, whether the hub is there or not;
-    /// `onListening` at each opened stream, and `onSubscribed` when a stream is open and the hub has another registration
-    /// than before. With `notifying` each message is shown on the desktop too, in place of ``InboxHandler/print``.
+    /// `choice` is the value of `--categories`, `template` that of `--language` or `--template`; `nil` takes the stored
+    /// one. `onStart` is called once, when nothing on this machine can fail any more, with or without the hub;
+    /// `onListening` for each opened stream; and `onSubscribed` when a stream is open and the hub's registration
+    /// differs from the last one. With `notifying` each message is also shown on the desktop, in place of
+    /// ``InboxHandler/print``.
     ///
     /// - Returns: How it ended without an error.
-    /// - Throws: ``AgentError``; with exit 75 when another process listens and there is no choice to pass on.
+    /// - Throws: ``AgentError``; with exit 75 if another process listens and there is no choice to pass on.
     package func subscribe(
         choosing choice: CategoryChoice?,
         template: TemplateChoice? = nil,
@@ -195,7 +196,7 @@ package final class SubscriberAgent: Sendable {
         return try await Self.run(receiver, worker, backend).get()
     }
 
-    /// The first to end ends the others; the worker only after the handler in progress.
+    /// Runs the parts until the first one ends, and ends the others; the worker only after the handler in progress.
     private static func run(
         _ receiver: StreamReceiver,
         _ worker: HandlerWorker,
@@ -230,10 +231,10 @@ package final class SubscriberAgent: Sendable {
 
     // MARK: Other commands
 
-    /// Removes the installation at the hub, then forgets the choice; the inbox stays.
+    /// Deletes the installation at the hub, then the choice; the inbox stays.
     ///
-    /// - Returns: Whether there was anything to remove.
-    /// - Throws: ``AgentError`` with exit 69 when the hub is away; nothing has changed then.
+    /// - Returns: True if there was something to remove.
+    /// - Throws: ``AgentError`` with exit 69 if the hub is away; nothing has changed then.
     package func unsubscribe() async throws(AgentError) -> Bool {
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
@@ -255,9 +256,9 @@ package final class SubscriberAgent: Sendable {
         return true
     }
 
-    /// The hub's categories with the chosen ones marked, then chosen ones that the hub does not have.
+    /// Returns the hub's categories with the chosen ones marked, then chosen ones that the hub does not have.
     ///
-    /// - Throws: ``AgentError`` with exit 69 when the hub is away.
+    /// - Throws: ``AgentError`` with exit 69 if the hub is away.
     package func categories() async throws(AgentError) -> [CategoryListing] {
         let record = try await stored(store.record)
         let chosen = record.categories ?? []
@@ -280,28 +281,29 @@ package final class SubscriberAgent: Sendable {
             }
     }
 
-    /// The stored choice; `nil` when there is none.
+    /// Returns the stored choice; `nil` if there is none.
     package func choice() async throws(AgentError) -> [String]? {
         try await stored(store.record).categories
     }
 
-    /// The form in which the hub sends messages to this agent.
+    /// Returns the form in which the hub sends messages to this agent.
     package func template() async throws(AgentError) -> TemplateChoice {
         try await stored(store.record).template
     }
 
-    /// The id under which the hub knows this agent.
+    /// Returns the id under which the hub knows this agent.
     package func installation() async throws(AgentError) -> InstallationID {
         try await stored(store.record).installation
     }
 
-    /// The newest rows of the inbox, at most `limit`, oldest of them first.
+    /// Returns the number of rows of the inbox in some states.
     package func inboxCount(
         states: [InboxRecord.State] = InboxRecord.State.allCases
     ) async throws(AgentError) -> Int {
         try await stored { () async throws(AgentStoreError) in try await self.store.count(states: states) }
     }
 
+    /// Returns the newest rows of the inbox, at most `limit`, oldest of them first.
     package func inbox(
         last limit: Int,
         states: [InboxRecord.State] = InboxRecord.State.allCases

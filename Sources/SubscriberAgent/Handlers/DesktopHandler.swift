@@ -2,11 +2,11 @@ import DesktopNotifications
 import HubProtocol
 import NetworkAddresses
 
-/// Shows rows on the desktop beside what else is done with them, and says once when that cannot be done.
+/// Shows rows on the desktop in addition to their handler, and reports once when that fails.
 ///
-/// The desktop is no handler of its own: a row that it does not take has not failed, it is printed instead.
+/// The desktop is not a handler: a row that it does not show has not failed, and is printed instead.
 actor DesktopHandler {
-    /// Rows that are shown one by one when many are waiting: the newest.
+    /// Number of rows that are shown one by one when many wait: the newest.
     static let newest = 5
 
     private let notifier: DesktopNotifier
@@ -14,9 +14,9 @@ actor DesktopHandler {
     /// The fate of rows that are not shown, as the end of a sentence.
     private let fallback: String
     private var isAway = false
-    /// Older rows that were not shown, since newer ones are waiting.
+    /// Number of older rows that were not shown because newer ones wait.
     private var passedOver = 0
-    /// A row comes back when another handler has failed on it; the desktop has done its part then.
+    /// The last row shown: a row that returns after its handler failed is not shown again.
     private var lastShown: Int64?
 
     init(notifier: DesktopNotifier, reporter: AgentReporter, beside handler: InboxHandler) {
@@ -28,7 +28,7 @@ actor DesktopHandler {
         }
     }
 
-    /// Says at the start, and not with the first message, that there is no desktop.
+    /// Reports at the start, and not with the first message, that there is no desktop.
     func start() async {
         do {
             try await notifier.connect()
@@ -37,7 +37,7 @@ actor DesktopHandler {
         }
     }
 
-    /// Shows what was counted and lets the desktop go.
+    /// Shows the count of the rows not shown, and closes the connection.
     func close() async {
         do throws(DesktopError) {
             try await showPassedOver(within: DesktopNotifier.timeout)
@@ -47,13 +47,13 @@ actor DesktopHandler {
         await notifier.close()
     }
 
-    /// Shows a row, or counts it among those that one notification stands for; `waiting` rows are behind it.
+    /// Shows a row, or adds it to the count that one notification shows; `waiting` rows follow it.
     ///
     /// A row whose successor is in the inbox already is not shown: nobody should read that a house burns when the next
-    /// line says that it does not. What is critical and what takes the place of what can be seen is shown at once, however
-    /// many wait.
+    /// line says that it does not. A critical row, and one that replaces a visible notification, are shown at once,
+    /// however many wait.
     ///
-    /// - Returns: Whether the desktop has it.
+    /// - Returns: True if the desktop has it.
     func show(_ record: InboxRecord, waiting: Int, within limit: Duration) async -> Bool {
         if record.ordinal == lastShown { return true }
         do {
@@ -104,7 +104,7 @@ actor DesktopHandler {
 }
 
 extension DesktopNotification {
-    /// Messages of one `story`, and repeats of one message, take each other's place.
+    /// Makes a notification; messages of one `story`, and repeats of one message, replace each other.
     init(_ record: InboxRecord) {
         let content = record.content
         let standing = record.standing
@@ -130,7 +130,7 @@ extension DesktopNotification {
 
     private static func key(ofStory name: String) -> String { "story:\(name)" }
 
-    /// One for all that came while nobody was looking.
+    /// Makes one notification for all rows that arrived during an absence.
     init(passedOver count: Int) {
         self.init(
             key: "passed over",

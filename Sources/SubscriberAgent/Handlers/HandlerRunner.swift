@@ -1,7 +1,7 @@
 import Glibc
 import HostSystem
 
-/// One try of a handler on one row.
+/// One attempt of a handler on one row.
 struct HandlerRunner: Sendable {
     /// Longest value of one of our variables, in bytes: Linux takes 128 KiB for one string, name included.
     static let maximumVariable = 65_536
@@ -11,14 +11,14 @@ struct HandlerRunner: Sendable {
     ]
 
     let handler: InboxHandler
-    /// Has its turn before the handler, and takes the place of printing.
+    /// Shows each row before the handler runs, and replaces printing.
     let desktop: DesktopHandler?
     let output: any HandlerOutput
     let timeout: Duration
-    /// Ours.
+    /// Our own environment.
     let environment: [String: String]
 
-    /// Hands a row on; `waiting` rows are behind it.
+    /// Passes a row on; `waiting` rows follow it.
     func run(_ record: InboxRecord, waiting: Int = 0) async throws(HandlerFailure) {
         let line = InboxLine(record)
         let isShown = await desktop?.show(record, waiting: waiting, within: timeout) ?? false
@@ -31,7 +31,7 @@ struct HandlerRunner: Sendable {
         }
     }
 
-    /// Finds out before the first row whether the program is there.
+    /// Checks before the first row that the program exists.
     ///
     /// - Throws: ``AgentError`` with exit 78.
     func check() throws(AgentError) {
@@ -49,7 +49,7 @@ struct HandlerRunner: Sendable {
         }
     }
 
-    /// The variables of a row, over what is passed on of our own.
+    /// Returns the variables of a row, added to the part of our own that is passed on.
     func variables(for record: InboxRecord) -> [String: String] {
         var variables = Self.passedOn(environment)
         let line = InboxLine(record)
@@ -69,7 +69,7 @@ struct HandlerRunner: Sendable {
         return variables
     }
 
-    /// Variables of our own environment that programs get which we start.
+    /// Returns the variables of our own environment that programs get which we start.
     static func passedOn(_ environment: [String: String]) -> [String: String] {
         environment.filter { name, _ in !name.hasPrefix("NEWSWIRE_") && !withheld.contains(name) }
     }
@@ -101,7 +101,7 @@ struct HandlerRunner: Sendable {
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
     }
 
-    /// Without NULs, which cannot stand in an environment, and cut between characters where it is too long.
+    /// Returns a text without NULs, which an environment cannot contain, cut between characters if it is too long.
     private static func clipped(_ text: String) -> String {
         var kept = String.UnicodeScalarView()
         var bytes = 0

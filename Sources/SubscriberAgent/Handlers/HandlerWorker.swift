@@ -1,4 +1,4 @@
-/// Hands the rows of the inbox to the handler: in order, one at a time, each until done or given up.
+/// Passes the rows of the inbox to the handler: in order, one at a time, each until it is done or given up.
 struct HandlerWorker: Sendable {
     enum Ending: Sendable, Equatable {
         case stopped
@@ -14,7 +14,7 @@ struct HandlerWorker: Sendable {
 
     /// Runs until the task is cancelled, and then until the handler in progress has ended (``HandlerLimits/drain``).
     ///
-    /// - Throws: ``AgentStoreError`` when the database cannot be used any more.
+    /// - Throws: ``AgentStoreError`` if the database can no longer be used.
     func run() async throws(AgentStoreError) -> Ending {
         var settlement: AgentStore.Settlement?
         while true {
@@ -62,7 +62,7 @@ struct HandlerWorker: Sendable {
         }
     }
 
-    /// Runs the handler in a task that a stop of the agent does not cancel before ``HandlerLimits/drain`` is over.
+    /// Runs the handler in a task that a stop of the agent does not cancel before ``HandlerLimits/drain`` has passed.
     private func perform(_ record: InboxRecord) async throws(HandlerFailure) {
         let work = Task { () async -> HandlerFailure? in
             do throws(HandlerFailure) {

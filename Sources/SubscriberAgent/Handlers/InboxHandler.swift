@@ -2,14 +2,14 @@ import Settings
 
 /// The handling of each row of the inbox.
 package enum InboxHandler: Sendable, Equatable {
-    /// A line for people.
+    /// Print a line for people.
     case print
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     case json
-    /// A program for each row, never through a shell.
+    /// Run a program for each row, never through a shell.
     ///
-    /// Its arguments are the given ones and nothing of the message: a title that begins with `-` would be an option. The
-    /// message comes in the environment (``variables``), and as the JSON object of ``json`` on standard input.
+    /// Its arguments are the given ones and nothing of the message: a title that begins with `-` would be an option.
+    /// The message is in the environment (``variables``), and on standard input as the JSON object of ``json``.
     case exec(program: String, arguments: [String] = [])
 
     /// Variables that a program may find in its environment.
@@ -20,13 +20,13 @@ package enum InboxHandler: Sendable, Equatable {
     ]
 }
 
-/// Bounds of one row's handling.
+/// Limits of one row's handling.
 package struct HandlerLimits: Sendable {
-    /// Time for one try.
+    /// Maximum duration of one attempt.
     package var timeout = AgentSettings.handlerTimeout.fallback
-    /// The waits between tries; one more try than waits.
+    /// The waits between attempts; there is one more attempt than waits.
     package var waits = [Duration.seconds(1), .seconds(5)]
-    /// Time that a stop waits for the handler in progress before it ends the handler, whose row is then redelivered.
+    /// Time that a stop waits for the handler in progress before ending it; its row is then redelivered.
     package var drain = Duration.seconds(10)
 
     package var tries: Int { waits.count + 1 }
@@ -34,13 +34,13 @@ package struct HandlerLimits: Sendable {
     package init() {}
 }
 
-/// Why one try of a handler came to nothing.
+/// The reason why one attempt of a handler failed.
 package enum HandlerFailure: Error, Sendable, Equatable {
     case timedOut(Duration)
-    /// The reader of our output is gone; whatever comes next would be lost too.
+    /// The reader of our output is gone; all further output would be lost, too.
     case outputClosed
     case failed(String)
-    /// The agent was stopped and did not wait any longer.
+    /// The agent was stopped and no longer waited.
     case stopped
 
     package var reason: String {
@@ -53,8 +53,8 @@ package enum HandlerFailure: Error, Sendable, Equatable {
     }
 }
 
-/// Where handlers that print put their lines.
+/// The destination of lines from handlers that print.
 package protocol HandlerOutput: Sendable {
-    /// Returns once all of `bytes` is with the system, or throws ``HandlerFailure/timedOut(_:)`` after `limit`.
+    /// Returns when the system has all of `bytes`, or throws ``HandlerFailure/timedOut(_:)`` after `limit`.
     func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure)
 }

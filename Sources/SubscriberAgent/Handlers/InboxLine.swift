@@ -11,17 +11,17 @@ package struct InboxLine: Sendable, Encodable {
     package let category: String
     /// ISO 8601, UTC, milliseconds.
     package let receivedAt: String
-    /// Present, and true, when a handler may have worked on this row before.
+    /// True if a handler may have worked on this row before; else absent.
     package let redelivery: Bool?
-    /// Present where the message has a story: its name.
+    /// The name of the message's story, if it has one.
     package let story: String?
-    /// Present where the message takes the place of others: `update`, `correction` or `withdrawn`.
+    /// `update`, `correction` or `withdrawn`, if the message replaces others.
     package let status: String?
-    /// Present where the message takes the place of others: the names of their stories, with spaces between.
+    /// The names of the stories that the message replaces, with spaces between them; else absent.
     package let replaces: String?
-    /// Present where a later message in the inbox has taken its place already: `replaced` or `withdrawn`.
+    /// `replaced` or `withdrawn`, if a later message in the inbox has replaced it.
     package let superseded: String?
-    /// Present where messages were missed, in place of one.
+    /// The gap, if the row reports missed messages.
     package let gap: StreamGap?
 
     package init(_ record: InboxRecord) {
@@ -40,7 +40,7 @@ package struct InboxLine: Sendable, Encodable {
         gap = record.kind == .gap ? try? JSONDecoder().decode(StreamGap.self, from: Data(record.body.utf8)) : nil
     }
 
-    /// A JSON object in one line, without the line end.
+    /// The JSON object in one line, without the line end.
     package var json: String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -48,7 +48,7 @@ package struct InboxLine: Sendable, Encodable {
         return encoded.map(TerminalText.escaped) ?? "{}"
     }
 
-    /// `[World] message  link`, harmless on a terminal.
+    /// `[World] message  link`, safe for a terminal.
     package var text: String {
         var parts: [String] = []
         if redelivery == true { parts.append("(again)") }

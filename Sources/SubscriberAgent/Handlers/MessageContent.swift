@@ -2,7 +2,7 @@ import HubProtocol
 
 /// The members of a message that agents know, as plain strings; absent ones are empty.
 ///
-/// The same for the agent's own template and for native messages of format `stream` (protocol §11.4).
+/// They are the same for the agent's own template and for native messages of format `stream` (protocol §11.4).
 package struct MessageContent: Sendable, Equatable {
     package var title: String
     package var message: String
@@ -16,9 +16,9 @@ package struct MessageContent: Sendable, Equatable {
         self.category = category
     }
 
-    /// Reads what it can; members of another type than string count as absent, since any template may have been used.
+    /// Reads a body; members of other types than string count as absent, since any template may have been used.
     ///
-    /// A translation's own page comes before the story's.
+    /// A translation's own page precedes the story's.
     package init(body: String) {
         let members = MessageProperty.texts(of: body)
         let links = [members[.localizedLink], members[.link]].compactMap(\.self)

@@ -1,15 +1,15 @@
 package import HubProtocol
 
-/// Where a message stands among those of its story.
+/// The relation of a message to others of its story.
 package struct MessageStanding: Sendable, Equatable {
-    /// Names looked at of those that a message replaces; anybody may have sent it.
+    /// Maximum number of names read of those that a message replaces; anybody may have sent it.
     static let maximumReplaced = 16
 
-    /// The name of its story; empty when it has none.
+    /// The name of its story; empty if it has none.
     package let story: String
     /// `nil` for news, and for words of another sender.
     package let status: MessageStatus?
-    /// Names of the stories whose messages it takes the place of.
+    /// Names of the stories whose messages it replaces.
     package let replaces: [String]
 
     init(story: String = "", status: MessageStatus? = nil, replaces: [String] = []) {
@@ -18,7 +18,7 @@ package struct MessageStanding: Sendable, Equatable {
         self.replaces = replaces
     }
 
-    /// Reads the members `story`, `status` and `replaces`; one with a status replaces its own story in any case.
+    /// Reads the members `story`, `status` and `replaces`; a message with a status always replaces its own story.
     init(body: String) {
         let members = MessageProperty.texts(of: body)
         story = members[.story] ?? ""

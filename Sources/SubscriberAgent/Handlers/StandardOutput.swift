@@ -2,15 +2,15 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Standard output, written so that a reader that has stopped reading costs a time-out, not the agent.
+/// Standard output, written so that a reader that has stopped reading causes a time-out and does not block the agent.
 package final class StandardOutput: HandlerOutput {
-    /// A pipe that polls as writable takes this much without blocking, in bytes (`PIPE_BUF`, pipe(7)).
+    /// Number of bytes that a pipe that polls as writable takes without blocking (`PIPE_BUF`, pipe(7)).
     private static let piece = 4_096
-    /// Greatest time in which a stop of the agent goes unnoticed, in milliseconds.
+    /// Longest time until a stop of the agent is noticed, in milliseconds.
     private static let glance: Int32 = 100
 
     private let descriptor: Int32
-    /// One queue, so that lines never mix; its own, so that waiting holds no thread of the tasks.
+    /// One queue, so that lines never mix; a separate one, so that waiting blocks no thread of the tasks.
     private let queue = DispatchQueue(label: "newswire.output")
     /// True if only a part of a line was written last.
     private let isMidLine = Mutex(false)

@@ -4,9 +4,9 @@ import HubProtocol
 /// The work of a listening agent at the app backend, beside its stream: it registers as its user, and fetches the texts
 /// of secure notifications.
 struct BackendWork: Sendable {
-    /// The time in which an app backend has the text of a secure notification.
+    /// Time for which an app backend keeps the text of a secure notification.
     static let lifetime = Duration.seconds(72 * 3_600)
-    /// Between two looks at the login while a text waits for one.
+    /// Time between two looks at the login while a text waits for one.
     static let glance = Duration.seconds(2)
 
     let store: AgentStore
@@ -129,7 +129,7 @@ struct BackendWork: Sendable {
     }
 }
 
-/// Tells one waiting task that there may be something to do.
+/// Wakes one waiting task.
 final class WakeUp: Sendable {
     private let stream = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 

@@ -2,13 +2,13 @@ import FoundationEssentials
 import HostSystem
 import HubProtocol
 
-/// A user's sign-in at an app backend, as the profile keeps it.
+/// A user's sign-in at an app backend, as the profile stores it.
 struct Login: Sendable, Equatable, Codable {
-    /// The file of authorities that the app backend's certificate is checked with.
+    /// The authorities that the app backend's certificate is checked with.
     enum Authority: String, Sendable, Codable {
-        /// The hub's, as the profile has it.
+        /// Those of the hub, as stored in the profile.
         case hub
-        /// The app backend's own: ``LoginFile/authorityName``.
+        /// Those of the app backend: ``LoginFile/authorityName``.
         case own
     }
 
@@ -16,25 +16,25 @@ struct Login: Sendable, Equatable, Codable {
     let backend: String
     /// Never logged.
     let token: String
-    /// In ISO 8601, in the words of the app backend.
+    /// The expiry in ISO 8601, as the app backend wrote it.
     let expires: String
     let authority: Authority?
     /// True if the user has allowed plain HTTP to another machine.
     let allowsPlainHTTP: Bool
 
-    /// The name as it is compared: names are the same ignoring case.
+    /// The name in the form for comparisons, which ignore case.
     var key: String { user.lowercased() }
 }
 
-/// The login of a profile on disk, for this user only.
+/// The login of a profile on disk, readable by this user only.
 struct LoginFile: Sendable {
     static let name = "login.json"
-    /// The authorities that came with ``Login/backend``, in PEM.
+    /// The file of authorities that came with ``Login/backend``, in PEM.
     static let authorityName = "backend-ca.pem"
 
     enum State: Sendable, Equatable {
         case absent
-        /// It is there, and may be readable again, so its user is not taken to have left.
+        /// The file exists and may become readable again, so its user does not count as logged out.
         case unreadable(String)
         case present(Login)
     }

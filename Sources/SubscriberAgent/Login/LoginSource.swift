@@ -4,23 +4,23 @@ import HubProtocol
 import OutboundHTTP
 import Synchronization
 
-/// The login in force, and what this process has learnt of it and of its app backend; each thing is said once.
+/// The current login, and what this process knows of it and of its app backend; each fact is reported once.
 final class LoginSource: Sendable {
-    /// Before a refusal is tried again that only somebody's doing can end.
+    /// Time before a call is repeated whose refusal only a person can end.
     static let longWait = Duration.seconds(600)
 
     let file: LoginFile
     private let directory: StateDirectory
     private let http: OutboundClient
-    /// The authorities of a hub that a flag names, over those that the profile has.
+    /// The authorities of a hub that a flag names, in place of those of the profile.
     private let hubAuthority: String?
     private let environment: AgentEnvironment
     private let state = Mutex(State())
 
     private struct State {
-        /// The token that the app backend does not take any more.
+        /// The token that the app backend no longer accepts.
         var refused: String?
-        /// Monotonic; the app backend is left alone until then.
+        /// The monotonic time until which the app backend is not called.
         var notBefore: Duration?
         var backoff = Backoff()
         var isAway = false
@@ -52,7 +52,7 @@ final class LoginSource: Sendable {
         return found
     }
 
-    /// `nil` if there is no login that may be valid.
+    /// Returns the login if it may be valid; else `nil`.
     func accepted() -> Login? {
         guard case .present(let login) = found(), !isRefused(login) else { return nil }
         return login
@@ -66,7 +66,7 @@ final class LoginSource: Sendable {
         return state.withLock { $0.notBefore }.flatMap { $0 > now ? $0 - now : nil }
     }
 
-    /// The app backend as the user of the login calls it.
+    /// Returns a client that calls the app backend as the user of the login.
     ///
     /// - Throws: ``BackendAddressError`` for an address that no program of ours has written.
     func client(_ login: Login) throws(BackendAddressError) -> BackendClient {
@@ -126,7 +126,7 @@ final class LoginSource: Sendable {
         if isNews { environment.reporter.warning("\(error); trying again in \(Self.longWait.components.seconds) s") }
     }
 
-    /// Leaves the app backend alone for a while, since what has to come before a call did not succeed.
+    /// Calls the app backend later, since a step before the call failed.
     func postpone() {
         state.withLock { state in
             state.notBefore = environment.elapsed() + state.backoff.next(random: environment.random())

@@ -2,13 +2,13 @@ import HostSystem
 package import HubClient
 package import HubProtocol
 
-/// Who is logged in, for people.
+/// The user who is logged in, for people.
 package struct LoginSummary: Sendable, Equatable {
     package let user: String
     package let backend: String
     /// In ISO 8601.
     package let expires: String
-    /// True if the hub has the agent as the user's; `nil` if the profile has not subscribed.
+    /// True if the hub has registered the agent for the user; `nil` if the profile has not subscribed.
     package var isRegistered: Bool?
 
     init(_ login: Login, isRegistered: Bool? = nil) {
@@ -21,12 +21,12 @@ package struct LoginSummary: Sendable, Equatable {
 
 /// A login that has ended.
 package struct EndedLogin: Sendable, Equatable {
-    /// `nil` if the login was damaged and the agent was no device of anybody.
+    /// The user; `nil` if the login was damaged and the agent was registered for no user.
     package let user: String?
 }
 
 extension SubscriberAgent {
-    /// The app backend that a login without an address leads to: that of the former login, else the hub's own.
+    /// Returns the app backend for a login without an address: that of the former login, else the hub's own.
     ///
     /// - Throws: ``AgentError`` with exit 78 if the profile knows no hub.
     package func standardBackend() async throws(AgentError) -> BackendAddress {
@@ -41,9 +41,9 @@ extension SubscriberAgent {
         throw AgentError(.badConfiguration, "no app backend is known", hint: .noBackend)
     }
 
-    /// Exchanges a password for a token, stores it, and registers the agent as the user if it has subscribed.
+    /// Exchanges a password for a token, stores it, and registers the agent for the user if it has subscribed.
     ///
-    /// A former login is revoked, as far as its app backend can be reached. `device` names the token in lists.
+    /// A former login is revoked if its app backend can be reached. `device` names the token in lists.
     ///
     /// - Throws: ``AgentError``; nothing has changed then.
     package func logIn(
@@ -98,14 +98,14 @@ extension SubscriberAgent {
         try logins.file.write(login)
     }
 
-    /// Revokes the token, forgets it, and takes the user's tag from the agent at the hub.
+    /// Revokes the token, deletes it, and removes the user's tag from the agent at the hub.
     ///
-    /// The token leaves this machine whatever can be reached. What could not be done elsewhere is reported: a token that
+    /// The token is deleted from this machine in any case. Steps that failed elsewhere are reported: a token that
     /// nobody has does no harm, and an agent that listens removes the tag as soon as it can.
     ///
-    /// A login that is damaged ends as well: its token cannot be revoked from here.
+    /// A damaged login ends as well; its token cannot be revoked from here.
     ///
-    /// - Returns: The login; `nil` if nobody was logged in.
+    /// - Returns: The login; `nil` if no user was logged in.
     package func logOut() async throws(AgentError) -> EndedLogin? {
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
@@ -147,7 +147,7 @@ extension SubscriberAgent {
         return EndedLogin(user: user)
     }
 
-    /// Who is logged in; `nil` for nobody.
+    /// Returns the user who is logged in; `nil` if there is none.
     package func login() async throws(AgentError) -> LoginSummary? {
         switch logins.file.state() {
         case .absent: return nil
@@ -159,9 +159,9 @@ extension SubscriberAgent {
         }
     }
 
-    /// The app backend, as the user who is logged in calls it.
+    /// Returns a client that calls the app backend as the user who is logged in.
     ///
-    /// - Throws: ``AgentError`` with exit 78 if nobody is.
+    /// - Throws: ``AgentError`` with exit 78 if no user is.
     package func backend() throws(AgentError) -> BackendClient {
         switch logins.file.state() {
         case .absent: throw AgentError(.badConfiguration, "nobody is logged in", hint: .logIn)
@@ -196,9 +196,9 @@ extension SubscriberAgent {
         return try await stored(store.record).allowsPlainHTTP
     }
 
-    /// The authorities for an app backend's certificate.
+    /// Returns the authorities for an app backend's certificate.
     ///
-    /// A file that was named is the app backend's. Else a hub's own authority has signed for what runs on the hub's host.
+    /// A named file is the app backend's. Otherwise a hub's own authority has signed for services on the hub's host.
     private func authority(for address: BackendAddress) throws(AgentError) -> Login.Authority? {
         if configuration.authorityFile != nil { return .own }
         if case .present(let former) = logins.file.state(), former.backend == address.url { return former.authority }
@@ -208,7 +208,7 @@ extension SubscriberAgent {
 
     /// Registers for the user who is now logged in, or for nobody; the change lock is held.
     ///
-    /// - Returns: Whether the hub has the agent so; `nil` without a subscription.
+    /// - Returns: True if the hub has the agent so; `nil` without a subscription.
     private func registerUserLocked(_ user: String?) async -> Bool? {
         do {
             guard try await stored(store.record).categories != nil else { return nil }
@@ -225,7 +225,7 @@ extension SubscriberAgent {
 }
 
 extension AgentError {
-    /// `isLogin` if a password was sent and not a token.
+    /// Makes an error from a failed call; `isLogin` if a password was sent and not a token.
     package init(_ error: BackendClientError, _ attempt: String, isLogin: Bool = false) {
         let text = "cannot \(attempt): \(error)"
         switch error {

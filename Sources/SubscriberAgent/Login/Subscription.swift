@@ -6,11 +6,11 @@ package struct Subscription: Sendable, Equatable {
     /// Empty for broadcasts only.
     package let categories: [String]
     package let template: TemplateChoice
-    /// The user whose notifications come as well.
+    /// The user whose notifications are also received.
     package let user: String?
 }
 
-/// Passes a subscription on when it is not the one of before.
+/// Passes a subscription on if it differs from the last one.
 final class SubscriptionReport: Sendable {
     private let last = Mutex<Subscription?>(nil)
     private let onSubscribed: @Sendable (Subscription) -> Void

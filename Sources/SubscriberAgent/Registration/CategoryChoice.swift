@@ -3,12 +3,13 @@ import HubProtocol
 
 /// Categories as a person typed them: valid tags, each once, in the order typed.
 package struct CategoryChoice: Sendable, Equatable {
-    /// Most categories of one agent: as many tags as an installation takes.
+    /// Maximum number of categories of one agent: the number of tags that an installation may have.
     package static let maximumCount = Installation.maximumTags
 
     package let categories: [String]
 
-    /// Splits at commas; blanks around a name and empty names do not count, and nothing at all means broadcasts only.
+    /// Splits a text at commas; blanks around a name and empty names are ignored, and an empty text means broadcasts
+    /// only.
     ///
     /// - Throws: ``AgentError`` with exit 64 for a name that cannot be a category, or too many of them.
     package init(typed text: String) throws(AgentError) {
@@ -38,9 +39,9 @@ package struct CategoryChoice: Sendable, Equatable {
         self.categories = categories
     }
 
-    /// The same choice in the hub's spelling.
+    /// Returns the same choice in the hub's spelling.
     ///
-    /// - Throws: ``AgentError`` with exit 64, naming what the hub does not know, the nearest that it does, and all of them.
+    /// - Throws: ``AgentError`` with exit 64, with the unknown names, the nearest known ones, and all known ones.
     package func checked(against known: [String]) throws(AgentError) -> CategoryChoice {
         let spelling = Self.spellings(of: known)
         var checked: [String] = []
@@ -55,13 +56,13 @@ package struct CategoryChoice: Sendable, Equatable {
         return CategoryChoice(checked: checked)
     }
 
-    /// Those of `chosen` that are not among `known`.
+    /// Returns those of `chosen` that are not among `known`.
     static func retired(_ chosen: [String], known: [String]) -> [String] {
         let spelling = spellings(of: known)
         return chosen.filter { spelling[folded($0)] == nil }
     }
 
-    /// By the hub's own rule; a text that is no tag equals itself only.
+    /// Returns a category folded by the hub's rule; a text that is not a tag equals itself only.
     static func folded(_ category: String) -> String { (try? Tag(category))?.folded ?? category }
 
     private static func spellings(of known: [String]) -> [String: String] {

@@ -4,7 +4,7 @@ import HubProtocol
 
 /// Keeps the installation at the hub in step with the choice and the login on disk.
 ///
-/// A user's tag is set by the app backend alone, which holds Manage. With Listen the agent can change its categories, and
+/// A user's tag is set by the app backend alone, which has Manage. With Listen the agent can change its categories, and
 /// can lose the tag by deleting the installation and registering it again.
 struct Registrar: Sendable {
     let store: AgentStore
@@ -13,10 +13,10 @@ struct Registrar: Sendable {
     let logins: LoginSource
     let environment: AgentEnvironment
 
-    /// Puts the installation with the stored choice, overwriting what the hub has: through the app backend as the user who
-    /// is logged in, else at the hub itself.
+    /// Puts the installation with the stored choice, overwriting the hub's: through the app backend as the user who is
+    /// logged in, else directly at the hub.
     ///
-    /// - Returns: Whether there is a choice; without one nothing is sent.
+    /// - Returns: True if there is a choice; without one nothing is sent.
     func register() async throws(HubFailure) -> Bool {
         let lock = try await acquireLock()
         defer { lock.close() }
@@ -33,7 +33,7 @@ struct Registrar: Sendable {
         _ = try await registerLocked(atHub: false)
     }
 
-    /// The same, for a caller that holds the change lock.
+    /// Registers on behalf of a caller that holds the change lock.
     func registerLocked(atHub: Bool = true) async throws(HubFailure) -> Bool {
         let record = try await storedRecord()
         guard let categories = record.categories else { return false }
@@ -66,7 +66,7 @@ struct Registrar: Sendable {
 
     // MARK: - Users
 
-    /// True if the installation may have the tag of a user who is not logged in here any more.
+    /// True if the installation may have the tag of a user who is no longer logged in here.
     func mustLeave(_ record: AgentRecord) -> Bool { mustLeave(record, logins.found()) }
 
     /// True if the registration is not that of the user who is logged in, and it is time to try.
@@ -89,9 +89,9 @@ struct Registrar: Sendable {
         }
     }
 
-    /// Removes the installation with the former user's tag, and with it what the hub still has for that user.
+    /// Deletes the installation with the former user's tag, and with it the hub's pending messages for that user.
     ///
-    /// - Returns: Whether that was necessary.
+    /// - Returns: True if that was necessary.
     private func leaveFormerUser(
         _ record: AgentRecord,
         _ found: LoginFile.State
@@ -107,7 +107,7 @@ struct Registrar: Sendable {
         return true
     }
 
-    /// - Returns: `false` if the app backend did not register the agent, which has been reported.
+    /// - Returns: False if the app backend did not register the agent, which has been reported.
     private func register(
         _ installation: Installation,
         as login: Login,
@@ -137,7 +137,7 @@ struct Registrar: Sendable {
 
     // MARK: -
 
-    /// Says, once for each, which chosen categories the hub no longer has; the choice stays as it is.
+    /// Reports, once each, the chosen categories that the hub no longer has; the choice stays as it is.
     func warnOfRetired() async {
         guard let known = try? await client.categories(), let record = try? await store.record() else { return }
         let retired = CategoryChoice.retired(record.categories ?? [], known: known)

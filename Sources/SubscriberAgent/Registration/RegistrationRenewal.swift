@@ -3,15 +3,15 @@ import ServerSentEvents
 
 /// Decides when an agent that listens registers again.
 ///
-/// A hub that was restored from an older copy has the choice of that time. It has another epoch then, and its streams
-/// announce a gap. An ordinary restart brings another epoch too, so an agent registers at most once for each stream and
-/// epoch; the hub writes nothing for a choice that it has already.
+/// A hub that was restored from an older copy has the choice of that time. It then has another epoch, and its streams
+/// announce a gap. An ordinary restart has another epoch too, so an agent registers at most once for each stream and
+/// epoch; the hub writes nothing for a choice that it already has.
 struct RegistrationRenewal {
-    /// The epoch of the hub that took the last registration, as far as it is known.
+    /// The epoch of the hub that accepted the last registration, as far as it is known.
     private var epoch: String?
-    /// The stream was opened right after a registration, so its epoch is that of the registration.
+    /// True if the stream was opened right after a registration, so that its epoch is that of the registration.
     private var isFresh = false
-    /// This stream has led to a registration.
+    /// True if this stream has led to a registration.
     private var isSpent = false
     private var isWanted = false
     private var notBefore: Duration?
@@ -23,7 +23,7 @@ struct RegistrationRenewal {
         notBefore = nil
     }
 
-    /// Takes note of what an event says of the hub.
+    /// Records what an event discloses about the hub.
     mutating func saw(_ event: ServerSentEvent) {
         if let seen = event.id.flatMap({ StreamPosition(parsing: $0) })?.epoch, seen != epoch {
             if !isFresh { want() }
@@ -39,7 +39,7 @@ struct RegistrationRenewal {
         isWanted = true
     }
 
-    /// `now` is a monotonic instant.
+    /// True if a registration is due; `now` is a monotonic instant.
     func isDue(at now: Duration) -> Bool { isWanted && now >= notBefore ?? now }
 
     mutating func registered() {

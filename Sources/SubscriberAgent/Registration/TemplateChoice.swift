@@ -5,16 +5,16 @@ package import HubProtocol
 package enum TemplateChoice: Sendable, Equatable {
     /// ``AgentTemplate/body``.
     case standard
-    /// The same in one language.
+    /// The standard template in one language.
     case language(LanguageName)
     /// A JSON object with expressions.
     case custom(String)
 
-    /// Largest template of a user, in bytes: some times the largest message of ours, and far below what a request may
-    /// bring.
+    /// Maximum size of a user's template in bytes: several times our largest message, and far below the limit of a
+    /// request.
     package static let maximumBytes = 16_384
 
-    /// A language as typed; nothing at all means ``standard``.
+    /// Reads a language as typed; an empty text means ``standard``.
     ///
     /// - Throws: ``AgentError`` with exit 64.
     package init(language text: String) throws(AgentError) {
@@ -33,9 +33,10 @@ package enum TemplateChoice: Sendable, Equatable {
         }
     }
 
-    /// A template out of a file; no name at all means ``standard``.
+    /// Reads a template from a file; an empty name means ``standard``.
     ///
-    /// - Throws: ``AgentError`` with exit 64 for a file that cannot be read, and for what a hub would refuse.
+    /// - Throws: ``AgentError`` with exit 64 for a file that cannot be read, and for a template that a hub would
+    ///   refuse.
     package init(file path: String) throws(AgentError) {
         guard !path.isEmpty else {
             self = .standard
@@ -79,10 +80,10 @@ package enum TemplateChoice: Sendable, Equatable {
         }
     }
 
-    /// ``body`` where it is not the standard one.
+    /// The ``body`` unless it is the standard one.
     var ownBody: String? { self == .standard ? nil : body }
 
-    /// For a line that names categories: `in French`.
+    /// A note for a line that names categories: `in French`.
     package var note: String? {
         switch self {
         case .standard: nil
@@ -91,7 +92,7 @@ package enum TemplateChoice: Sendable, Equatable {
         }
     }
 
-    /// Why a message without text is not shown.
+    /// The reason why a message without text is not shown.
     var emptiness: String {
         switch self {
         case .standard: "it has no text"

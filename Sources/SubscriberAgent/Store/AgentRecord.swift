@@ -5,23 +5,23 @@ struct AgentRecord: Sendable, Equatable {
     let installation: InstallationID
     /// Never logged.
     let channel: PushChannelSecret
-    /// In the order typed; `nil` when never chosen or given up, empty for broadcasts only.
+    /// The choice in the order typed; `nil` if there never was one or it was given up, empty for broadcasts only.
     let categories: [String]?
-    /// The categories that the hub last confirmed; `nil` when it holds no installation of ours.
+    /// The categories that the hub last confirmed; `nil` if it has no installation of ours.
     let registered: [String]?
     /// The form in which the hub sends messages to us.
     let template: TemplateChoice
-    /// The template that the hub last confirmed, where it was not the standard one.
+    /// The template that the hub last confirmed, unless it was the standard one.
     let registeredTemplate: String?
-    /// The user whose tag the installation at the hub may have, in small letters.
+    /// The user whose tag the installation at the hub may have, in lower case.
     let taggedUser: String?
-    /// The user whom the last registration was for.
+    /// The user of the last registration.
     let registeredUser: String?
-    /// The last event id whose event, and all before it, are in the inbox.
+    /// The last event id up to which all events are in the inbox.
     let cursor: String?
     let hub: String?
     let allowsPlainHTTP: Bool
-    /// Chosen categories that the user was told are retired.
+    /// Chosen categories that were reported to the user as retired.
     let retired: [String]
 
     var needsRegistration: Bool {

@@ -3,16 +3,16 @@ import Glibc
 import HostSystem
 import HubProtocol
 
-/// The inbox: messages that arrived, and what handlers did with them.
+/// The inbox: messages that arrived, and the results of their handlers.
 extension AgentStore {
     // MARK: Arrivals
 
-    /// Takes events into the inbox and moves the cursor behind them, all or nothing.
+    /// Adds events to the inbox and moves the cursor past them, all or nothing.
     ///
-    /// An arrival whose id and template came before is passed over. `cursor` is the last event id at or before the end
-    /// of the arrivals; `nil` leaves it where it is.
+    /// An arrival whose id and template are known is skipped. `cursor` is the last event id at or before the end of the
+    /// arrivals; `nil` leaves the cursor unchanged.
     ///
-    /// - Returns: Those that are new.
+    /// - Returns: The new arrivals.
     @discardableResult
     func receive(
         _ arrivals: [Arrival],
@@ -61,17 +61,18 @@ extension AgentStore {
         }
     }
 
-    /// A text without NUL, which would end it when it is read from the database, and in a handler's environment.
+    /// Returns a text without NUL, which would end it when it is read from the database, and in a handler's
+    /// environment.
     static func whole(_ text: String) -> String {
         text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
     }
 
-    /// Rows that no handler is done with.
+    /// Returns the number of rows that no handler is done with.
     func unsettledCount() async throws(AgentStoreError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM inbox WHERE \(Self.unsettled)") ?? 0 }
     }
 
-    /// Drops settled rows and marks beyond their bounds, oldest first.
+    /// Deletes settled rows and marks beyond their limits, oldest first.
     func purge() async throws(AgentStoreError) {
         let bounds = bounds
         try await write { database in
@@ -103,16 +104,17 @@ extension AgentStore {
         case done(Int64)
         /// Given up, with the reason.
         case failed(Int64, reason: String)
-        /// This try failed and another will follow; the row stays started, since the try may have done its work.
+        /// This attempt failed and another will follow; the row stays started, since the attempt may have done its
+        /// work.
         case retrying(Int64, reason: String)
         /// Taken but not begun: as if never taken.
         case released(Int64)
     }
 
-    /// Settles one row, and marks the next as started, in one transaction: so a stop at any point leaves one row, at
-    /// most, whose handler may have done its work.
+    /// Settles one row and marks the next as started, in one transaction: after a stop at any point, at most one row
+    /// has a handler that may have done its work.
     ///
-    /// - Returns: The row now started, `nil` when none waits.
+    /// - Returns: The row now started; `nil` if none waits.
     func startNext(settling settlement: Settlement? = nil) async throws(AgentStoreError) -> InboxRecord? {
         try await write { database in
             if let settlement { try Self.apply(settlement, to: database) }
@@ -130,7 +132,7 @@ extension AgentStore {
         try await write { try Self.apply(settlement, to: $0) }
     }
 
-    /// The newest rows, oldest of them first.
+    /// Returns the newest rows, oldest of them first.
     func records(last limit: Int, states: [InboxRecord.State]) async throws(AgentStoreError) -> [InboxRecord] {
         try await read { database in
             try Row.fetchAll(
@@ -164,7 +166,7 @@ extension AgentStore {
         """
     static let nextSQL = "SELECT ordinal FROM inbox WHERE \(unsettled) ORDER BY ordinal LIMIT 1"
 
-    /// Marks the earlier messages of the stories that a message takes the place of; a withdrawal is never undone.
+    /// Marks the earlier messages of the stories that a message replaces; a withdrawal is never undone.
     private static func supersede(by standing: MessageStanding, before ordinal: Int64, in database: Database) throws {
         let mark: InboxRecord.Supersession = standing.status == .withdrawn ? .withdrawn : .replaced
         try database.execute(sql: supersedeSQL, arguments: [mark.rawValue, text(standing.replaces), ordinal])
@@ -200,7 +202,8 @@ extension AgentStore {
 }
 
 extension InboxRecord {
-    /// The schema's checks have seen to the vocabulary; a word of a later version reads as something to be left alone.
+    /// Reads a row; the schema's checks guarantee the vocabulary, and a word of a later version counts as one to leave
+    /// alone.
     fileprivate init(row: Row) {
         self.init(
             ordinal: row["ordinal"],

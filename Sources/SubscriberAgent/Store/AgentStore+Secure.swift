@@ -1,18 +1,18 @@
 import GRDB
 import HubProtocol
 
-/// A notification of which only the id has come.
+/// A notification of which only the id has arrived.
 struct SecureRecord: Sendable, Equatable {
     /// Its place in the inbox, once the text is there.
     let ordinal: Int64
     let secureID: Int64
-    /// The user whom the agent was registered for; `nil` if it is not known.
+    /// The user for whom the agent was registered; `nil` if unknown.
     let user: String?
 }
 
 /// Secure notifications whose text is still to be fetched.
 extension AgentStore {
-    /// Keeps an id within the transaction that takes its message into the inbox.
+    /// Stores an id within the transaction that adds its message to the inbox.
     static func insertSecure(
         _ arrival: Arrival,
         _ secureID: Int64,
@@ -33,12 +33,12 @@ extension AgentStore {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM secure") ?? 0 }
     }
 
-    /// When the oldest came; `nil` if there is none.
+    /// Returns the time of the oldest one; `nil` if there is none.
     func oldestSecure() async throws(AgentStoreError) -> Timestamp? {
         try await read { try Timestamp.fetchOne($0, sql: "SELECT min(receivedAt) FROM secure") }
     }
 
-    /// The oldest that a user may fetch.
+    /// Returns the oldest one that a user may fetch.
     func nextSecure(for user: String) async throws(AgentStoreError) -> SecureRecord? {
         try await read { database in
             try Row.fetchOne(
@@ -49,7 +49,7 @@ extension AgentStore {
         }
     }
 
-    /// Puts the text where the notification has its place in the inbox, for a handler.
+    /// Puts the text in the notification's place in the inbox, for a handler.
     func resolve(_ record: SecureRecord, text: String) async throws(AgentStoreError) {
         let body = JSONText.object([
             (MessageProperty.message.rawValue, JSONText.string(text)),
@@ -74,9 +74,9 @@ extension AgentStore {
         }
     }
 
-    /// Drops those that came before an instant, and the oldest beyond ``Bounds/secure``.
+    /// Deletes those that arrived before an instant, and the oldest beyond ``Bounds/secure``.
     ///
-    /// - Returns: Number of those that were dropped.
+    /// - Returns: The number of deleted ones.
     func dropSecure(before instant: Timestamp) async throws(AgentStoreError) -> Int {
         let limit = bounds.secure
         return try await write { database in
@@ -93,7 +93,7 @@ extension AgentStore {
 
     // MARK: - Whose notifications come
 
-    /// Notes before a call that the installation at the hub may get a user's tag.
+    /// Records before a call that the installation at the hub may get a user's tag.
     func setTagged(_ user: String) async throws(AgentStoreError) {
         try await write { database in
             try database.execute(
@@ -103,7 +103,7 @@ extension AgentStore {
         }
     }
 
-    /// Notes that the hub has no installation of ours any more, nor a message for its former user.
+    /// Records that the hub has no installation of ours any more, nor a message for its former user.
     func setUntagged() async throws(AgentStoreError) {
         try await write { database in
             try database.execute(

@@ -6,28 +6,30 @@ import HubProtocol
 import SQLiteFiles
 import Settings
 
-/// The agent's database: who it is, what it chose, how far it has read, and its inbox.
+/// The agent's database: its identity, its choice, its position in the stream, and its inbox.
 ///
-/// Every write is one transaction that is on the disk when the call returns (`synchronous=FULL`), and is carried out whole
-/// even when the calling task is cancelled meanwhile.
+/// Every write is one transaction that is on the disk when the call returns (`synchronous=FULL`), and completes even if
+/// the calling task is cancelled meanwhile.
 final class AgentStore: Sendable {
-    /// Bounds of what is kept.
+    /// Limits of the stored data.
     ///
     /// All count rows, and none uses the clock: a wrong clock at boot must not delete news.
     struct Bounds: Sendable {
-        /// Rows waiting for a handler before the agent stops reading its stream; the hub's log holds the rest.
+        /// Maximum number of rows that wait for a handler before the agent stops reading its stream; the hub's log
+        /// holds the rest.
         var unsettled = AgentSettings.inboxSize.fallback
-        /// Settled rows kept to be looked at.
+        /// Maximum number of settled rows that are kept.
         var settled = AgentSettings.inboxSize.fallback
-        /// Bytes of bodies in these.
+        /// Maximum number of bytes of their bodies.
         var settledBytes = 64 * 1_048_576
-        /// Marks of rows that came, by which repeats are known, also after the row itself has gone.
+        /// Maximum number of marks, by which repeated messages are recognized after their rows are gone.
         ///
-        /// More than a hub is likely to replay to one agent out of its log, so that a gap brings nothing twice.
+        /// More than a hub is likely to replay to one agent from its log, so that a gap brings nothing twice.
         var marks = 250_000
-        /// Secure notifications whose text is still to be fetched: as many as an app backend keeps for a user.
+        /// Maximum number of secure notifications whose text is still to be fetched: as many as an app backend keeps
+        /// for a user.
         var secure = 1_000
-        /// Rows received between two purges.
+        /// Number of rows received between two purges.
         var purgeInterval = 500
     }
 
@@ -37,9 +39,10 @@ final class AgentStore: Sendable {
     let bounds: Bounds
     let pool: DatabasePool
 
-    /// Opens the database, making or upgrading it as needed.
+    /// Opens the database, creating or upgrading it if necessary.
     ///
-    /// - Throws: ``AgentStoreError``; ``AgentStoreError/unusable(path:reason:)`` also for a schema newer than this program.
+    /// - Throws: ``AgentStoreError``; ``AgentStoreError/unusable(path:reason:)`` also for a schema newer than this
+    ///   program.
     init(path: String, bounds: Bounds = Bounds()) throws(AgentStoreError) {
         self.path = path
         self.bounds = bounds
@@ -98,7 +101,7 @@ final class AgentStore: Sendable {
         }
     }
 
-    /// Forgets the choice and all that hung on the installation at the hub; the inbox stays.
+    /// Deletes the choice and everything that belongs to the installation at the hub; the inbox stays.
     func forget() async throws(AgentStoreError) {
         try await write { database in
             try database.execute(
@@ -111,8 +114,8 @@ final class AgentStore: Sendable {
         }
     }
 
-    /// `template` is the body that the hub confirmed, where that is not the standard one; `user` is the user whom an app
-    /// backend has registered the agent for.
+    /// Stores a registration: `template` is the body that the hub confirmed, unless it is the standard one; `user` is
+    /// the user for whom an app backend has registered the agent.
     func setRegistered(
         _ categories: [String]?,
         template: String? = nil,
@@ -127,7 +130,7 @@ final class AgentStore: Sendable {
         }
     }
 
-    /// Forgets how far the stream was read: the next one begins where the installation was made.
+    /// Deletes the position in the stream: the next stream begins where the installation was made.
     func forgetCursor() async throws(AgentStoreError) {
         try await write { try $0.execute(sql: "UPDATE agent SET cursor = NULL") }
     }
@@ -168,7 +171,8 @@ final class AgentStore: Sendable {
         }
     }
 
-    /// Two programs that make a new database at once meet in the middle of it; the one that lost finds it made.
+    /// Runs a body again after a failure: two programs that create a database at once disturb each other, and the
+    /// second attempt finds it created.
     private static func retryingOnce<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()
@@ -207,7 +211,7 @@ final class AgentStore: Sendable {
 
     // MARK: Access
 
-    /// GRDB rolls back when the calling task is cancelled; an unstructured task is not.
+    /// Runs a transaction in an unstructured task, because GRDB rolls back when the calling task is cancelled.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(AgentStoreError) -> Value {

@@ -2,11 +2,12 @@ import GRDB
 import HostSystem
 import SQLiteFiles
 
-/// Why the agent's database did not do what it was asked.
+/// The reason why the agent's database failed.
 enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Full disk, failing disk, or another process in the way: the same statement may work later. Nothing was changed.
+    /// Full disk, failing disk, or another process holding the file: the same statement may work later. Nothing was
+    /// changed.
     case blocked(path: String, reason: String)
-    /// Damaged, not ours, or not writable: will not mend itself.
+    /// Damaged, not ours, or not writable: waiting does not help.
     case unusable(path: String, reason: String)
 
     init(_ error: any Error, path: String) {
@@ -31,7 +32,7 @@ enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// For a command that a person waits for, which does not try again by itself.
+    /// The error of a command that a person waits for and that does not try again.
     var asAgentError: AgentError {
         switch self {
         case .blocked: AgentError(.tryLater, description, hint: .space)

@@ -1,16 +1,17 @@
 import HostSystem
 
-/// Held by whoever changes a profile's choice or its installation at the hub.
+/// A lock for changes of a profile's choice or of its installation at the hub.
 ///
 /// One process may listen while another changes the choice. Each holds this lock from reading the choice to the hub's
-/// answer, so that the hub ends with what the disk ends with, and nobody registers again what is just being removed.
+/// reply, so that hub and disk end with the same choice, and an installation that is being removed is not registered
+/// again.
 enum ChangeLock {
     static let name = "change.lock"
-    /// Longest wait for another's change; above the time-outs of its calls to the hub.
+    /// Longest wait for another process's change; above the time-outs of its calls to the hub.
     static let patience = Duration.seconds(90)
     static let glance = Duration.milliseconds(100)
 
-    /// - Throws: ``AgentError``, with exit 75 when another has held it for too long.
+    /// - Throws: ``AgentError``, with exit 75 if another process has held it for too long.
     static func acquire(
         in directory: StateDirectory,
         _ environment: AgentEnvironment

@@ -1,12 +1,12 @@
 package import HubProtocol
 
-/// One row of the inbox: what arrived, and what became of it.
+/// One row of the inbox: what arrived, and the outcome of its handling.
 package struct InboxRecord: Sendable, Equatable, Identifiable {
     package enum Kind: String, Sendable, Codable {
         case message
-        /// The hub could not give everything that was owed.
+        /// The hub could not deliver all pending messages.
         case gap
-        /// An event that could not be read; kept, so that nothing the hub sent vanishes.
+        /// An event that could not be read; kept, so that nothing the hub sent is lost.
         case unreadable
     }
 
@@ -16,7 +16,7 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
         case started
         case done
         case failed
-        /// It had no text for this agent, and no handler was asked (``RenderedText``).
+        /// It had no text for this agent, and no handler was called (``RenderedText``).
         case empty
     }
 
@@ -30,23 +30,24 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     package let kind: Kind
     /// The message's id at the hub; for other kinds a text that stays the same when the hub repeats the event.
     package let id: String
-    /// Empty for a message of native format and for other kinds.
+    /// The template; empty for a native message and for other kinds.
     package let template: String
-    /// A JSON object as it came; for ``Kind/unreadable`` the start of the event's data.
+    /// A JSON object as received; for ``Kind/unreadable`` the start of the event's data.
     package let body: String
     package let content: MessageContent
     package let receivedAt: Timestamp
     package let state: State
     /// Number of times that a handler was started on it.
     package let attempts: Int
-    /// Number of these starts that failed, as opposed to a stop of the agent.
+    /// Number of these attempts that failed, as opposed to a stop of the agent.
     package let failures: Int
-    /// Why it failed, or last failed, or was not shown.
+    /// The reason why it failed, or last failed, or was not shown.
     package let reason: String?
-    /// `nil` while it stands.
+    /// The effect of a later message; `nil` if there is none.
     package var supersession: Supersession?
 
-    /// One without text is another language's, and says nothing of what was shown here.
+    /// The relation to other messages; one without text is another language's, and does not concern what was shown
+    /// here.
     package var standing: MessageStanding {
         kind == .message && state != .empty ? MessageStanding(body: body) : MessageStanding()
     }

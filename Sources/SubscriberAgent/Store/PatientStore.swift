@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Repeats what a full disk refused, until there is space; says so once, and once that it works again.
+/// Repeats writes that a full disk refused until there is space; reports the failure once, and its end once.
 final class PatientStore: Sendable {
-    /// The waits between tries, doubling.
+    /// The first and the longest wait between attempts; waits double.
     static let waits = (first: Duration.seconds(1), longest: Duration.seconds(30))
 
     private let environment: AgentEnvironment
@@ -10,7 +10,7 @@ final class PatientStore: Sendable {
 
     init(environment: AgentEnvironment) { self.environment = environment }
 
-    /// - Throws: ``AgentStoreError`` of a kind that waiting does not mend; the last one when the task is cancelled.
+    /// - Throws: ``AgentStoreError`` of a kind that waiting does not clear; the last error when the task is cancelled.
     func perform<Value: Sendable>(
         _ body: @Sendable () async throws(AgentStoreError) -> Value
     ) async throws(AgentStoreError) -> Value {

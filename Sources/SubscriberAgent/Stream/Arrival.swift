@@ -3,7 +3,7 @@ import HubProtocol
 
 /// An event of the stream as it enters the inbox.
 struct Arrival: Sendable, Equatable {
-    /// Largest part kept of an event that could not be read, in characters.
+    /// Maximum number of characters kept of an event that could not be read.
     static let maximumUnreadable = 2_000
 
     let kind: InboxRecord.Kind
@@ -11,18 +11,19 @@ struct Arrival: Sendable, Equatable {
     let template: String
     let body: String
     let content: MessageContent
-    /// Why it could not be read; `nil` for all that could.
+    /// The reason why it could not be read; `nil` if it could.
     let failure: String?
-    /// Why it is not shown: there is no text in it.
+    /// The reason why it is not shown: it has no text.
     var emptiness: String?
 
-    /// The id of the text, which is to be fetched.
+    /// The id of a text that is to be fetched.
     var secureID: Int64?
 
-    /// True if it is work for a handler.
+    /// True if a handler is needed.
     var isWork: Bool { failure == nil && emptiness == nil && secureID == nil }
 
-    /// `choice` is the agent's template; an event of another one is judged by what it says alone.
+    /// Makes an arrival of a message; `choice` is the agent's template, and an event of another template is judged by
+    /// its content alone.
     static func message(_ event: StreamEvent, rendered choice: TemplateChoice) -> Arrival {
         let template = event.template == AgentTemplate.name ? choice.body : nil
         // A native message is rendered by nobody.
@@ -40,7 +41,7 @@ struct Arrival: Sendable, Equatable {
         )
     }
 
-    /// The id of a secure notification; one that brings a text of its own is read as any message.
+    /// Returns the id of a secure notification; `nil` for one with a text of its own, which is read like any message.
     private static func secureID(_ body: String, _ content: MessageContent) -> Int64? {
         guard content.title.isEmpty, content.message.isEmpty,
             let text = MessageProperty.texts(of: body)[.secureID], let id = Int64(text), secureIDs.contains(id)
@@ -51,9 +52,10 @@ struct Arrival: Sendable, Equatable {
     /// Positive numbers of 31 bits (protocol §9).
     private static let secureIDs: ClosedRange<Int64> = 1...2_147_483_647
 
-    /// The id holds all that tells this gap from another, because a hub that is not told of a newer cursor repeats it.
+    /// Makes an arrival of a gap.
     ///
-    /// A loss that the hub has a name for is the same wherever the stream that announces it began.
+    /// The id contains everything that distinguishes this gap from another, because a hub repeats a gap until it knows
+    /// a newer cursor. A loss that the hub has named has the same id wherever the stream that announces it began.
     static func gap(_ gap: StreamGap, body: String, epoch: String) -> Arrival {
         let loss = gap.loss.flatMap { StreamPosition(parsing: $0) }
         return Arrival(
@@ -66,7 +68,7 @@ struct Arrival: Sendable, Equatable {
         )
     }
 
-    /// Reads the announcement of a gap; one that cannot be read says that something is missing even if not what.
+    /// Reads the announcement of a gap; if it cannot be read, the arrival says that something is missing.
     static func gap(_ data: String, at position: String) -> Arrival {
         let epoch = StreamPosition(parsing: position)?.epoch ?? ""
         if let gap = try? JSONDecoder().decode(StreamGap.self, from: Data(data.utf8)) {
@@ -76,7 +78,7 @@ struct Arrival: Sendable, Equatable {
         return .gap(unknown, body: "{}", epoch: epoch)
     }
 
-    /// An event that is put aside; `position` is where in the stream it stood, by the last event id seen.
+    /// Makes an arrival of an unreadable event; `position` is its place in the stream, as the last event id seen.
     static func unreadable(_ data: String, position: String, reason: String) -> Arrival {
         Arrival(
             kind: .unreadable,
@@ -88,7 +90,7 @@ struct Arrival: Sendable, Equatable {
         )
     }
 
-    /// FNV-1a: tells events at one position apart; nothing depends on its strength.
+    /// FNV-1a: distinguishes events at one position; nothing depends on its strength.
     private static func fingerprint(_ text: String) -> UInt64 {
         text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

@@ -1,15 +1,15 @@
-/// The waits between tries to reach the hub: bounded doubling with full jitter.
+/// The waits between attempts to reach the hub: bounded doubling with full jitter.
 ///
-/// Full jitter, so that a thousand agents whose hub restarts do not come back in step.
+/// Full jitter, so that a thousand agents whose hub restarts do not return in step.
 struct Backoff: Sendable, Equatable {
-    /// Before the hub has said otherwise with `retry:`.
+    /// The base until the hub sends `retry:`.
     static let defaultBase = Duration.seconds(2)
     static let leastBase = Duration.milliseconds(100)
     static let ceiling = Duration.seconds(60)
     /// Longest wait in the first minutes of an outage: most outages are restarts.
     ///
-    /// After 45 s half of the agents are back within six seconds of the hub's return and nearly all within 18, at most a
-    /// tenth of them in one second.
+    /// After an outage of 45 s, half of the agents are back within six seconds of the hub's return and nearly all
+    /// within 18, at most a tenth of them in one second.
     static let earlyCeiling = Duration.seconds(20)
     /// The sum of waits up to which ``earlyCeiling`` applies.
     static let early = Duration.seconds(120)
@@ -24,10 +24,11 @@ struct Backoff: Sendable, Equatable {
     /// The sum of the waits in this outage.
     private var waited = Duration.zero
 
-    /// To be called once something came from the hub; a connection alone does not show that the hub is well.
+    /// Resets the waits; call when something has arrived from the hub, since a connection alone does not show that the
+    /// hub works.
     mutating func reset() { (failures, waited) = (0, .zero) }
 
-    /// The next wait, at least as long as the hub asks for; `random` is from 0 up to 1.
+    /// Returns the next wait, at least as long as the hub asks for; `random` is from 0 up to 1.
     mutating func next(retryAfter: Duration? = nil, random: Double) -> Duration {
         // 2^10 times the least base is above the ceiling.
         let ceiling = waited < Self.early ? max(Self.earlyCeiling, base) : Self.ceiling

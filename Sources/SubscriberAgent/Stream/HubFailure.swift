@@ -6,15 +6,15 @@ import HubProtocol
 enum HubFailure: Error, Sendable, Equatable {
     /// Not reachable, busy or broken: try again.
     case away(String, retryAfter: Duration?, hint: HubHint? = nil)
-    /// The hub's clock says that our token is over: it may be mended any moment, here or there.
+    /// By the hub's clock, our token has expired; either clock may be set right at any moment.
     case clockDiffers
     /// The hub does not know the installation, or the hub's name.
     case notFound(String)
-    /// The installation is there under another secret.
+    /// The installation exists with another secret.
     case foreign
-    /// The hub cannot take the cursor that was sent to it.
+    /// The hub rejects the cursor that was sent to it.
     case badCursor(AgentError)
-    /// Will be the same next time.
+    /// The next call will fail in the same way.
     case refused(AgentError)
     case cancelled
 
@@ -36,9 +36,9 @@ enum HubFailure: Error, Sendable, Equatable {
         if case .away(_, let retryAfter, _) = self { retryAfter } else { nil }
     }
 
-    /// The meaning of a failed request for the stream that had a cursor.
+    /// Makes the failure of a request for the stream that had a cursor.
     ///
-    /// A head that is too large is one with a cursor of an earlier version, which kept ids of any length.
+    /// If the head is too large, the cursor is one of an earlier version, which kept ids of any length.
     init(_ error: HubClientError, withCursor: Bool) {
         self.init(error)
         guard withCursor, case .refused(let refusal) = self, case .refused(let status, _, _, _) = error,
@@ -47,7 +47,7 @@ enum HubFailure: Error, Sendable, Equatable {
         self = .badCursor(refusal)
     }
 
-    /// For a command that a person waits for, which does not try again by itself.
+    /// The error of a command that a person waits for and that does not try again.
     var asAgentError: AgentError {
         switch self {
         case .away(let reason, _, let hint):

@@ -1,39 +1,39 @@
 /// The presence of the hub, so that its loss and its return are each reported once.
 struct HubPresence: Sendable, Equatable {
-    /// Streams in a row that end without an event, until that too counts as away.
+    /// Number of consecutive streams without an event that count as an absence.
     static let emptyStreams = 5
 
     private(set) var isAway = false
     private var empty = 0
 
-    /// - Returns: Whether this is news.
+    /// - Returns: True if this is news.
     mutating func failed() -> Bool {
         defer { isAway = true }
         return !isAway
     }
 
-    /// A stream was opened; that is not believed while streams end as soon as they open.
+    /// Records that a stream was opened, which counts only if streams do not end as soon as they open.
     ///
-    /// - Returns: Whether this is news.
+    /// - Returns: True if this is news.
     mutating func opened() -> Bool {
         guard isAway, empty < Self.emptyStreams else { return false }
         isAway = false
         return true
     }
 
-    /// Something came through a stream.
+    /// Records that something arrived through a stream.
     ///
-    /// - Returns: Whether this is news.
+    /// - Returns: True if this is news.
     mutating func received() -> Bool {
         empty = 0
         defer { isAway = false }
         return isAway
     }
 
-    /// A stream ended; a hub that restarts ends all of them, which is no news.
+    /// Records that a stream ended; a hub that restarts ends all streams, which is not news.
     ///
-    /// - Parameter hadEvents: Whether anything came through it.
-    /// - Returns: Whether this is news.
+    /// - Parameter hadEvents: True if anything arrived through it.
+    /// - Returns: True if this is news.
     mutating func ended(hadEvents: Bool) -> Bool {
         empty = hadEvents ? 0 : empty + 1
         return empty >= Self.emptyStreams && failed()

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Signals between the receiver and the worker of one inbox: rows arrived, there is room again, and more of the
-/// messages that were missed is on its way.
+/// Signals between the receiver and the worker of one inbox: rows arrived, there is room again, and more of the missed
+/// messages are on their way.
 final class InboxFlow: Sendable {
-    /// Rows waiting for a handler; starts at what the last run left.
+    /// Number of rows that wait for a handler; begins with those that the last run left.
     private let waiting: Mutex<Int>
     private let isCatchingUp = Mutex(true)
     private let limit: Int
@@ -18,7 +18,7 @@ final class InboxFlow: Sendable {
 
     var isFull: Bool { waiting.withLock { $0 >= limit } }
 
-    /// Rows waiting behind the one in work.
+    /// Number of rows that wait after the one in progress.
     var others: Int { waiting.withLock { max(0, $0 - 1) } }
 
     func arrived(_ count: Int) {
@@ -32,28 +32,28 @@ final class InboxFlow: Sendable {
         departures.continuation.yield()
     }
 
-    /// Returns when rows may have come, or the calling task was cancelled; for one worker.
+    /// Returns when rows may have arrived, or the calling task was cancelled; for one worker.
     func waitForArrivals() async {
         for await _ in arrivals.stream { return }
     }
 
-    /// Returns when half of the room is free, so that a stream is not opened anew for every row, or on cancellation.
+    /// Returns when half of the room is free, so that a stream is not reopened for every row, or on cancellation.
     func waitForRoom() async {
         while waiting.withLock({ $0 > limit / 2 }), !Task.isCancelled {
             for await _ in departures.stream { break }
         }
     }
 
-    /// A stream was opened: what the hub has kept for us comes first.
+    /// Records that a stream was opened, on which the hub first sends what it has kept for us.
     func beginCatchingUp() { isCatchingUp.withLock { $0 = true } }
 
-    /// All of that has come, or no more of it does for now.
+    /// Records that all of it has arrived, or that no more will for now.
     func caughtUp() {
         isCatchingUp.withLock { $0 = false }
         catchUps.continuation.yield()
     }
 
-    /// Returns when ``others`` tells the whole of what waits, or on cancellation; for one worker.
+    /// Returns when ``others`` counts everything that waits, or on cancellation; for one worker.
     func waitUntilCaughtUp() async {
         while isCatchingUp.withLock({ $0 }), !Task.isCancelled {
             for await _ in catchUps.stream { break }

@@ -5,11 +5,12 @@ import HubProtocol
 import Logging
 import ServerSentEvents
 
-/// Registers, reads the event stream into the inbox, and comes back after every loss of the hub.
+/// Registers, reads the event stream into the inbox, and reconnects after every loss of the hub.
 struct StreamReceiver {
-    /// Between two writes of a cursor that only heartbeats have moved.
+    /// Time between two writes of a cursor that only heartbeats have moved.
     static let cursorInterval = Duration.seconds(5)
-    /// Streams refused with 404 in a row, each after the hub had accepted the installation, until we give up.
+    /// Number of consecutive refusals of the stream with 404, each after the hub had accepted the installation, before
+    /// the agent gives up.
     static let maximumUnknown = 3
 
     let store: AgentStore
@@ -20,7 +21,7 @@ struct StreamReceiver {
     let client: HubClient
     let environment: AgentEnvironment
     let logger: Logger
-    /// Called at each opened stream.
+    /// Called when a stream has opened.
     let onListening: @Sendable () -> Void
 
     var backoff = Backoff()
@@ -33,15 +34,15 @@ struct StreamReceiver {
     private var streamUser: String?
     var unknownInRow = 0
     var hasSaidClock = false
-    /// The hub has refused a cursor of this run.
+    /// True if the hub has refused a cursor of this run.
     var hasDroppedCursor = false
     private var renewal = RegistrationRenewal()
-    /// This start has registered, and no stream was tried since.
+    /// True if this start has registered and no stream was tried since.
     private var isJustRegistered: Bool
     /// A position that only heartbeats have reported.
     var unsavedCursor: String?
     private var cursorSavedAt: Duration?
-    /// Where in the stream we are; tells unreadable events apart.
+    /// The place in the stream, which distinguishes unreadable events.
     private var position = ""
     private var sincePurge = 0
     private var loginSeenAt: Duration?
@@ -50,7 +51,7 @@ struct StreamReceiver {
     enum Beginning: Sendable, Equatable {
         case unknown
         case registered
-        /// It was away, and that has been said; it may have asked to be left alone for a time.
+        /// The hub was away, which was reported; it may have asked for a pause.
         case away(retryAfter: Duration?)
     }
 
@@ -81,7 +82,7 @@ struct StreamReceiver {
         self.onListening = onListening
     }
 
-    /// Runs until the task is cancelled, or something ends it that trying again would not mend.
+    /// Runs until the task is cancelled, or until an error that another attempt would not clear.
     mutating func run() async throws(AgentError) -> SubscribeEnding {
         if let firstWait { await wait(retryAfter: firstWait) }
         while !Task.isCancelled {
@@ -100,9 +101,9 @@ struct StreamReceiver {
         case ended(String)
         case replaced
         case revoked
-        /// The choice on disk is not what the hub has.
+        /// The choice on disk differs from the hub's.
         case choiceChanged
-        /// No room in the inbox, or none on the disk until just now.
+        /// The inbox has no room, or the disk had none until just now.
         case paused
     }
 
@@ -228,11 +229,12 @@ struct StreamReceiver {
         }
     }
 
-    /// Registers again while the stream goes on, if the hub may have an older choice than this agent.
+    /// Registers again while the stream continues, if the hub may have an older choice than this agent.
     ///
-    /// A hub that is busy is asked again later. With any other failure the next connection registers, and says what failed.
+    /// A hub that is busy is asked again later. After any other failure the next connection registers, and reports the
+    /// failure.
     ///
-    /// - Returns: False if that is to be now.
+    /// - Returns: False if that must happen now.
     private mutating func renewIfDue() async throws(AgentStoreError) -> Bool {
         guard renewal.isDue(at: environment.elapsed()) else { return true }
         do {
@@ -251,7 +253,7 @@ struct StreamReceiver {
         return true
     }
 
-    /// Looks now and then whether another process has logged in or out and could not register.
+    /// Checks now and then whether another process has logged in or out and could not register.
     private mutating func lookAtLogin() async throws(AgentStoreError) {
         let now = environment.elapsed()
         guard now - (loginSeenAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return }
@@ -288,7 +290,7 @@ struct StreamReceiver {
 
     /// Stores an arrival and its position.
     ///
-    /// A disk that takes no more closes the stream at once, and the hub keeps the rest.
+    /// A full disk closes the stream at once, and the hub keeps the rest.
     private mutating func receive(
         _ arrival: Arrival,
         _ id: String?,
@@ -343,7 +345,8 @@ struct StreamReceiver {
         }
     }
 
-    /// Moves the cursor, on disk now and then only, and looks whether another process could not tell the hub of a choice.
+    /// Moves the cursor, on disk only now and then, and checks whether another process could not register a choice at
+    /// the hub.
     private mutating func heartbeat(_ event: ServerSentEvent) async throws(AgentStoreError) -> StreamEnd? {
         guard let id = event.id else { return nil }
         if event.data == nil { flow.caughtUp() }
