@@ -33,16 +33,16 @@ package struct DemoEnvironment: Sendable {
 
 /// Suggestions for a demo that keeps running.
 package struct DemoInvitation: Sendable {
-    /// A file with the connection string that may do all.
+    /// A file with the connection string that has all rights.
     package let connectionFile: String
     /// The address of the reader's page.
     package let page: String
-    /// Who can sign in there.
+    /// The user who can sign in there.
     package let user: String
     package let password: String
 }
 
-/// Why a demo did not show what it should have.
+/// The reason why a demo did not show what it should have.
 package struct DemoError: Error, Sendable, CustomStringConvertible {
     package let description: String
 
@@ -74,7 +74,7 @@ package struct Demo: Sendable {
         (name: "sofa", user: "bob", categories: ["Sports", "Science"]),
     ]
     private static let broadcast = "That was the demo"
-    /// The demo is given up after this.
+    /// Time after which the demo is given up.
     private static let patience = Duration.seconds(60)
 
     private let samples: SampleFeeds
@@ -90,9 +90,9 @@ package struct Demo: Sendable {
         self.environment = environment
     }
 
-    /// Runs until the samples were delivered, or on until the task is cancelled.
+    /// Runs until the samples were delivered, or continues until the task is cancelled.
     ///
-    /// `invitation` makes what is printed before the demo stays up; it is `nil` if the demo ends.
+    /// `invitation` makes the text that is printed before the demo stays up; it is `nil` if the demo ends.
     package func run(thenInvite invitation: (@Sendable (DemoInvitation) -> String)?) async throws {
         let hubPort = Signal<Int>()
         let feedPort = Signal<Int>()
@@ -280,9 +280,9 @@ package struct Demo: Sendable {
         return try FeedLists.parse(texts)
     }
 
-    /// Everything a subscriber has, once it has the last message and those that are its user's own.
+    /// Returns everything that a subscriber has, once it has the last message and those of its user.
     ///
-    /// The text of a secure notification is fetched while the stream goes on.
+    /// The text of a secure notification is fetched while the stream continues.
     private func inbox(of subscriber: Subscriber, with own: [String]) async throws -> [InboxRecord] {
         while true {
             let records = try await subscriber.agent.inbox(last: 1_000)
@@ -294,9 +294,9 @@ package struct Demo: Sendable {
 
     // MARK: - What is said
 
-    /// Prints what a subscriber got.
+    /// Prints what a subscriber received.
     ///
-    /// - Returns: Whether that is what it was owed.
+    /// - Returns: True if that is what it should have received.
     private func report(
         _ subscriber: Subscriber,
         _ records: [InboxRecord],
@@ -358,7 +358,7 @@ private final class Signal<Value: Sendable>: Sendable {
     }
 }
 
-/// Runs all until the first one ends, whose end is the end of all.
+/// Runs all until the first one ends, which ends the others.
 private func firstToEnd(_ work: [@Sendable () async throws -> Void]) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for each in work { group.addTask { try await each() } }

@@ -7,7 +7,7 @@ import Logging
 import MountedBackend
 import SubscriberAgent
 
-/// The people of a demo: two users, each signed in at an agent of their own.
+/// The people of a demo: two users, each signed in at their own agent.
 struct DemoPeople: Sendable {
     struct Person: Sendable {
         let name: String
@@ -33,7 +33,8 @@ struct DemoPeople: Sendable {
         }
     }
 
-    /// Notifies the second user in the name of the first, once by name and once with a text that only the addressee fetches.
+    /// Notifies the second user on behalf of the first, once by name and once with a text that only the addressee
+    /// fetches.
     ///
     /// - Returns: The texts that the addressee's agent shows.
     func talk(through agent: SubscriberAgent) async throws -> [String] {

@@ -7,7 +7,7 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Why there are no sample feeds to show.
+/// The reason why there are no sample feeds to show.
 package struct SampleFeedsError: Error, Sendable, CustomStringConvertible {
     package let description: String
 }
@@ -15,7 +15,7 @@ package struct SampleFeedsError: Error, Sendable, CustomStringConvertible {
 /// The sample documents of `feeds/samples`: for each category a baseline and a later state of the same feed.
 package final class SampleFeeds: Sendable {
     struct Sample: Sendable {
-        /// As publishers tag it: `world.rss` is of `World`.
+        /// The category, as publishers tag it: that of `world.rss` is `World`.
         let category: String
         let name: String
         let baseline: [UInt8]
@@ -26,7 +26,8 @@ package final class SampleFeeds: Sendable {
     /// True if the later states are served.
     private let hasMovedOn = Mutex(false)
 
-    /// Those of the repository that we are in, else those installed beside the program (`make install`).
+    /// The directory of the repository that contains the current one, else the one installed beside the program (`make
+    /// install`).
     package static var standardDirectory: String {
         let here = "feeds/samples"
         let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -63,7 +64,7 @@ package final class SampleFeeds: Sendable {
         hasMovedOn.withLock { $0 = true }
     }
 
-    /// Titles that are in the later state of a category's feed and not in its baseline.
+    /// Returns the titles that are in the later state of a category's feed and not in its baseline.
     func news(in category: String) throws -> [String] {
         try samples.filter { $0.category == category }.flatMap { sample in
             let known = try Set(titles(sample.baseline))

@@ -11,35 +11,35 @@ package struct ConfiguredHubs: Sendable, Equatable {
     package var isEmpty: Bool { hubs.isEmpty && rules.isEmpty }
 }
 
-/// A hub that is to be there.
+/// A hub that must exist.
 package struct ConfiguredHub: Sendable, Equatable {
     package let name: HubName
-    /// `nil` leaves it as it is.
+    /// `nil` leaves the hub's value unchanged.
     package let registrationTimeToLive: Duration?
     package let rules: [ConfiguredRule]
-    /// For push services; others stay as they are.
+    /// Credentials for push services; others stay as they are.
     package var credentials: [ConfiguredCredential] = []
 }
 
-/// A credential that a hub is to have for one push service.
+/// A credential that a hub must have for one push service.
 package struct ConfiguredCredential: Sendable, Equatable {
     package let kind: PlatformCredential.Kind
-    /// The JSON file that holds it, as ``ConfiguredRule/primaryKeyFile``.
+    /// The JSON file with the credential, in the form of ``ConfiguredRule/primaryKeyFile``.
     package let file: String
-    /// Where it stands.
+    /// The place of the credential in the configuration.
     package let origin: SettingOrigin
 }
 
-/// A rule that is to have these keys and no others.
+/// A rule that must have these keys and no others.
 package struct ConfiguredRule: Sendable, Equatable {
     package let name: String
     package let rights: AccessRights
-    /// Files that hold the keys; absolute, or relative to the working directory.
+    /// Files with the keys; absolute, or relative to the working directory.
     ///
-    /// One that begins with ``credentials`` is a credential of the unit.
+    /// A path that begins with ``credentials`` is a credential of the unit.
     package let primaryKeyFile: String
     package let secondaryKeyFile: String?
-    /// Where it stands.
+    /// The place of the rule in the configuration.
     package let origin: SettingOrigin
 
     /// The directory that systemd fills with a unit's credentials.

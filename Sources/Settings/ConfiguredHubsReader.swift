@@ -1,7 +1,7 @@
 internal import HubProtocol
 internal import Yams
 
-/// Reads the sections `hubs:` and `namespace:`, and gathers all that is wrong with them.
+/// Reads the sections `hubs:` and `namespace:`, and collects all of their problems.
 struct ConfiguredHubsReader {
     private enum HubMember: String, CaseIterable {
         case registrationTimeToLive = "registration-time-to-live"
@@ -19,7 +19,7 @@ struct ConfiguredHubsReader {
         case secondaryKeyFile = "secondary-key-file"
     }
 
-    /// The rules that are there without being asked for, with their rights.
+    /// The rules that exist without configuration, with their rights.
     private static let standardRights: [String: AccessRights] = [
         AccessRule.defaultListenName: .listen,
         AccessRule.defaultFullName: [.listen, .manage, .send],
@@ -28,7 +28,7 @@ struct ConfiguredHubsReader {
     private static let timesToLive: ClosedRange<Duration> = .seconds(86_400) ... .seconds(36_500 * 86_400)
 
     let file: String
-    /// Makes a path absolute that is relative to the file.
+    /// Makes a path that is relative to the file absolute.
     let locate: (String) -> String
     private(set) var problems: [SettingsProblem] = []
 

@@ -1,6 +1,6 @@
 internal import HostSystem
 
-/// Where the connection string stands that is in force.
+/// The place of the connection string that is used.
 package enum ConnectionSource {
     case file(String)
     /// The text of ``stringVariable``.
@@ -9,11 +9,12 @@ package enum ConnectionSource {
     package static let stringVariable = "NEWSWIRE_CONNECTION_STRING"
     /// The name of the credential in `LoadCredential=connection:…`.
     private static let credential = "connection"
-    /// The text that the units' `SetCredential=` uses instead of a missing file: without it systemd would end them
-    /// without a reason.
+    /// The text that the units' `SetCredential=` uses for a missing file; without it systemd would end them without a
+    /// reason.
     package static let missing = "missing"
 
-    /// In this order: the flag; the variable with the string itself; `file`, of the configuration; the unit's credential.
+    /// Finds the place: the flag; the variable with the string itself; `file`, of the configuration; the unit's
+    /// credential.
     package init?(flag: String?, file: String?, environment: [String: String]) {
         if let flag {
             self = .file(flag)
@@ -29,7 +30,7 @@ package enum ConnectionSource {
     }
 }
 
-/// The secrets that systemd's `LoadCredential=` hands to a unit.
+/// The secrets that systemd's `LoadCredential=` passes to a unit.
 package enum Credentials {
     /// - Returns: `nil` outside a unit with credentials.
     package static func path(_ name: String, _ environment: [String: String]) -> String? {

@@ -20,14 +20,14 @@ package enum HubFiles {
     /// The copy of the app backend's database that belongs to a copy of the hub's.
     package static func backendCopy(beside file: String) -> String { file + ".backend" }
 
-    /// Counts along with the database, and is not to be copied with it.
+    /// A number that is incremented with the database's, and must not be copied with the database.
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.
     package static let apnsTokens = "apns.tokens"
     /// The file with the endpoint in connection strings for other machines.
     package static let endpoint = "endpoint"
 
-    /// Connection strings that a hub leaves for programs of the same user.
+    /// Connection strings that a hub writes for programs of the same user.
     package enum Connection: String, CaseIterable, Sendable {
         case listen = "listen.connection"
         case full = "full.connection"
@@ -35,14 +35,14 @@ package enum HubFiles {
         case namespace = "namespace.connection"
     }
 
-    /// The connection file that a hub of this user has written, if there is one; makes nothing.
+    /// Returns the connection file that a hub of this user has written, if there is one; creates nothing.
     ///
-    /// `state` is where the hub is configured to keep its state.
+    /// `state` is the configured state directory of the hub.
     package static func existing(_ connection: Connection, state: String?) -> String? {
         readable(connection, in: directory(state: state))
     }
 
-    /// The connection file that `newswire hub --emulate` of this user has written, if there is one.
+    /// Returns the connection file that `newswire hub --emulate` of this user has written, if there is one.
     package static func emulated(_ connection: Connection) -> String? {
         readable(connection, in: directory(role: emulatorRole, state: nil))
     }
@@ -52,7 +52,7 @@ package enum HubFiles {
         return FileManager.default.isReadableFile(atPath: path) ? path : nil
     }
 
-    /// Where a hub of this user keeps its state: a unit's own `$STATE_DIRECTORY` is not the hub's.
+    /// Returns the state directory of this user's hub: a unit's own `$STATE_DIRECTORY` is not the hub's.
     package static func directory(state: String?) -> String? { directory(role: "hub", state: state) }
 
     private static func directory(role: String, state: String?) -> String? {
@@ -61,7 +61,8 @@ package enum HubFiles {
         return try? StateDirectory.path(role: role, override: state, environment: environment)
     }
 
-    /// Writes the connection files of the standard rules; a rule that is gone leaves none, since its string is of no use.
+    /// Writes the connection files of the standard rules; the file of a deleted rule is removed, since its string is
+    /// useless.
     package static func write(
         hub: [ConnectionString],
         namespace: [ConnectionString],
@@ -82,14 +83,14 @@ package enum HubFiles {
         }
     }
 
-    /// The endpoint that SDKs and other machines call, as of the last start.
+    /// Returns the endpoint for SDKs and other machines, as of the last start.
     package static func endpoint(in directory: String) throws(HostError) -> String {
         let path = "\(directory)/\(endpoint)"
         guard HostFile.exists(path) else { return "sb://localhost:\(HubSettings.port.fallback)/" }
         return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    /// The endpoint that programs of this machine call, as of the last start.
+    /// Returns the endpoint for programs of this machine, as of the last start.
     package static func localEndpoint(in state: StateDirectory) throws -> String {
         for file in [Connection.namespace, .listen, .full] {
             let path = state.file(file.rawValue)

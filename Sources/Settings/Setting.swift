@@ -1,4 +1,4 @@
-/// Which program a setting is for; a section of the file.
+/// The program of a setting; a section of the file.
 package enum SettingSection: String, Sendable, CaseIterable {
     case hub, backend, publisher, agent
 }
@@ -12,11 +12,12 @@ package struct SettingEntry: Sendable {
     package fileprivate(set) var summary = ""
     /// The type of the value, for people.
     package let type: String
-    /// Bounds of the value, for people; `nil` when its type says all.
+    /// Bounds of the value, for people; `nil` if its type says all.
     package let range: String?
-    /// As it would be written; `nil` when there is none, or it depends on the machine: then the summary tells.
+    /// The default as a user would write it; `nil` if there is none, or if it depends on the machine: then the summary
+    /// states it.
     package let defaultText: String?
-    /// Another variable that every section takes this setting from, after its own.
+    /// Another variable for this setting, shared by all sections and read after the section's own.
     package let sharedVariable: String?
     let nature: SettingNature
     /// Turns a text into the value.
@@ -40,15 +41,15 @@ package enum SettingNature: Sendable {
     case plain
     /// Words, written as a YAML list or with commas between them.
     case list
-    /// Relative to the folder of the file it stands in.
+    /// A path relative to the folder of the file that contains the setting.
     case path
     /// A path; the file holds a secret.
     case secretFile
-    /// A path when it has a slash, else a name that is looked up.
+    /// A path if it has a slash, else a name that is looked up.
     case program
 }
 
-/// A setting that has a value in any case.
+/// A setting that always has a value.
 package struct Setting<Value: Sendable>: Sendable {
     package private(set) var entry: SettingEntry
     package let fallback: Value
@@ -73,7 +74,7 @@ package struct Setting<Value: Sendable>: Sendable {
     }
 }
 
-/// A setting that may be left open.
+/// A setting that may have no value.
 package struct OpenSetting<Value: Sendable>: Sendable {
     package private(set) var entry: SettingEntry
     package let parse: @Sendable (String) throws(SettingValueError) -> Value

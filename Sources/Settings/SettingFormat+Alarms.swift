@@ -39,7 +39,7 @@ extension SettingFormat<[CategorySilence]> {
 }
 
 extension SettingFormat<[InstallationID]> {
-    /// Agents of a list.
+    /// Maximum number of agents in a list.
     private static let maximum = 100
 
     static let installations = SettingFormat(

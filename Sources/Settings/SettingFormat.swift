@@ -23,7 +23,7 @@ package struct SettingFormat<Value: Sendable>: Sendable {
         self.show = show
     }
 
-    /// Makes the format of values that `read` returns, and `nil` for other texts; `reason` says what a text must be.
+    /// Makes a format whose values `read` returns, with `nil` for other texts; `reason` says what a text must be.
     init(
         _ type: String,
         range: String? = nil,
@@ -39,7 +39,7 @@ package struct SettingFormat<Value: Sendable>: Sendable {
     }
 }
 
-/// Why a text is no value of its setting, as the end of a sentence: "must be …".
+/// The reason why a text is not a value of its setting, as the end of a sentence: "must be …".
 package struct SettingValueError: Error, Equatable, CustomStringConvertible {
     package let description: String
 
@@ -52,7 +52,7 @@ extension SettingFormat<String> {
     static let path = SettingFormat("path", nature: .path, show: { $0 }, parse: Self.singleLine)
     static let program = SettingFormat("program", nature: .program, show: { $0 }, parse: Self.singleLine)
 
-    /// The path of a file with a connection string in it.
+    /// The path of a file with a connection string.
     static let secretFile = SettingFormat("path", nature: .secretFile, show: { $0 }) {
         text throws(SettingValueError) in
         // Whoever puts the string itself here must not find it in a log.
@@ -64,7 +64,7 @@ extension SettingFormat<String> {
         return try Self.singleLine(text)
     }
 
-    /// The path of a file with a private key in it.
+    /// The path of a file with a private key.
     static let keyFile = SettingFormat("path", nature: .secretFile, show: { $0 }) { text throws(SettingValueError) in
         guard !text.contains("PRIVATE KEY") else {
             throw SettingValueError("must be the path of a file that holds the key, not the key itself")
@@ -137,7 +137,7 @@ extension SettingFormat<Bool> {
 }
 
 extension SettingFormat where Value: Comparable {
-    /// Values of a range; `example` is named for texts that are none.
+    /// Values of a range; `example` is named for other texts.
     fileprivate static func bounded(
         _ type: String,
         _ range: ClosedRange<Value>,

@@ -1,8 +1,8 @@
 /// Times and sizes as people write them: a whole number with a unit right after it.
 package enum SettingUnits {
-    /// Longer numbers are mistakes, and could overflow.
+    /// Maximum number of digits: longer numbers are mistakes, and could overflow.
     private static let maximumDigits = 7
-    /// Largest first, so that showing a value takes the shortest form.
+    /// Units from largest to smallest, so that a value is shown in its shortest form.
     private static let times: [(unit: String, factor: Int64)] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)]
     private static let sizes: [(unit: String, factor: Int64)] = [
         ("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10),
@@ -11,7 +11,7 @@ package enum SettingUnits {
     package static func time(_ text: String) -> Duration? { number(text, times).map { .seconds($0) } }
     static func size(_ text: String) -> Int64? { number(text, sizes) }
 
-    /// Whole seconds; days only where they are shorter than hours, as people say 72h.
+    /// Returns whole seconds in the largest unit, but in days only if that is shorter than in hours: people say 72h.
     @Sendable static func time(_ time: Duration) -> String {
         let seconds = time.components.seconds
         let units = seconds < 7 * 86_400 ? times.dropFirst() : times[...]

@@ -1,8 +1,8 @@
 internal import HostSystem
 
-/// The file and the environment, read once and valid as a whole.
+/// The settings of file and environment, read once and validated as a whole.
 ///
-/// A flag counts before the environment, the environment before the file, the file before the default.
+/// A flag overrides the environment, the environment the file, and the file the default.
 package struct Settings: Sendable {
     package static let systemFile = "/etc/newswire/newswire.yaml"
     private static let fileVariable = "NEWSWIRE_CONFIG"
@@ -10,18 +10,18 @@ package struct Settings: Sendable {
 
     /// The file that was read, if there is one.
     package let file: String?
-    /// The hubs and rules that the file asks for.
+    /// The hubs and rules that the file declares.
     package let hubs: ConfiguredHubs
     private let values: [String: any Sendable]
     private let origins: [String: SettingOrigin]
 
-    /// Finds, reads and validates all that is configured, for every section.
+    /// Finds, reads and validates the whole configuration, for every section.
     ///
-    /// The file is the one named; else `$NEWSWIRE_CONFIG`; else ``systemFile``, if it is there; else
-    /// `newswire/newswire.yaml` in `$XDG_CONFIG_HOME` or `~/.config`, if it is there. A variable that is empty is not set;
-    /// one of ours that is neither a setting's nor among `otherVariables` is a mistake.
+    /// The file is the named one; else `$NEWSWIRE_CONFIG`; else ``systemFile``, if it exists; else
+    /// `newswire/newswire.yaml` in `$XDG_CONFIG_HOME` or `~/.config`, if it exists. An empty variable counts as not
+    /// set; a variable of ours that is neither a setting's nor among `otherVariables` is an error.
     ///
-    /// - Throws: ``SettingsError`` with *all* problems, so that one run shows what is to be mended.
+    /// - Throws: ``SettingsError`` with *all* problems, so that one run shows everything that must be corrected.
     package static func load(
         file named: String? = nil,
         environment: [String: String],
@@ -38,8 +38,7 @@ package struct Settings: Sendable {
         return settings
     }
 
-    /// As ``load(file:environment:otherVariables:systemFile:)``, for somebody who wants to look at the rest as well: what is wrong is
-    /// left at its default.
+    /// Reads like ``load(file:environment:otherVariables:systemFile:)``, but leaves invalid settings at their defaults.
     ///
     /// - Returns: The settings, and all problems in the order of their places.
     package static func inspect(
@@ -78,7 +77,7 @@ package struct Settings: Sendable {
         )
     }
 
-    /// The value in force, given the flag of this run if there was one.
+    /// Returns the value of a setting, given the flag of this run if there was one.
     package func value<Value>(_ setting: Setting<Value>, flag: Value? = nil) -> Value {
         flag ?? values[setting.entry.id] as? Value ?? setting.fallback
     }
@@ -87,7 +86,7 @@ package struct Settings: Sendable {
         flag ?? values[setting.entry.id] as? Value
     }
 
-    /// Where a value comes from; `nil` for a default.
+    /// Returns the place of a value; `nil` for a default.
     package func origin(of entry: SettingEntry) -> SettingOrigin? { origins[entry.id] }
 
     private static func existing(_ systemFile: String, _ variables: [String: String]) -> String? {
@@ -121,7 +120,7 @@ package struct Settings: Sendable {
     }
 }
 
-/// Where a value stands.
+/// The place of a value.
 package enum SettingOrigin: Sendable, Equatable {
     case file(String, line: Int?)
     case variable(String)
@@ -143,7 +142,7 @@ package enum SettingOrigin: Sendable, Equatable {
 
 /// A value as it was written.
 struct GivenValue: Sendable, Equatable {
-    /// Paths are absolute, or relative to the working directory.
+    /// The text; paths are absolute, or relative to the working directory.
     let text: String
     let origin: SettingOrigin
 }

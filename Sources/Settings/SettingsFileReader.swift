@@ -2,15 +2,15 @@ internal import HostSystem
 internal import YAMLFiles
 internal import Yams
 
-/// Reads the file and gathers everything that is wrong with its form.
+/// Reads the file, and collects all errors of its form.
 ///
-/// Works on YAML nodes instead of a `Codable`: a node knows its line, and an unknown key must be an error.
+/// It works on YAML nodes instead of a `Codable`: a node knows its line, and an unknown key must be an error.
 struct SettingsFileReader {
-    /// A file with every setting in it and a comment on each takes some 8 KB.
+    /// Maximum size in bytes; a file with every setting and a comment on each has about 8 KB.
     static let maximumBytes = 65_536
 
     let file: String
-    /// For paths that begin with `~/`.
+    /// The home directory, for paths that begin with `~/`.
     let home: String?
     private(set) var problems: [SettingsProblem] = []
     /// The sections that are not tables of settings.
@@ -106,7 +106,7 @@ struct SettingsFileReader {
         return nil
     }
 
-    /// A relative path is relative to the file, wherever the program is started.
+    /// Returns a path relative to the file, wherever the program is started.
     private func located(_ text: String, _ nature: SettingNature) -> String {
         switch nature {
         case .plain, .list: return text

@@ -1,11 +1,11 @@
 internal import HostSystem
 internal import Yams
 
-/// One thing wrong with the configuration; never holds a value that could be a secret.
+/// One problem of the configuration; never contains a value that could be a secret.
 package struct SettingsProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// A file's path, or a variable's name with `$` before it.
     package let place: String
-    /// From 1, where known.
+    /// The line, from 1, if it is known.
     package let line: Int?
     package let text: String
 
@@ -16,9 +16,9 @@ package struct SettingsProblem: Error, Sendable, Hashable, CustomStringConvertib
 }
 
 extension SettingsProblem {
-    /// The problem of an unknown name, with the nearest known one.
+    /// Returns the problem of an unknown name, with the nearest known one.
     ///
-    /// Whoever writes a secret is told by which key a file is named `instead`; the text is not shown then.
+    /// If the text may be a secret, the problem does not show it, and names the key `instead`, which takes a file.
     static func unknown(_ node: Node, kind: String, known: [String], file: String, instead: String) -> SettingsProblem {
         let name = node.scalar?.string ?? ""
         let shown = TerminalText.safe(String(name.prefix(64)))
@@ -35,12 +35,12 @@ extension SettingsProblem {
     }
 }
 
-/// Everything that is wrong with the configuration; exit code 78.
+/// All problems of the configuration; exit code 78.
 package struct SettingsError: Error, Sendable, CustomStringConvertible {
     package let problems: [SettingsProblem]
 
     package init(_ problems: [SettingsProblem]) { self.problems = problems }
 
-    /// One line a problem.
+    /// One line per problem.
     package var description: String { problems.map(\.description).joined(separator: "\n") }
 }

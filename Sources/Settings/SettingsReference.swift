@@ -1,4 +1,4 @@
-/// The reference of the settings in Markdown, as it stands in `docs/configuration.md`.
+/// The reference of the settings in Markdown, as contained in `docs/configuration.md`.
 package enum SettingsReference {
     package static let sections = SettingSection.allCases.map { section in
         """

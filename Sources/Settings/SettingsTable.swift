@@ -2,7 +2,7 @@ package import HubProtocol
 package import NetworkAddresses
 package import WebPages
 
-/// Every setting there is: what the file, the environment and the flags may hold.
+/// Every setting: the contents of the file, the environment and the flags.
 package enum SettingsTable {
     package static let entries: [SettingEntry] =
         HubSettings.entries + BackendSettings.entries + PublisherSettings.entries + AgentSettings.entries
@@ -214,7 +214,7 @@ package struct ConnectionSettings: Sendable {
     var entries: [SettingEntry] { [hub.entry, connectionFile.entry, authorityFile.entry, allowPlainHTTP.entry] }
 }
 
-/// Variables that hold for every program that knows their setting.
+/// Variables that apply to every program with their setting.
 enum SharedVariable {
     static let logLevel = "NEWSWIRE_LOG_LEVEL"
     static let connectionFile = "NEWSWIRE_CONNECTION_FILE"

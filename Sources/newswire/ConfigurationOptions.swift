@@ -4,7 +4,7 @@ import HostSystem
 import Settings
 import SubscriberAgent
 
-/// Where a command finds its configuration.
+/// Options that choose the configuration of a command.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -18,7 +18,7 @@ struct ConfigurationOptions: ParsableArguments {
     )
     var config: String?
 
-    /// Variables of ours that are no settings: the secret itself, what a unit hands over, and what a handler finds, which
+    /// Variables of ours that are not settings: the secret itself, what a unit passes on, and those of a handler, which
     /// may run us.
     static let otherVariables = [ConnectionSource.stringVariable, "NEWSWIRE_SUBSCRIBE"] + InboxHandler.variables
 
@@ -32,7 +32,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// Flags that are made of the table of settings: name, help, default and check are the setting's own.
+/// Flags made from the table of settings: name, help, default and check are those of the setting.
 extension Option {
     init<Choice>(_ setting: Setting<Choice>, _ names: String...) where Value == Choice? {
         let parse = setting.parse
@@ -52,7 +52,8 @@ extension Option {
         )
     }
 
-    /// The value is looked at when the file is read: the parser would quote a wrong one, which may be the secret itself.
+    /// Declares a flag whose value is checked when the file is read: the parser would quote a wrong value, which may be
+    /// the secret.
     init(secretFile setting: OpenSetting<String>) where Value == String? {
         self.init(name: Self.name(setting.entry, []), help: setting.entry.help, transform: { $0 })
     }

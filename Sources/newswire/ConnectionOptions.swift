@@ -7,7 +7,7 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
-/// Runs work with a client for all that goes out, whose connections are let go before this returns.
+/// Runs work with a client for all outgoing requests, whose connections are closed before this returns.
 func withHTTP<Output>(
     userAgent: String = Program.userAgent,
     connectionsPerHost: Int = 4,
@@ -25,9 +25,9 @@ func withHTTP<Output>(
 }
 
 extension Program {
-    /// Asks for a document as the publisher would; fails for any answer but the document.
+    /// Fetches a document as the publisher would; fails for every reply but the document.
     ///
-    /// `hasLocal` is true if the command takes `--local`, which was not passed.
+    /// `hasLocal` is true if the command has the flag `--local`, which was not passed.
     static func fetch(
         _ request: OutboundRequest,
         contact: String,
@@ -65,9 +65,9 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(PublisherSettings.connection.allowPlainHTTP)
     var allowPlainHttp: Bool?
 
-    /// The settings in force for this command: its flags override the configuration of its program.
+    /// Returns the settings of this command: its flags override the configuration of its program.
     ///
-    /// `hubState` is the hub's state directory where a flag names it.
+    /// `hubState` is the hub's state directory if a flag names it.
     func resolved(
         _ settings: Settings,
         _ connection: ConnectionSettings,
@@ -87,7 +87,7 @@ struct ConnectionOptions: ParsableArguments {
 }
 
 extension HubName {
-    /// A name of the configuration or the command line.
+    /// Makes a name of the configuration or the command line.
     init(given name: String, _ status: ExitStatus = .badConfiguration) throws(Failure) {
         do throws(ProtocolError) {
             try self.init(name)
@@ -100,21 +100,21 @@ extension HubName {
 /// The connection of a command to its hub, from flags, environment and file.
 struct HubConnection: Sendable {
     let hub: HubName
-    /// True if the name is more than the default.
+    /// True if the name is not the default.
     let isHubNamed: Bool
     let fileFlag: String?
     /// The connection file from the environment or the configuration file.
     let file: String?
     /// The authorities that the hub's certificate is checked with; `nil` for the system's.
     let authorityFile: String?
-    /// `nil` when nothing was said about it.
+    /// `nil` if neither flag nor configuration states it.
     let allowPlainHTTP: Bool?
-    /// Where a hub of this machine is configured to keep its state.
+    /// The configured state directory of a hub on this machine.
     let hubState: String?
 
     /// Finds the connection string that a flag, the environment, the file or the unit's credentials name.
     ///
-    /// - Throws: ``Failure`` 78 when it cannot be read.
+    /// - Throws: ``Failure`` 78 if it cannot be read.
     func named() throws -> ConnectionString? {
         switch ConnectionSource(flag: fileFlag, file: file, environment: ProcessInfo.processInfo.environment) {
         case .file(let path): try read(path)
@@ -123,14 +123,14 @@ struct HubConnection: Sendable {
         }
     }
 
-    /// Reads the connection string that a hub of this user's on this machine has written.
+    /// Reads the connection string that this user's hub on this machine has written.
     func local(_ file: HubFiles.Connection) throws -> ConnectionString? {
         try HubFiles.existing(file, state: hubState).map { try read($0) }
     }
 
     /// Finds the connection string of a command that sends.
     ///
-    /// - Throws: ``Failure`` 78 when there is none, or it cannot be read.
+    /// - Throws: ``Failure`` 78 if there is none, or it cannot be read.
     func sending() throws -> ConnectionString {
         if let connection = try named() ?? local(.full) { return connection }
         throw Self.missing
@@ -138,9 +138,9 @@ struct HubConnection: Sendable {
 
     /// Finds the connection string with which an app backend calls its hub.
     ///
-    /// Without a hub of this user's, it is that of `newswire hub --emulate`, unless a state directory is configured.
+    /// Without a hub of this user, it is that of `newswire hub --emulate`, unless a state directory is configured.
     ///
-    /// - Throws: ``Failure`` 78 when it cannot be read.
+    /// - Throws: ``Failure`` 78 if it cannot be read.
     func ofBackend() throws -> (string: ConnectionString, isEmulated: Bool)? {
         if let connection = try named() ?? local(.full) { return (connection, false) }
         guard hubState == nil, let path = HubFiles.emulated(.full) else { return nil }
@@ -163,7 +163,7 @@ struct HubConnection: Sendable {
         )
     }
 
-    /// The file of authorities, which holds at least one.
+    /// Checks a file of authorities, which must contain at least one.
     ///
     /// - Throws: ``Failure`` 78.
     static func authorities(_ authorityFile: String?) throws -> String? {

@@ -2,18 +2,16 @@ import Foundation
 import Glibc
 import HostSystem
 
-/// Output for people: on standard error, lower case, prefixed.
+/// Output for people: on standard error, lower case, with a prefix.
 ///
-/// Only data goes to standard output.
-///
-/// Whatever is said stays on one line and visible, since hubs and feeds choose some of its words.
+/// Only data goes to standard output. Every message is one visible line, since hubs and feeds choose some of its words.
 enum Console {
     static func error(_ text: String) { say("error: \(text)") }
     static func warning(_ text: String) { say("warning: \(text)") }
     static func hint(_ text: String) { say("hint: \(text)") }
     static func notice(_ text: String) { say(text) }
 
-    /// Prints a line of data; ends the program where nobody can read it.
+    /// Prints a line of data; ends the program if nobody can read it.
     static func print(_ line: String) {
         do {
             try write(line)
@@ -25,9 +23,9 @@ enum Console {
         }
     }
 
-    /// As ``print(_:)``, for work that leaves something to be cleared up.
+    /// Prints a line like ``print(_:)``, for work that must clean up afterwards.
     ///
-    /// - Throws: ``OutputClosed`` when the reader has gone, ``Failure`` when the line cannot be written for another reason.
+    /// - Throws: ``OutputClosed`` if the reader has gone, ``Failure`` if the line cannot be written for another reason.
     static func write(_ line: String) throws {
         let code = put(line, STDOUT_FILENO)
         if code == 0 { return }
@@ -38,10 +36,10 @@ enum Console {
 
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Nothing can be said about a standard error that takes nothing, and nobody is waiting for it.
+    /// Prints a line; if standard error cannot be written to, there is nobody to report it to.
     private static func say(_ text: String) { _ = put("newswire: \(TerminalText.safe(text))", STDERR_FILENO) }
 
-    /// - Returns: `errno`; 0 when all was written.
+    /// - Returns: `errno`; 0 if everything was written.
     private static func put(_ line: String, _ descriptor: Int32) -> Int32 {
         var rest = Array((line + "\n").utf8)[...]
         while !rest.isEmpty {
@@ -59,5 +57,5 @@ enum Console {
     }
 }
 
-/// The reader of our standard output has gone: the end of the work, and nothing is wrong.
+/// The reader of our standard output has gone: the work ends without an error.
 struct OutputClosed: Error {}

@@ -77,7 +77,7 @@ extension DemoCommand {
     )
 }
 
-/// A directory of its own that goes when it is no longer needed.
+/// A directory that is removed when it is no longer needed.
 struct ScratchDirectory: Sendable {
     let path: String
 

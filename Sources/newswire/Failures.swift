@@ -13,7 +13,7 @@ import PageServer
 import Settings
 import SubscriberAgent
 
-/// A failure that is said in one line and ends the program.
+/// A failure that is reported in one line and ends the program.
 struct Failure: Error {
     let status: ExitStatus
     let text: String
@@ -128,7 +128,7 @@ extension Failure {
         }
     }
 
-    /// A text of the publisher and its hint on one line.
+    /// Joins a text of the publisher and its hint into one line.
     static func joined(_ text: String, _ hint: PublishHint?) -> String {
         [text, hint.map(Self.text) ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
     }

@@ -46,16 +46,16 @@ struct Newswire: AsyncParsableCommand {
     }
 }
 
-/// The program's name towards others.
+/// The program's names for other programs.
 enum Program {
     static let version = Version.number
-    /// As hubs see it.
+    /// The name for hubs.
     static let userAgent = "newswire/\(version)"
 
-    /// As the owners of feeds see it.
+    /// The name for owners of feeds.
     static func userAgent(contact: String) -> String { "\(userAgent) (+\(contact))" }
 
-    /// Logs on standard error.
+    /// Returns a logger for standard error.
     static func logger(_ label: String, _ level: LogLevel = .warning) -> Logger {
         var logger = Logger(label: label) { StreamLogHandler.standardError(label: $0) }
         logger.logLevel = level.level

@@ -1,6 +1,6 @@
 internal import CCommit
 
-/// The version of the program; no other place names it.
+/// The version of the program, stated here only.
 enum Version {
     static let number = "0.2.0"
 

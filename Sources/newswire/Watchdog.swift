@@ -1,9 +1,9 @@
 import HostSystem
 
 extension ServiceNotifier {
-    /// Runs work and meanwhile feeds systemd's watchdog, if it watches this process.
+    /// Runs work and meanwhile sends beats to systemd's watchdog, if it watches this process.
     ///
-    /// Each beat comes after `probe` has returned, so that one which hangs or throws ends the beats.
+    /// Each beat follows a return of `probe`, so that a probe that hangs or throws ends the beats.
     func feedingWatchdog<Output: Sendable>(
         probe: @escaping @Sendable () async throws -> Void,
         during work: () async throws -> Output

@@ -57,8 +57,8 @@ struct InboxCommand: AsyncParsableCommand {
             pending waits for its handler, started has begun, done has ended well; failed was given up, and empty was \
             not shown because it has no text in the agent's language or template.
 
-            The inbox keeps the newest finished messages: 'inbox-size' of them, 10,000 by default. If it has more than \
-            are listed, the command says how many.
+            The inbox keeps the newest finished messages: 'inbox-size' of them. If it has more than are listed, the \
+            command says how many.
             """
     )
 

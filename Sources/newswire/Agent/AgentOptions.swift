@@ -7,7 +7,7 @@ import OutboundHTTP
 import Settings
 import SubscriberAgent
 
-/// Which agent a command speaks for.
+/// Options that choose the agent of a command.
 struct AgentOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -30,7 +30,7 @@ struct AgentOptions: ParsableArguments {
     )
     var state: String?
 
-    /// Opens the profile's agent, runs the work with it and closes it.
+    /// Opens the profile's agent, runs work with it, and closes it.
     func withAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws {
         let settings = try configuration.load()
         let variables = ProcessInfo.processInfo.environment
@@ -66,7 +66,7 @@ struct AgentOptions: ParsableArguments {
         }
     }
 
-    /// Messages that the inbox keeps.
+    /// Returns the number of messages that the inbox keeps.
     func inboxSize(_ settings: Settings) -> Int { settings.value(AgentSettings.inboxSize, flag: inboxSize) }
 
     static let reporter = AgentReporter(

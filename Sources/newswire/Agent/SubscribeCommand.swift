@@ -114,7 +114,7 @@ struct SubscribeCommand: AsyncParsableCommand {
         }
     }
 
-    /// For people who wait at a terminal; a service's log has no use for it.
+    /// Prints a subscription at a terminal; a service's log does not need it.
     @Sendable private static func say(_ subscription: Subscription) {
         guard Console.isInteractive else { return }
         let categories = subscription.categories
@@ -138,7 +138,7 @@ struct SubscribeCommand: AsyncParsableCommand {
     }
 }
 
-/// Runs work until it ends or SIGTERM or SIGINT asks for its cancellation.
+/// Runs work until it ends, or until SIGTERM or SIGINT cancels it.
 func untilStopped<Output: Sendable>(
     onStopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws -> Output

@@ -78,7 +78,7 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(BackendSettings.logLevel)
     var logLevel: LogLevel?
 
-    /// Calls to the hub at once over HTTP/1.1; the hub answers those together that share a commit.
+    /// Number of simultaneous calls to the hub over HTTP/1.1; the hub answers those together that share a commit.
     private static let connectionsToHub = 64
 
     func run() async throws {

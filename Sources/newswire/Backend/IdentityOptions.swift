@@ -39,9 +39,9 @@ struct IdentityOptions: ParsableArguments {
     @Option(BackendSettings.userHeaderSuffix)
     var userHeaderSuffix: String?
 
-    /// The settings with these flags.
+    /// Returns the settings with these flags.
     ///
-    /// - Throws: ``Failure`` for what does not go together.
+    /// - Throws: ``Failure`` for settings that contradict each other.
     func resolved(_ settings: Settings) throws -> IdentitySettings {
         var identity = IdentitySettings(settings)
         identity.mayNotifyRoles = mayNotifyRoles ?? identity.mayNotifyRoles

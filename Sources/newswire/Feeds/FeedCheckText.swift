@@ -4,7 +4,7 @@ import HostSystem
 
 /// The output of `newswire feeds check` for people: the feed, its errors, then its entries.
 enum FeedCheckText {
-    /// Characters of a summary.
+    /// Maximum number of characters of a summary.
     private static let summaryLimit = 160
 
     static func print(_ feed: Feed, of document: String, now: Date) {

@@ -5,7 +5,7 @@ import Foundation
 import HostSystem
 import Settings
 
-/// Which feeds, and where what is known of them is kept.
+/// Options that choose the feed lists and the publisher's state.
 struct FeedListOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -19,9 +19,9 @@ struct FeedListOptions: ParsableArguments {
         try FeedLists.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
     }
 
-    /// The directory of a publisher that is to write there.
+    /// Returns the directory of a publisher, for writing.
     ///
-    /// A command of root goes on with the rights of the directory's owner, who may have put links in it.
+    /// A command of root continues with the rights of the directory's owner, who may have put links in it.
     func directory(_ settings: Settings) throws -> StateDirectory {
         let directory = try StateDirectory.locate(
             role: "publisher",
@@ -34,7 +34,7 @@ struct FeedListOptions: ParsableArguments {
         return directory
     }
 
-    /// The store's path, for reading; nothing is made.
+    /// Returns the store's path, for reading; creates nothing.
     func storePath(_ settings: Settings) throws -> String {
         let directory = try StateDirectory.path(
             role: "publisher",
@@ -45,7 +45,7 @@ struct FeedListOptions: ParsableArguments {
     }
 }
 
-/// The directory of the feed lists, for commands that hand them on or add to them.
+/// The directory of the feed lists, for commands that export them or add to them.
 struct FeedFolderOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 

@@ -95,7 +95,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// Asks as the publisher would, without what it remembers.
+    /// Fetches an address as the publisher would, without its stored knowledge.
     private func fetched(_ address: String) async throws -> Source {
         let settings = try configuration.load()
         let contact = settings.value(PublisherSettings.contact, flag: contact)

@@ -19,7 +19,7 @@ struct FeedSearchOptions: ParsableArguments {
         }
     }
 
-    /// The failure where nothing was found.
+    /// Returns the failure of a search that found nothing.
     func failure(_ address: String) -> Failure {
         Failure(
             .failed,

@@ -6,9 +6,9 @@ import HubProtocol
 import PushEmulator
 import PushServices
 
-/// Push services of this machine in the place of the real ones: what `newswire hub --emulate` starts.
+/// Push services of this machine instead of the real ones, for `newswire hub --emulate`.
 struct EmulatedPush {
-    /// Keys that must be the same at the next start: browsers are bound to them.
+    /// Keys that must be the same at the next start, because browsers are bound to them.
     private struct Keys: Codable {
         /// The seed of the browsers that the emulator makes; 32 bytes.
         let seed: Data
@@ -60,7 +60,7 @@ struct EmulatedPush {
         }
     }
 
-    /// Credentials of nobody, which every hub has here until it is given its own.
+    /// Credentials that work with the emulator only; every hub has them until it is given its own.
     private static func credentials(_ keys: Keys) throws -> [PlatformCredential] {
         let vapid = try P256.Signing.PrivateKey(rawRepresentation: keys.vapid)
         return [

@@ -36,9 +36,10 @@ struct NamespaceOptions: ParsableArguments {
         /// True if ``others`` is an address that only programs of this machine can reach.
         let isLocal: Bool
 
-        /// For SDKs and other machines, once the server has said where they reach it.
+        /// Returns the endpoint for SDKs and other machines, given the one that the server reported.
         ///
-        /// The address of a string that reaches a server from elsewhere, perhaps through a proxy, is known to work and stays.
+        /// The address of a string that reaches a server from elsewhere, perhaps through a proxy, is known to work and
+        /// is kept.
         func others(answered: String?) -> String { isLocal ? answered ?? others : others }
     }
 
@@ -206,7 +207,7 @@ struct HubDeleteCommand: AsyncParsableCommand {
 }
 
 extension RegistrationTimeToLive {
-    /// Days, as of every other time setting.
+    /// Reads a time in days, in the form of every other time setting.
     @Sendable fileprivate static func days(_ text: String) throws -> RegistrationTimeToLive {
         guard text.hasSuffix("d"), let days = Int64(text.dropLast()), (1...36_500).contains(days) else {
             throw ValidationError("must be 1d to 36500d")

@@ -165,11 +165,11 @@ extension FormerDatabases {
 /// It holds the app backend's lock, so that no server uses the files.
 private struct AccountsRestore {
     private let state: StateDirectory
-    /// `nil` for a database that was put back by other means.
+    /// The copy; `nil` for a database that was restored by other means.
     private let copy: String?
     private let lock: FileLock
 
-    /// `nil` if there is nothing to restore.
+    /// Prepares the restore; `nil` if there is nothing to restore.
     ///
     /// - Throws: ``Failure`` 75 while an app backend uses the files.
     init?(_ state: StateDirectory, from file: String?) throws {

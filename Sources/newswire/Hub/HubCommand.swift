@@ -330,8 +330,7 @@ struct HubServe: AsyncParsableCommand {
         }
     }
 
-    /// Leaves the connection strings for this machine in the state directory, and shows those for others to a person at a
-    /// terminal.
+    /// Writes the connection strings for this machine to the state directory, and shows those for others at a terminal.
     private func announce(
         _ service: HubService,
         _ endpoint: HubEndpoint,

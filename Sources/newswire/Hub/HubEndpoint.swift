@@ -8,12 +8,12 @@ import StartupChecks
 
 /// The address of a server of this machine, and the certificate that proves it.
 struct HubEndpoint {
-    /// Stands in connection strings for SDKs and other machines.
+    /// The name in connection strings for SDKs and other machines.
     let publicName: HostName
     let certificate: CertificateSource
 
-    /// Reads the certificate that is configured, or finds the names for one of the server's own authority, which is kept
-    /// under `serverName`.
+    /// Reads the configured certificate, or finds the names for one of the server's own authority, stored under
+    /// `serverName`.
     ///
     /// - Throws: ``Failure``.
     init(
@@ -50,7 +50,7 @@ struct HubEndpoint {
 
     private static func isUnspecified(_ address: String) -> Bool { ["0.0.0.0", "::"].contains(address) }
 
-    /// The files that the settings name; both or none.
+    /// Returns the files that the settings name; both or none.
     private static func files(_ certificate: String?, _ key: String?) throws -> CertificateFiles? {
         switch (certificate, key) {
         case (let certificate?, let key?): return CertificateFiles(certificate: certificate, key: key)
@@ -63,7 +63,7 @@ struct HubEndpoint {
     /// For SDKs and other machines.
     func connectionEndpoint(port: Int) -> String { "sb://\(publicName.urlHost):\(port)/" }
 
-    /// For programs of this machine, which need not trust anything: nobody listens on the way.
+    /// Returns the endpoint for programs of this machine, which need no certificate: nobody can read the traffic.
     static func localEndpoint(listen: String, port: Int) -> String {
         // What listens on another address listens on this one, too.
         let own = HostName(listen).flatMap { $0.isLoopback ? $0.urlHost : nil }

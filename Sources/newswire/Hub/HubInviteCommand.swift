@@ -60,7 +60,7 @@ struct HubInviteCommand: AsyncParsableCommand {
         Console.notice("the link works once, for \(life)")
     }
 
-    /// The link below the hub's pages, and how long it works.
+    /// Returns the link below the hub's pages, and how long it works.
     private func link(_ store: PageStore, to hub: HubName) async throws -> (path: String, life: String) {
         let now = Timestamp(Date())
         guard isForOperator else {

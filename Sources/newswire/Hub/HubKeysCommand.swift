@@ -96,7 +96,7 @@ struct HubKeysCommand: AsyncParsableCommand {
         try await Task.sleep(for: HubKeys.takeover)
     }
 
-    /// Leaves changed strings where programs of this user find them, as a running hub does.
+    /// Writes changed strings where programs of this user find them, as a running hub does.
     private func write(_ keys: HubKeys, _ settings: Settings, to state: StateDirectory) async throws {
         let endpoint = try HubFiles.localEndpoint(in: state)
         let name = try? HubName(settings.value(HubSettings.name))

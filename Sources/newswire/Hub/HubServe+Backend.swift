@@ -10,9 +10,9 @@ import StartupChecks
 
 /// The app backend that a hub mounts.
 extension HubServe {
-    /// Takes the app backend's files for this hub, if it is to serve one.
+    /// Locks the app backend's files for this hub, if it is to serve one.
     ///
-    /// - Returns: `nil` if it is not to, or if another process uses them, which the log says.
+    /// - Returns: `nil` if it is not, or if another process uses the files, which is logged.
     func backendLock(_ state: StateDirectory, _ settings: Settings, _ logger: Logger) throws -> FileLock? {
         guard settings.value(HubSettings.appBackend, flag: appBackend) else { return nil }
         if let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) { return lock }
@@ -25,8 +25,8 @@ extension HubServe {
 
     /// Makes the app backend of the hub that connection strings are for.
     ///
-    /// What clients may send and where they come from is as of the hub; the texts of secure pushes, roles and
-    /// identity providers are as of `backend:`.
+    /// The limits and proxies are the hub's; the texts of secure pushes, roles and identity providers come from
+    /// `backend:`.
     func mount(
         on service: HubService,
         _ hub: HubConfiguration,

@@ -8,7 +8,7 @@ import WebPages
 
 /// The pages that a hub mounts.
 extension HubServe {
-    /// - Returns: `nil` if the hub is to have none.
+    /// - Returns: `nil` if the hub must not have pages.
     func pageServer(
         on service: HubService,
         _ configuration: HubConfiguration,

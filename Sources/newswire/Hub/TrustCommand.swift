@@ -7,7 +7,8 @@ struct TrustCommand: Encodable {
     /// The error by which such a client shows that it does not trust the hub yet.
     var errorWithout: String?
 
-    /// One command for each kind, those that help most of them first; `authority` is the path of a certificate in PEM.
+    /// Returns one command for each kind of client, the most common ones first; `authority` is the path of a
+    /// certificate in PEM.
     static func all(authority: String, endpoint: String) -> [TrustCommand] {
         let file = quoted(authority)
         return [
@@ -61,7 +62,7 @@ struct TrustCommand: Encodable {
         ]
     }
 
-    /// As a word of a shell.
+    /// Returns a text as a word for a shell.
     private static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {

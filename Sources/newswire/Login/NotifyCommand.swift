@@ -49,7 +49,7 @@ struct NotifyCommand: AsyncParsableCommand {
     @Flag(help: "Print one line of JSON for each platform.")
     var json = false
 
-    /// Bytes; an app backend takes no more.
+    /// Maximum bytes that an app backend accepts.
     private static let maximumText = 65_536
     private typealias Outcome = BackendClient.PlatformOutcome.Name
     private static let everyPlatform = "all"
@@ -91,7 +91,7 @@ struct NotifyCommand: AsyncParsableCommand {
         return try await backend.notify(name.text, text, on: platform)
     }
 
-    /// The result that a refusal is for one platform that was named; `nil` for one that the whole command ends with.
+    /// Returns the result if a refusal concerns one named platform; `nil` if it ends the whole command.
     private static func outcome(
         _ error: BackendClientError,
         _ platform: String,

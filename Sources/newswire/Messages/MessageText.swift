@@ -4,7 +4,7 @@ import PushEmulator
 
 /// The hub's reports on messages, as text for people; safe for a terminal whatever the hub sends.
 enum MessageText {
-    /// One message in a line.
+    /// Returns one message in a line.
     static func line(_ message: MessageReport) -> String {
         let parts = [
             message.acceptedAt, message.id.text, message.state.rawValue, counts(message.matched),
@@ -13,7 +13,7 @@ enum MessageText {
         return TerminalText.safe(parts.joined(separator: "  "))
     }
 
-    /// One message in full.
+    /// Returns one message in full.
     static func lines(_ message: MessageReport) -> [String] {
         var lines = ["message   \(message.id)", "accepted  \(message.acceptedAt)\(until(message.expiresAt))"]
         if let dueAt = message.dueAt { lines.append("due       \(dueAt)") }
@@ -35,13 +35,13 @@ enum MessageText {
         return lines.map(TerminalText.safe)
     }
 
-    /// A device that was not sent a message.
+    /// Returns a device that did not get a message.
     static func line(_ target: FailedTargets.Target) -> String {
         let name = target.installation?.text ?? target.handle ?? target.registration?.text ?? "gone"
         return TerminalText.safe("\(target.platform)  \(name)  \(target.outcome)  \(target.reason)")
     }
 
-    /// A message as an emulated push service was sent it.
+    /// Returns a message as an emulated push service received it.
     static func lines(_ delivery: InboxDocument.Delivery) -> [String] {
         var lines = ["\(delivery.receivedAt)  \(delivery.service)  \(delivery.messageID)"]
         if delivery.isReplaced { lines.append("  replaced by a later message of the same key") }
@@ -100,7 +100,7 @@ enum MessageText {
         return lines
     }
 
-    /// A part of an expression in each line, its own parts below it.
+    /// Returns each part of an expression in a line, with its own parts below it.
     private static func lines(_ part: TagEvaluation, depth: Int) -> [String] {
         let indent = String(repeating: "  ", count: depth)
         return ["\(pad(""))\(indent)\(part.holds ? "yes" : "no ") \(part.expression)"]

@@ -18,7 +18,7 @@ struct MessagesCommand: AsyncParsableCommand {
     )
 }
 
-/// The hub that is asked; its key must grant Manage, as that of publishers and operators does.
+/// Options for questions to a hub; its key must grant Manage, as that of publishers and operators does.
 struct InquiryOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -27,7 +27,7 @@ struct InquiryOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Asks the hub, in whose words a refusal is said.
+    /// Asks the hub, and reports its refusals in its own words.
     func ask<Answer: Sendable>(
         _ question: (HubClient) async throws -> Answer
     ) async throws -> Answer {
@@ -131,11 +131,11 @@ struct MessagesShowCommand: AsyncParsableCommand {
 
     private enum Answer {
         case report(MessageReport)
-        /// The answer of another hub than ours.
+        /// The answer of a hub other than ours.
         case details(NotificationDetails)
     }
 
-    /// Our hub's report, else the telemetry that every hub has.
+    /// Returns our hub's report, else the telemetry that every hub has.
     private static func answer(
         of hub: HubClient,
         on id: MessageID,
@@ -251,7 +251,7 @@ struct MessagesCancelCommand: AsyncParsableCommand {
 }
 
 extension MessageID {
-    /// An id as it was typed.
+    /// Makes an id as it was typed.
     fileprivate init(argument text: String) throws(Failure) {
         do {
             try self.init(text)

@@ -9,10 +9,10 @@ import SubscriberAgent
 // MARK: - One message for each category
 
 extension SendCommand {
-    /// Stands for every category.
+    /// The word for all categories.
     private static let everyCategory = "all"
 
-    /// Sends the text to each of the categories in the words of that category, as the tutorial's server does (protocol §10).
+    /// Sends the text to each category in that category's words, as the tutorial's server does (protocol §10).
     func send(toCategories names: String) async throws {
         try checkCategoryOptions()
         let wanted = names == Self.everyCategory ? nil : try CategoryChoice(typed: names)
@@ -62,7 +62,7 @@ extension SendCommand {
         }
     }
 
-    /// The configured feed lists; none if there are none, as on a machine that only sends.
+    /// Returns the configured feed lists; none if there are none, as on a machine that only sends.
     private func lists(_ settings: Settings) throws -> FeedLists {
         let directory = settings.value(PublisherSettings.feeds, flag: feeds)
         let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
@@ -77,9 +77,9 @@ extension SendCommand {
         }
     }
 
-    /// Names in the hub's spelling.
+    /// Returns names in the hub's spelling.
     ///
-    /// A hub that keeps no list of categories takes every name, and `all` means the categories of the feed lists there,
+    /// A hub without a list of categories accepts every name, and `all` means the categories of the feed lists there,
     /// else the tutorial's.
     private func chosen(
         _ wanted: CategoryChoice?,
@@ -126,20 +126,21 @@ extension SendCommand {
     }
 }
 
-/// The categories that are left when a send has failed: a repeat of the whole command would send to the others twice.
+/// The categories that remain when a send has failed: a repeat of the whole command would send to the others twice.
 private struct Remaining {
     let categories: ArraySlice<String>
     /// True if nothing was sent before.
     let isFirst: Bool
     let key: String
 
-    /// The failure if the hub has certainly not taken the message.
+    /// Returns the failure if the hub certainly did not accept the message.
     func unsent(_ failure: Failure) -> Failure {
         if isFirst { return failure }
         return Failure(failure.status, "\(failure.text); not sent to \(names)", hint: hint(categories))
     }
 
-    /// The failure if the hub may have taken the message; `isOurs` is true for a hub that knows idempotency keys.
+    /// Returns the failure if the hub may have accepted the message; `isOurs` is true for a hub that knows idempotency
+    /// keys.
     func unconfirmed(_ error: UnconfirmedSend, isOurs: Bool) -> Failure {
         let unsent = categories.dropFirst()
         let first = categories.first ?? ""

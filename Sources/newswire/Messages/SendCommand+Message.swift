@@ -6,7 +6,7 @@ import HubProtocol
 // MARK: - The message
 
 extension SendCommand {
-    /// The message that the options describe, checked as far as that needs no hub.
+    /// Makes the message that the options describe, checked as far as possible without a hub.
     func outgoing() throws -> OutgoingMessage {
         let format = try messageFormat()
         try checkTags()
@@ -36,10 +36,10 @@ extension SendCommand {
         )
     }
 
-    /// Bytes of the longest key on the command line: the hub takes 256 characters, and a category may follow it.
+    /// Maximum bytes of a key on the command line: the hub accepts 256 characters, and a category may follow it.
     private static let maximumKey = 64
 
-    /// The key that makes a repeat of this command harmless.
+    /// Returns the key that makes a repeat of this command harmless.
     func key() throws -> String {
         guard let idempotencyKey else { return OutgoingMessage.newIdempotencyKey() }
         guard (1...Self.maximumKey).contains(idempotencyKey.utf8.count),
@@ -104,7 +104,7 @@ extension SendCommand {
         }
     }
 
-    /// An unset variable of a script must not become a message to everybody.
+    /// Refuses empty tags: an unset variable of a script must not send a message to everybody.
     private func checkTags() throws {
         guard let tags else { return }
         if tags.allSatisfy(\.isWhitespace) {
@@ -158,7 +158,7 @@ extension SendCommand {
 /// The hub's answer to a send.
 struct SentMessage {
     var id: MessageID?
-    /// `nil` where the hub does not tell, and for a direct send.
+    /// Numbers of recipients; `nil` if the hub does not report them, and for a direct send.
     var recipients: RecipientCounts?
     var scheduledFor: Date?
     /// The outcome of a test send.

@@ -118,7 +118,7 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Sends a message.
     ///
-    /// - Throws: ``UnconfirmedSend`` if the hub may have the message all the same; a `HubClientError` if it does not.
+    /// - Throws: ``UnconfirmedSend`` if the hub may have the message nevertheless; a `HubClientError` if it does not.
     func send(_ message: OutgoingMessage, at time: Date?, _ client: HubClient) async throws -> SentMessage {
         var sent = SentMessage()
         if time == nil, !test, message.device == nil {
@@ -142,11 +142,11 @@ struct SendCommand: AsyncParsableCommand {
     }
 }
 
-/// A message that the hub may have or not.
+/// A message that the hub may or may not have.
 struct UnconfirmedSend: Error {
     let cause: HubClientError
 
-    /// The failure of the command, with more words about it.
+    /// Returns the failure of the command, with additional text.
     func failure(_ text: String, hint: String) -> Failure {
         let failure = Failure(cause)
         return Failure(failure.status, failure.text + text, hint: hint)

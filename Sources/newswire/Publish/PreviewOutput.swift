@@ -4,7 +4,7 @@ import Foundation
 import HostSystem
 import HubProtocol
 
-/// Shows what a pass would do: each feed with each of its entries, then what would be sent.
+/// Shows what a pass would do: each feed with each of its entries, then the messages.
 enum PreviewOutput {
     static func print(_ preview: PublishPreview, asJSON: Bool) throws {
         if asJSON {

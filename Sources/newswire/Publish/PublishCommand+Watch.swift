@@ -12,7 +12,7 @@ import Settings
 import UnixSignals
 
 extension PublishCommand {
-    /// Publishes until a signal asks for a stop; then what is in progress ends between two feeds or messages.
+    /// Publishes until a signal asks for a stop, which ends the work between two feeds or messages.
     func stay(
         _ pass: PublishPass,
         _ settings: Settings,
@@ -60,14 +60,14 @@ extension PublishCommand {
     }
 }
 
-/// A publisher that stays, and what its service manager wants to know of it.
+/// A publisher that stays, with the notifications for its service manager.
 private struct WatchService: Service {
     /// The interval at which metrics are written and the lock is renewed.
     private static let accountPause: Duration = .seconds(30)
 
     let watch: PublishWatch
     let notifier: ServiceNotifier?
-    /// True if nothing else has to start before it is ready.
+    /// True if it is ready without another service.
     let isReady: Bool
     let account: @Sendable () throws -> Void
 

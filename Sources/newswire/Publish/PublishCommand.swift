@@ -199,7 +199,7 @@ struct PublishCommand: AsyncParsableCommand {
 }
 
 extension Console {
-    /// A line of the publisher; what an earlier pass said already is for people at a terminal only.
+    /// Prints a line of the publisher; a line that an earlier pass reported is printed at a terminal only.
     @Sendable static func say(_ line: PublishLine) {
         if line.isRepeat, !isInteractive { return }
         let text = Failure.joined(line.text, line.hint)

@@ -1,15 +1,15 @@
 import HostSystem
 import HubProtocol
 
-/// A registration as it is printed, its members named as the protocol names those of installations; what is absent, it
-/// has not.
+/// A registration as it is printed; its members have the protocol's names for installations, and absent members are
+/// left out.
 struct RegistrationOutput: Encodable {
     let registrationId: String
     let etag: Int
     /// Absent for never.
     let expirationTime: String?
     let platform: String
-    /// A browser's is its endpoint; its keys stand beside it.
+    /// The push channel; for a browser its endpoint, whose keys are separate members.
     let pushChannel: String
     private(set) var p256dh: String?
     private(set) var auth: String?
@@ -50,7 +50,7 @@ struct RegistrationOutput: Encodable {
         }
     }
 
-    /// All that a list needs, fit for a terminal whatever the hub says.
+    /// Returns one line for a list, safe for a terminal.
     var line: String {
         let kind = template.map { $0.name.isEmpty ? "template" : "template '\($0.name)'" } ?? "native"
         let labels = tags.isEmpty ? "no tags" : tags.joined(separator: ", ")
@@ -66,7 +66,7 @@ struct RegistrationOutput: Encodable {
 
     private static let shownHandle = 16
 
-    /// In full.
+    /// Returns the registration in full.
     var lines: [String] {
         var lines = ["id        \(registrationId)", "platform  \(platform)", "handle    \(pushChannel)"]
         if let p256dh, let auth { lines += ["p256dh    \(p256dh)", "auth      \(auth)"] }

@@ -57,7 +57,7 @@ struct RegistrationsListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Questions to the hub in order: each is asked if the one before finds nothing.
+    /// Returns questions to the hub in order: each is asked if the one before finds nothing.
     private func choices() throws(Failure) -> [RegistrationChoice] {
         if let device {
             guard !device.isEmpty, device.utf8.count <= PushChannel.maximumLength else {
@@ -75,7 +75,7 @@ struct RegistrationsListCommand: AsyncParsableCommand {
     }
 }
 
-/// Prints registrations as they come.
+/// Prints registrations as they arrive.
 private struct RegistrationList {
     let limit: Int
     let json: Bool

@@ -3,7 +3,7 @@ import ArgumentParser
 import Foundation
 import HostSystem
 
-/// Where the password of a user comes from; never from an argument, which other users of the machine can see.
+/// Options that choose the source of a user's password; never an argument, which other users of the machine can see.
 struct NewPasswordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -13,18 +13,18 @@ struct NewPasswordOptions: ParsableArguments {
     )
     var passwordFile: String?
 
-    /// Bytes of the longest password and a line break.
+    /// Maximum bytes of a password and a line break.
     private static let maximumBytes = Password.maximumBytes + 2
 
-    /// The password of the file; `nil` without one.
+    /// Returns the password of the file; `nil` without one.
     ///
-    /// To be called before a command of root takes on the rights of the hub's user: the file may be root's.
+    /// Must be called before a command of root takes the rights of the hub's user: the file may be root's.
     func read() throws -> Password? {
         guard let path = passwordFile else { return nil }
         return try Self.password(try Self.text(of: path), Self.name(of: path))
     }
 
-    /// The text of a file without its line break; `-` is standard input.
+    /// Returns the text of a file without its line break; `-` is standard input.
     static func text(of path: String) throws -> String {
         var text = path == "-" ? try standardInput() : try PrivateFile.read(path, limit: maximumBytes)
         if text.last?.isNewline ?? false { text.removeLast() }

@@ -26,7 +26,7 @@ struct UserCommand: AsyncParsableCommand {
 struct UserOptions: ParsableArguments {
     @OptionGroup var stateOptions: HubStateOptions
 
-    /// Runs work on the accounts of the app backend that is there.
+    /// Runs work on the accounts of the existing app backend.
     func run<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
         let state = try directory()
         guard HostFile.exists(state.file(HubFiles.backend)) else {

@@ -30,7 +30,7 @@ struct UserDevicesCommand: AsyncParsableCommand {
         let kind: String
         let id: String
         let changedAt: String
-        /// False while it is unknown if the hub has made the last change.
+        /// False while it is unknown whether the hub has made the last change.
         let confirmed: Bool
     }
 

@@ -23,7 +23,7 @@ struct UserListCommand: AsyncParsableCommand {
         let name: String
         let mayNotify: Bool
         let roles: [String]
-        /// Who signs the user in; absent for users with a password.
+        /// The party that signs the user in; absent for users with a password.
         let issuer: String?
         let createdAt: String
         let passwordSetAt: String
@@ -139,14 +139,14 @@ struct UserAuditCommand: AsyncParsableCommand {
 
     private struct Row: Encodable {
         let at: String
-        /// When the last of `count` equal events happened.
+        /// The time of the last of `count` equal events.
         let lastAt: String
         let count: Int
-        /// Absent where a name was given that no user has.
+        /// Absent if the name belongs to no user.
         let who: String?
         let what: String
         let outcome: String
-        /// Absent for what was done at the command line.
+        /// Absent for events at the command line.
         let network: String?
     }
 

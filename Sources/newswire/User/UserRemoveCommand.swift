@@ -67,7 +67,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Says what is left at the hub, and how to delete it.
+    /// Returns a failure that says what remains at the hub, and how to delete it.
     private func failure(_ error: any Error, remaining: Int) -> Failure {
         let devices = remaining == 1 ? "1 device is" : "\(remaining) devices are"
         let left = "user '\(name)' is removed, but \(devices) still registered at the hub"
