@@ -4,34 +4,34 @@ package import NetworkAddresses
 import SwiftASN1
 import X509
 
-/// An authority of one hub: whoever trusts it trusts the hub's certificates, renewed ones too.
+/// The authority of one hub: clients that trust it trust the hub's certificates, also renewed ones.
 ///
-/// It may sign servers' certificates and no further authorities. Which names it may sign for is not bound by name constraints:
-/// the names of a hub change, and the authority that clients trust is to stay.
+/// It may sign servers' certificates and no further authorities. Name constraints do not limit the names that it signs:
+/// the names of a hub change, and the authority that clients trust must stay.
 package struct CertificateAuthority: Sendable {
-    /// Validity of an authority; clients must be given another one by hand.
+    /// Validity of an authority; afterwards clients must be given another one by hand.
     package static let lifetime: TimeInterval = 10 * 365 * day
-    /// The longest that common clients accept of a server's certificate is 398 days.
+    /// Longest validity of a server's certificate; common clients accept at most 398 days.
     ///
     /// Source: CA/Browser Forum Ballot SC31; Apple HT211025.
     package static let serverLifetime: TimeInterval = 397 * day
     /// Share of its life that a server's certificate has left when it is renewed.
     private static let renewalShare = 3.0
-    /// Clients whose clocks are behind accept a certificate of just now.
+    /// Time before the signing from which a certificate is valid, for clients whose clocks are slow.
     private static let backdating: TimeInterval = day
     private static let day: TimeInterval = 86_400
-    /// No newswire is older than this, and a clock that says so is wrong.
+    /// The start of every authority's validity, also of those made by a clock that is ahead.
     ///
-    /// Authorities are valid from here on, also those that are made by a clock that is ahead.
+    /// No newswire is older, and a clock that shows an earlier time is wrong.
     static let earliest = Date(timeIntervalSince1970: 1_767_225_600)
-    /// Characters of a common name.
+    /// Maximum number of characters of a common name.
     ///
     /// Source: RFC 5280 appendix A.1, `ub-common-name`.
     private static let maximumCommonName = 64
 
     private let certificate: Certificate
     private let key: P256.Signing.PrivateKey
-    /// In PEM.
+    /// The certificate in PEM.
     package let certificateText: String
     package let facts: CertificateFacts
 
@@ -67,7 +67,7 @@ package struct CertificateAuthority: Sendable {
         self.init(certificate, try certificate.serializeAsPEM(), key)
     }
 
-    /// Reads an authority that was made before.
+    /// Reads an existing authority.
     package init(certificate text: String, path: String, key: String, keyPath: String) throws(CertificateProblem) {
         let (certificate, block) = try PEMText.certificates(text, path: path)[0]
         let signer: P256.Signing.PrivateKey
@@ -92,9 +92,9 @@ package struct CertificateAuthority: Sendable {
         facts = CertificateFacts(certificate, encoded: block.derBytes)
     }
 
-    /// The same authority, by key and by name, with a certificate that is valid already.
+    /// Returns the same authority, by key and by name, with a certificate that is valid already.
     ///
-    /// - Throws: When it is not its own issuer, which alone could sign another one.
+    /// - Throws: If it is not its own issuer, since only the issuer could sign another one.
     func reissued(at now: Date) throws -> CertificateAuthority {
         guard certificate.issuer == certificate.subject else {
             throw CertificateProblem(facts.subject, "another authority has signed it")
@@ -114,7 +114,7 @@ package struct CertificateAuthority: Sendable {
         return CertificateAuthority(again, try again.serializeAsPEM(), key)
     }
 
-    /// In PEM; never log it.
+    /// The key in PEM; never log it.
     package var keyText: String { key.pemRepresentation + "\n" }
 
     /// Signs a certificate for a server that is reached by these names.
@@ -153,7 +153,8 @@ package struct CertificateAuthority: Sendable {
         return identity(issued, block, key: key.pemRepresentation)
     }
 
-    /// A certificate of this authority, read again with its key; `nil` when it is another's, or not for just these names.
+    /// Reads a certificate of this authority together with its key; `nil` if another authority signed it, or if its
+    /// names differ.
     func identity(_ text: String, path: String, for names: [HostName]) -> ServerIdentity? {
         guard let (issued, block) = try? PEMText.certificates(text, path: path).first,
             let (key, keyText) = try? PEMText.key(text, path: path), key.publicKey == issued.publicKey,
@@ -176,7 +177,7 @@ package struct CertificateAuthority: Sendable {
         )
     }
 
-    /// 127 random bits: positive, and in 20 bytes however it is encoded (RFC 5280 §4.1.2.2).
+    /// Returns 127 random bits: positive, and within 20 bytes however they are encoded (RFC 5280 §4.1.2.2).
     private static func serialNumber() -> Certificate.SerialNumber {
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         bytes[0] = bytes[0] & 0x7F | 0x40

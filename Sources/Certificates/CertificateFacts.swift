@@ -5,21 +5,21 @@ package import NetworkAddresses
 import SwiftASN1
 import X509
 
-/// The facts of a certificate that people look at.
+/// The properties of a certificate that people look at.
 package struct CertificateFacts: Sendable, Equatable {
     /// Distinguished names, as RFC 4514 writes them.
     package let subject: String
     package let issuer: String
-    /// Whom it is made out to: names and addresses, in its order.
+    /// The names and addresses that it is valid for, in its order.
     package let names: [String]
     package let notBefore: Date
     package let notAfter: Date
-    /// SHA-256 of the whole, as `openssl x509 -fingerprint -sha256` writes it.
+    /// SHA-256 of the certificate, as `openssl x509 -fingerprint -sha256` writes it.
     package let fingerprint: String
 
     /// Reads the first certificate of a file.
     ///
-    /// - Returns: What it says, and its text.
+    /// - Returns: Its properties, and its text.
     package static func read(_ path: String) throws(CertificateProblem) -> (facts: CertificateFacts, text: String) {
         let text: String
         do throws(HostError) {

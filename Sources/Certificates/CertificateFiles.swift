@@ -3,11 +3,11 @@ import HostSystem
 import SwiftASN1
 import X509
 
-/// A certificate and its key in files that somebody else keeps up to date.
+/// A certificate and its key in files that another program keeps up to date.
 package struct CertificateFiles: Sendable, Equatable {
     /// The server's certificate, then those that lead to an authority, in PEM.
     package let certificate: String
-    /// In PEM, without a passphrase; may be the same file.
+    /// The key in PEM, without a passphrase; may be the same file.
     package let key: String
 
     package init(certificate: String, key: String) {
@@ -15,12 +15,13 @@ package struct CertificateFiles: Sendable, Equatable {
         self.key = key
     }
 
-    /// Stamps that change when a file does.
+    /// Stamps that change when a file changes.
     var stamps: [FileStamp?] { [FileStamp(certificate), FileStamp(key)] }
 
-    /// Reads both and makes sure that a client could be satisfied with them.
+    /// Reads both, and checks that clients could accept them.
     ///
-    /// - Throws: When a file cannot be read, the key is another's, or the certificate is not valid now.
+    /// - Throws: If a file cannot be read, the key does not belong to the certificate, or the certificate is not valid
+    ///   now.
     package func identity(at now: Date) throws(CertificateProblem) -> ServerIdentity {
         let chain = try PEMText.certificates(try read(certificate), path: certificate)
         let (key, keyText) = try PEMText.key(try read(self.key), path: self.key)
@@ -49,7 +50,7 @@ package struct CertificateFiles: Sendable, Equatable {
         )
     }
 
-    /// The problem of a file with authorities that a client is to trust; `nil` if it can be used.
+    /// Returns the problem of a file with authorities that a client is to trust; `nil` if it can be used.
     package static func authorityProblem(_ path: String) -> CertificateProblem? {
         do throws(CertificateProblem) {
             // In a large set one that we cannot read is no problem.

@@ -1,6 +1,6 @@
 package import HostSystem
 
-/// Why a certificate or its key cannot be used; one line that names the file and holds no key.
+/// The reason why a certificate or its key cannot be used; one line that names the file and contains no key.
 package struct CertificateProblem: Error, Sendable, Equatable, CustomStringConvertible {
     package let path: String
     package let reason: String

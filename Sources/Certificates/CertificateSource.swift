@@ -1,7 +1,7 @@
 package import Foundation
 import HostSystem
 
-/// Where a server's certificate comes from.
+/// The source of a server's certificate.
 package enum CertificateSource: Sendable, Equatable {
     case local(LocalCertificates)
     case files(CertificateFiles)
@@ -14,7 +14,7 @@ package enum CertificateSource: Sendable, Equatable {
     }
 }
 
-/// Tells when a certificate is to be taken anew: its files have changed, or it ends soon.
+/// Decides when a certificate must be read or made again: its files have changed, or it ends soon.
 package struct CertificateWatch: Sendable {
     private let source: CertificateSource
     /// Stamps of the files when they were last found usable.
@@ -25,9 +25,9 @@ package struct CertificateWatch: Sendable {
         self.source = source
     }
 
-    /// Gives a certificate at the first call, and whenever there is another one; `nil` while the last one holds.
+    /// Returns a certificate at the first call, and whenever there is a new one; `nil` while the last one is current.
     ///
-    /// - Throws: What is wrong with the files, at each look until they are mended.
+    /// - Throws: The problem with the files, at each call until they are repaired.
     package mutating func look(at now: Date) throws(CertificateProblem) -> ServerIdentity? {
         switch source {
         case .local(let local):

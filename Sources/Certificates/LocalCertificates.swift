@@ -2,21 +2,22 @@ package import Foundation
 import HostSystem
 package import NetworkAddresses
 
-/// A hub's own authority and the certificate that it has signed for the hub, as files of the state directory.
+/// A hub's own authority, and the certificate that it has signed for the hub, as files of the state directory.
 ///
-/// The authority's key is made once and never replaced automatically: every client would have to be told. The server's
-/// certificate is made anew long before it ends, when the hub is to be reached by other names, and when it is not valid yet:
-/// the clock was ahead when it was made. An authority that is not valid yet gets another certificate with the same key.
+/// The authority's key is made once and never replaced automatically, because every client would need the new
+/// authority. The server's certificate is made again long before it ends, when the hub gets other names, and when it is
+/// not valid yet because the clock was ahead. An authority that is not valid yet gets another certificate with the same
+/// key.
 package struct LocalCertificates: Sendable, Equatable {
     /// The file with the authority that clients trust.
     package static let authorityName = "ca.pem"
     package static let authorityKeyName = "ca-key.pem"
-    /// Certificate and key in one, so that they are replaced in one step.
+    /// The file with certificate and key, so that they are replaced in one step.
     package static let serverName = "server.pem"
 
     /// The directory of the files.
     package let directory: String
-    /// Not empty; the first is what the authority and the certificate are called by.
+    /// The server's names, not empty; the first one names the authority and the certificate.
     package let names: [HostName]
     /// The file of certificate and key; servers with one directory and other names need one each.
     private let serverName: String
@@ -29,8 +30,8 @@ package struct LocalCertificates: Sendable, Equatable {
 
     package static func authorityPath(in directory: String) -> String { "\(directory)/\(authorityName)" }
 
-    /// Finds a problem that would keep a start from using its authority, and writes nothing; `nil` if there is none, or
-    /// no authority yet.
+    /// Returns a problem that would prevent a start from using its authority, and writes nothing; `nil` if there is
+    /// none, or no authority yet.
     package static func problem(in directory: String) -> CertificateProblem? {
         let local = LocalCertificates(directory: directory, names: [])
         do throws(CertificateProblem) {
@@ -41,9 +42,9 @@ package struct LocalCertificates: Sendable, Equatable {
         }
     }
 
-    /// The certificate that is in force, made where there is none.
+    /// Returns the current certificate, making it if there is none.
     ///
-    /// - Throws: When a file cannot be read or written, or the authority's key is not there.
+    /// - Throws: If a file cannot be read or written, or the authority's key is missing.
     package func identity(at now: Date) throws(CertificateProblem) -> ServerIdentity {
         var authority = try authority(at: now)
         var corrections: [ServerIdentity.Correction] = []
@@ -70,7 +71,7 @@ package struct LocalCertificates: Sendable, Equatable {
         return issued
     }
 
-    /// The authority, made where there is none.
+    /// Returns the authority, making it if there is none.
     private func authority(at now: Date) throws(CertificateProblem) -> CertificateAuthority {
         if let stored = try storedAuthority() { return stored }
         let path = Self.authorityPath(in: directory)
@@ -121,7 +122,7 @@ package struct LocalCertificates: Sendable, Equatable {
 }
 
 extension ServerIdentity {
-    /// True if it ends soon, or is not valid yet: then the clock was wrong when it was made, or is wrong now.
+    /// True if the certificate ends soon, or is not valid yet because the clock was or is wrong.
     func isDue(at now: Date) -> Bool {
         let latest = max(now, CertificateAuthority.earliest)
         return facts.isAhead(of: now) || renewAt.map { latest >= $0 } ?? false

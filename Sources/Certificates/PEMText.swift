@@ -1,12 +1,13 @@
 import SwiftASN1
 import X509
 
-/// Certificates and keys in the text that every other program writes.
+/// Certificates and keys in the text format that all programs write.
 enum PEMText {
-    /// Bytes of a file; a chain of ten RSA certificates takes 20 KB, a system's whole set of authorities 220 KB.
+    /// Maximum size of a file in bytes; a chain of ten RSA certificates takes 20 KB, a system's whole set of
+    /// authorities 220 KB.
     static let maximumBytes = 1 << 20
 
-    /// All blocks of a text, in order.
+    /// Returns all blocks of a text, in order.
     static func blocks(_ text: String, path: String) throws(CertificateProblem) -> [PEMDocument] {
         do {
             return try PEMDocument.parseMultiple(pemString: text)
@@ -15,7 +16,7 @@ enum PEMText {
         }
     }
 
-    /// The certificates of a text, with their encoding.
+    /// Returns the certificates of a text, with their encoding.
     static func certificates(
         _ text: String,
         path: String
@@ -32,7 +33,7 @@ enum PEMText {
         return found
     }
 
-    /// The private key of a text.
+    /// Returns the private key of a text.
     static func key(_ text: String, path: String) throws(CertificateProblem) -> (
         key: Certificate.PrivateKey, pem: String
     ) {

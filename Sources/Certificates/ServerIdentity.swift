@@ -4,10 +4,10 @@ package import Foundation
 package struct ServerIdentity: Sendable {
     /// The server's own certificate, then those that lead to an authority, in PEM.
     package let chain: String
-    /// In PEM; never log it.
+    /// The key in PEM; never log it.
     package let privateKey: String
     package let facts: CertificateFacts
-    /// When another one should take its place; `nil` when that is somebody else's business.
+    /// The time to replace it; `nil` if another program replaces it.
     package let renewAt: Date?
     /// Certificates that were replaced because a clock was ahead when they were made; usually empty.
     package var corrections: [Correction] = []

@@ -3,7 +3,7 @@ import Glibc
 
 /// A message of the bus, written or read from its beginning to its end.
 ///
-/// Belongs to the thread that its connection belongs to.
+/// It must be used on the thread of its connection.
 final class BusMessage {
     let pointer: OpaquePointer
 
@@ -20,7 +20,7 @@ final class BusMessage {
 
     // MARK: Writing
 
-    /// `text` is without NUL; ``DesktopNotification`` has seen to it.
+    /// Appends a text without NUL, which ``DesktopNotification`` guarantees.
     func append(_ text: String) throws(DesktopError) {
         try check(text.withCString { sd_bus_message_append_basic(pointer, BusType.string, $0) })
     }
@@ -46,7 +46,7 @@ final class BusMessage {
         }
     }
 
-    /// The members of an `a{sv}`.
+    /// Appends the members of an `a{sv}`.
     func appendDictionary(_ body: () throws(DesktopError) -> Void) throws(DesktopError) {
         try container(BusType.array, "{sv}", body)
     }
@@ -86,7 +86,7 @@ final class BusMessage {
         return text.map { String(cString: $0) } ?? ""
     }
 
-    /// At most `limit` of them.
+    /// Reads at most `limit` texts.
     func readTexts(limit: Int) throws(DesktopError) -> [String] {
         try check(sd_bus_message_enter_container(pointer, BusType.array, "s"))
         var texts: [String] = []

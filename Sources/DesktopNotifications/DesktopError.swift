@@ -1,10 +1,10 @@
 internal import HostSystem
 
-/// Why a notification was not shown.
+/// The reason why a notification was not shown.
 package enum DesktopError: Error, Sendable, Equatable {
-    /// There is no session bus, or it cannot be spoken to.
+    /// There is no session bus, or it cannot be used.
     case noBus(String)
-    /// The bus is there, and nobody on it shows notifications.
+    /// The bus has no service that shows notifications.
     case noService
     /// The bus or the service did not answer in time.
     case timedOut

@@ -3,9 +3,9 @@ package import NetworkAddresses
 
 /// A notification for the person at the desktop.
 ///
-/// Texts are clipped and cleaned here, once: they come from feeds, and from whoever may send.
+/// Texts are clipped and cleaned here, once: they come from feeds, and from everyone who may send.
 package struct DesktopNotification: Sendable, Equatable {
-    /// Bytes of UTF-8: more than any service shows, and little enough for a hundred to weigh nothing.
+    /// Maximum bytes of UTF-8: more than any service shows, and small enough for a hundred notifications.
     package static let maximumSummary = 400
     package static let maximumBody = 2_000
 
@@ -14,9 +14,9 @@ package struct DesktopNotification: Sendable, Equatable {
     package let summary: String
     package let body: String
     package let urgency: Urgency
-    /// Opened when the notification is clicked.
+    /// The page to open when the notification is clicked.
     package let link: WebLink?
-    /// Keys of further notifications whose place it takes.
+    /// Keys of other notifications that it replaces.
     package let replaces: [String]
 
     /// The values of the hint of this name.
@@ -43,7 +43,7 @@ package struct DesktopNotification: Sendable, Equatable {
         self.replaces = replaces
     }
 
-    /// Cut between characters.
+    /// Returns a text cut between characters.
     private static func clipped(_ text: String, bytes limit: Int) -> String {
         // Twice the room is looked at: what is cleaned away makes none.
         let safe = TerminalText.safe(String(text.unicodeScalars.prefix(2 * limit)))
@@ -60,7 +60,7 @@ package struct DesktopNotification: Sendable, Equatable {
 }
 
 extension DesktopNotification {
-    /// The notification as a service with these capabilities takes it.
+    /// Returns the notification's texts for a service with these capabilities.
     ///
     /// Source: Desktop Notifications Specification 1.2, "Basic Design", "Markup" and `GetCapabilities`.
     func text(for capabilities: ServiceCapabilities) -> (summary: String, body: String) {
@@ -84,7 +84,7 @@ extension DesktopNotification {
 /// Capabilities of a notification service that matter to us.
 struct ServiceCapabilities: Sendable, Equatable {
     var hasBody = false
-    /// The body is read as markup: what is meant literally must be escaped.
+    /// The service reads the body as markup, so literal text must be escaped.
     var hasMarkup = false
     var hasActions = false
 

@@ -1,18 +1,18 @@
 import Dispatch
 internal import NetworkAddresses
 
-/// Shows notifications on the desktop of whoever runs the program, and opens the links of those that are clicked.
+/// Shows notifications on the user's desktop, and opens the links of those that are clicked.
 ///
-/// A connection that was lost is made anew for the next notification. Clicks are followed while nothing is shown, too.
+/// A lost connection is opened again for the next notification. Clicks are also handled while nothing is shown.
 ///
-/// `@unchecked Sendable`: `session`, `source`, `shown`, `token` and `pause` are touched on `queue` only, which is one of
-/// its own because calls of the bus block.
+/// `@unchecked Sendable`: `session`, `source`, `shown`, `token` and `pause` are used on `queue` only, which is a
+/// separate one because calls of the bus block.
 package final class DesktopNotifier: @unchecked Sendable {
-    /// For all that one notification takes: connecting, and two calls, for which a service may have to be started.
+    /// Time for one notification: connecting, and two calls, for which a service may have to be started.
     package static let timeout = Duration.seconds(5)
-    /// For a browser that the desktop is asked to start.
+    /// Time for the desktop to start a browser.
     private static let openTimeout = Duration.seconds(5)
-    /// Time that a service which did not answer is not called, so that it does not delay every message.
+    /// Time for which a service that did not reply is not called, so that it does not delay every message.
     private static let pauseLength = Duration.seconds(30)
 
     private let environment: [String: String]
@@ -26,7 +26,7 @@ package final class DesktopNotifier: @unchecked Sendable {
     private var token: (id: UInt32, text: String)?
     private var pause: ContinuousClock.Instant?
 
-    /// Connects to nothing yet.
+    /// Makes a notifier without a connection.
     ///
     /// - Parameters:
     ///   - environment: Names the bus, and is the environment of the program that opens links.
@@ -43,7 +43,7 @@ package final class DesktopNotifier: @unchecked Sendable {
 
     deinit { source?.cancel() }
 
-    /// Finds out whether notifications can be shown; cheap when they were a moment ago.
+    /// Checks whether notifications can be shown; cheap if they were a moment ago.
     package func connect(within limit: Duration = DesktopNotifier.timeout) async throws(DesktopError) {
         try await perform(within: limit) { notifier, deadline throws(DesktopError) in
             _ = try notifier.connected(deadline)
@@ -57,7 +57,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         }
     }
 
-    /// Shows a notification, in the place of an earlier one with its key or of those that it replaces.
+    /// Shows a notification, replacing an earlier one with its key or those that it names.
     package func show(
         _ notification: DesktopNotification,
         within limit: Duration = DesktopNotifier.timeout
@@ -74,7 +74,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         }
     }
 
-    /// Lets the bus go; what is on the screen stays, but a click on it opens nothing any more.
+    /// Closes the connection; notifications stay on the screen, but a click on them no longer opens a page.
     package func close() async {
         await withCheckedContinuation { continuation in
             queue.async {
@@ -168,7 +168,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         }
     }
 
-    /// Opens the link that we have shown under this number; what the signal may say besides is of no account.
+    /// Opens the link that was shown under this number; other contents of the signal are ignored.
     private func open(_ id: UInt32) {
         guard let link = shown.link(of: id), let session else { return }
         let token = token.flatMap { $0.id == id ? $0.text : nil }

@@ -2,9 +2,9 @@ internal import HostSystem
 internal import NetworkAddresses
 internal import Synchronization
 
-/// Opens links with a program, where the desktop has no portal that does it.
+/// Opens links with a program, on desktops without a portal for it.
 final class LinkOpener: Sendable {
-    /// Browsers that were started and have not ended: `xdg-open` becomes the first one.
+    /// Maximum number of browsers that were started and have not ended: `xdg-open` becomes the first one.
     static let maximumRunning = 16
 
     static let standard = "xdg-open"
@@ -20,7 +20,7 @@ final class LinkOpener: Sendable {
         self.report = report
     }
 
-    /// Starts the program with the link as its one argument, without a shell, and does not wait for it.
+    /// Starts the program with the link as its only argument, without a shell, and does not wait for it.
     func open(_ link: WebLink, token: String?) {
         let hasRoom = running.withLock { running in
             guard running < Self.maximumRunning else { return false }

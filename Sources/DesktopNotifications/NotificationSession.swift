@@ -7,17 +7,17 @@ final class NotificationSession {
     /// An event of a notification that we have shown.
     enum Event: Equatable {
         case clicked(UInt32)
-        /// Comes before the click, and lets the browser come to the front.
+        /// Precedes the click, and lets the browser come to the front.
         case activationToken(UInt32, String)
         case closed(UInt32)
-        /// Another service answers to the name, or none does: numbers mean nothing any more.
+        /// Another service has the name, or none has it: numbers are no longer valid.
         case serviceChanged
     }
 
     /// The action of a click on the notification itself.
     static let defaultAction = "default"
 
-    /// In the name of which notifications are shown.
+    /// The program's name in notifications.
     private static let application = "newswire"
     private static let service = SessionBus.Target(
         name: "org.freedesktop.Notifications",
@@ -29,17 +29,17 @@ final class NotificationSession {
         path: "/org/freedesktop/portal/desktop",
         interface: "org.freedesktop.portal.OpenURI"
     )
-    /// More than any service names.
+    /// Maximum number of capabilities read: more than any service has.
     private static let maximumCapabilities = 64
-    /// Bytes of an activation token; it is handed on in an environment variable.
+    /// Maximum bytes of an activation token, which is passed on in an environment variable.
     private static let maximumToken = 1_000
 
     private let bus: SessionBus
     private let capabilities: ServiceCapabilities
-    /// The service's own name on this bus: signals from anybody else are not believed.
+    /// The service's unique name on this bus: signals from other senders are ignored.
     private let owner: String?
 
-    /// Connects and finds out what the service can do, which starts it where the bus knows how.
+    /// Connects and reads the service's capabilities, which starts the service if the bus knows how.
     init(address: String, deadline: BusDeadline) throws(DesktopError) {
         bus = try SessionBus(address: address, deadline: deadline)
         // Before the first call, so that a service that goes in between is noticed.
@@ -55,7 +55,7 @@ final class NotificationSession {
 
     var descriptor: Int32 { bus.descriptor }
 
-    /// Shows a notification in the place of the one with the number `replaced`; 0 for none.
+    /// Shows a notification that replaces the one with the number `replaced`; 0 for none.
     ///
     /// - Returns: Its number.
     /// - Throws: ``DesktopError``.
@@ -85,7 +85,7 @@ final class NotificationSession {
         return try answer.readNumber()
     }
 
-    /// Takes a notification off the screen; that it has gone already is no trouble.
+    /// Removes a notification from the screen; one that is gone already is not an error.
     func close(_ id: UInt32, deadline: BusDeadline) throws(DesktopError) {
         do throws(DesktopError) {
             _ = try bus.call(Self.service, "CloseNotification", deadline: deadline) { message throws(DesktopError) in
@@ -94,7 +94,7 @@ final class NotificationSession {
         } catch .refused {}
     }
 
-    /// Has the desktop open a link: the browser is then nobody's child, and no part of our service.
+    /// Lets the desktop open a link, so that the browser is neither a child process nor a part of our service.
     func openThroughPortal(_ link: WebLink, token: String?, deadline: BusDeadline) throws(DesktopError) {
         _ = try bus.call(Self.portal, "OpenURI", deadline: deadline) { message throws(DesktopError) in
             // No parent window.
@@ -109,7 +109,7 @@ final class NotificationSession {
         }
     }
 
-    /// The next event since the last call; does not wait.
+    /// Returns the next event since the last call; does not wait.
     ///
     /// - Throws: ``DesktopError/disconnected``.
     func nextEvent() throws(DesktopError) -> Event? {

@@ -3,9 +3,9 @@ import Glibc
 
 /// One connection to the bus of a user's session.
 ///
-/// Nothing of it may be used by two threads at once; ``DesktopNotifier`` keeps it on its queue.
+/// Two threads must not use it at once; ``DesktopNotifier`` uses it on its queue.
 final class SessionBus {
-    /// A name on the bus, an object behind it, and one of its interfaces.
+    /// A name on the bus, one of its objects, and one of the object's interfaces.
     struct Target: Sendable {
         let name: String
         let path: String
@@ -40,10 +40,10 @@ final class SessionBus {
 
     deinit { sd_bus_close_unref(bus) }
 
-    /// To be watched for input, until this is let go.
+    /// The descriptor to watch for input until the connection is closed.
     var descriptor: Int32 { sd_bus_get_fd(bus) }
 
-    /// Asks for signals that match the rule, and waits until the bus has taken note.
+    /// Subscribes to signals that match the rule, and waits until the bus has confirmed it.
     func subscribe(_ rule: String, deadline: BusDeadline) throws(DesktopError) {
         _ = try call(Self.daemon, "AddMatch", deadline: deadline) { message throws(DesktopError) in
             try message.append(rule)
@@ -72,7 +72,7 @@ final class SessionBus {
         return BusMessage(adopting: answer)
     }
 
-    /// The next signal that has come; does not wait.
+    /// Returns the next signal; does not wait.
     ///
     /// - Throws: ``DesktopError/disconnected``.
     func nextSignal() throws(DesktopError) -> BusMessage? {
@@ -104,13 +104,13 @@ final class SessionBus {
     private static func text(_ code: Int32) -> String { String(cString: strerror(-code)).lowercased() }
 }
 
-/// When a call, or several in a row, must have come to an end.
+/// The time by which a call, or several in a row, must have ended.
 struct BusDeadline {
     private let instant: ContinuousClock.Instant
 
     init(after duration: Duration) { instant = .now + duration }
 
-    /// The time left; `nil` when it has run out, since for sd-bus 0 means its own, longer time.
+    /// The time left; `nil` if it has run out, since 0 means sd-bus's own, longer time.
     var microseconds: UInt64? {
         let rest = (instant - .now).components
         let microseconds = rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000

@@ -1,4 +1,4 @@
-/// Where the bus of the user's session is.
+/// The address of the bus of the user's session.
 enum SessionBusAddress {
     /// Finds the address in `$DBUS_SESSION_BUS_ADDRESS`, else the socket of the user's service manager.
     ///

@@ -2,7 +2,7 @@ internal import NetworkAddresses
 
 /// The notifications that may still be on the screen, by the numbers that the service gave them.
 struct ShownNotifications {
-    /// Those of a day without a click; of older ones the replacement and the link are forgotten.
+    /// Maximum number of entries: a day's notifications without a click; older ones cannot be opened or replaced.
     static let capacity = 256
 
     private struct Entry {
@@ -18,7 +18,7 @@ struct ShownNotifications {
 
     func id(of key: String) -> UInt32? { entries.first { $0.key == key }?.id }
 
-    /// Those whose place a notification takes, its own key's first.
+    /// Returns the numbers of those that a notification replaces, its own key's first.
     func ids(replacedBy notification: DesktopNotification) -> [UInt32] {
         ([notification.key] + notification.replaces.filter { $0 != notification.key }).compactMap(id)
     }
@@ -33,6 +33,6 @@ struct ShownNotifications {
 
     mutating func remove(_ id: UInt32) { entries.removeAll { $0.id == id } }
 
-    /// For a service that has restarted, and counts from one again.
+    /// Removes all, for a service that has restarted and counts from one again.
     mutating func removeAll() { entries = [] }
 }

@@ -1,15 +1,16 @@
 internal import Foundation
 
-/// Host names in the one form that is looked up, compared and judged.
+/// Host names in the one form that is looked up, compared and checked.
 ///
-/// In ASCII there is one spelling: `bücher.example` is `xn--bcher-kva.example`, and what only looks like the numbers and
-/// dots of an address has become them. Foundation holds the tables of IDNA (UTS #46, non-transitional); unlike the C
+/// ASCII has one spelling: `bücher.example` is `xn--bcher-kva.example`, and characters that only look like the digits
+/// and dots of an address have become them. Foundation has the tables of IDNA (UTS #46, non-transitional); unlike the C
 /// library's, they do not depend on the locale.
 package enum DomainName {
-    /// Longest name that is translated, in bytes: one in ASCII has 253, each of which may have stood for four.
+    /// Maximum bytes of a name to translate: one in ASCII has 253, each of which may have been four.
     private static let maximumBytes = 1_024
 
-    /// - Returns: A name in ASCII as it is, and another's ASCII form; `nil` where a name has none, or one that is no name.
+    /// - Returns: The ASCII form of a name, or the name itself if it is in ASCII; `nil` if it has none or is not a
+    ///   valid name.
     package static func ascii(_ host: String) -> String? {
         guard host.utf8.contains(where: { $0 >= 0x80 }) else { return host }
         guard host.utf8.count <= maximumBytes, host.utf8.allSatisfy({ $0 >= 0x80 || isNameByte($0) }),

@@ -1,4 +1,4 @@
-/// The exit codes of the program, after `sysexits.h`; units restart it after none of `usage` and `badConfiguration`.
+/// The exit codes of the program, after `sysexits.h`; units do not restart it after `usage` and `badConfiguration`.
 package enum ExitStatus: Int32, Sendable {
     case done = 0
     case failed = 1

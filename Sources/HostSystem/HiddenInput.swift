@@ -1,17 +1,17 @@
 import Glibc
 
-/// A line that is typed at a terminal and not shown, such as a password.
+/// Input of a line at a terminal without showing it, for example of a password.
 package enum HiddenInput {
-    /// Where a program's user sits, whatever its standard input is.
+    /// The terminal of a program's user, wherever its standard input comes from.
     package static let controllingTerminal = "/dev/tty"
 
-    /// Asks at a terminal and reads a line without showing it.
+    /// Asks at a terminal, and reads a line without showing it.
     ///
-    /// The terminal's own keys for correcting and for breaking off are understood here and not by the terminal: a signal
-    /// would leave it without echo. A line has at most `limit` bytes.
+    /// The keys for correcting and cancelling are handled here instead of by the terminal: a signal would leave the
+    /// terminal without echo. A line has at most `limit` bytes.
     ///
-    /// - Returns: `nil` if the user breaks off.
-    /// - Throws: ``HostError`` if there is no terminal, or the line is too long or no UTF-8.
+    /// - Returns: `nil` if the user cancels.
+    /// - Throws: ``HostError`` if there is no terminal, or the line is too long or not UTF-8.
     package static func line(
         prompt: String,
         limit: Int = 4_096,
@@ -39,7 +39,7 @@ package enum HiddenInput {
         return text
     }
 
-    /// The keys that mean something while a line is typed.
+    /// The keys with an effect while a line is typed.
     private struct Keys {
         let erase: [UInt8]
         let clear: UInt8
@@ -78,7 +78,7 @@ package enum HiddenInput {
         }
     }
 
-    /// Takes the last character back, of however many bytes it is.
+    /// Removes the last character, with all of its bytes.
     private static func eraseLast(_ line: inout [UInt8]) {
         while let byte = line.popLast(), byte & 0xC0 == 0x80 {}
     }

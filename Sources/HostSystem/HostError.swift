@@ -1,6 +1,6 @@
 import Glibc
 
-/// A refusal by the system: the operation, its object, the reason, and what helps.
+/// A refusal by the system: the operation, its object, the reason, and a hint.
 package struct HostError: Error, Sendable, Equatable {
     /// In the form "cannot open".
     package let attempt: String
@@ -8,7 +8,7 @@ package struct HostError: Error, Sendable, Equatable {
     package let reason: String
     package let hint: String?
 
-    /// `errno`, when the system gave one.
+    /// The value of `errno`, if the system set one.
     package let code: Int32?
 
     package init(_ attempt: String, _ subject: String, because reason: String, hint: String? = nil) {
@@ -19,7 +19,7 @@ package struct HostError: Error, Sendable, Equatable {
         self.code = nil
     }
 
-    /// Takes `errno` as it was right after the call that failed.
+    /// Makes an error with `errno` from right after the call that failed.
     package init(_ attempt: String, _ subject: String, code: Int32, hint: String? = nil) {
         self.attempt = attempt
         self.subject = subject
@@ -29,10 +29,10 @@ package struct HostError: Error, Sendable, Equatable {
         self.code = code
     }
 
-    /// Nothing is there, as opposed to something unusable.
+    /// True if the object does not exist, rather than being unusable.
     package var isMissing: Bool { code == ENOENT }
 
-    /// Waiting can help: a full or failing disk, too many open files, too little memory.
+    /// True if waiting can help: a full or failing disk, too many open files, too little memory.
     package var isTemporary: Bool {
         switch code {
         case ENOSPC, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM: true

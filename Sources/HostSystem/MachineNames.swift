@@ -4,9 +4,9 @@ import Synchronization
 
 /// The names of this machine.
 package enum MachineNames {
-    /// The host name, and the full name that the system's look-up makes of it, when they are known and differ.
+    /// Returns the host name, and the full name by the system's look-up, if they are known and differ.
     ///
-    /// A look-up may ask a name server that does not answer; it is waited for no longer than `patience`.
+    /// A look-up may ask a name server that does not reply; it ends after `patience`.
     package static func all(patience: Duration = .seconds(2)) -> [String] {
         var buffer = [CChar](repeating: 0, count: 256)
         guard gethostname(&buffer, buffer.count - 1) == 0 else { return [] }

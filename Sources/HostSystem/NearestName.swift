@@ -1,12 +1,12 @@
-/// Names what somebody who mistyped most likely meant.
+/// Finds the name that a mistyped word most likely means.
 package enum NearestName {
-    /// Longer names are not compared: they are no slips of the finger.
+    /// Maximum length of compared names: longer ones are not typing errors.
     private static let maximumLength = 64
 
-    /// The known name that is fewest changes of letters away, whatever their case.
+    /// Returns the known name with the fewest changes of letters, ignoring case.
     ///
-    /// - Returns: `nil` when even that is more than two away and more than a third of the longer name: a guess so far
-    ///   off only misleads.
+    /// - Returns: `nil` if even that needs more than two changes and more than a third of the longer name: such a guess
+    ///   would mislead.
     package static func of(_ name: String, among known: [String]) -> String? {
         let name = folded(name)
         let candidates = known.map { known in
@@ -20,7 +20,7 @@ package enum NearestName {
 
     private static func folded(_ name: String) -> [Character] { Array(name.lowercased().prefix(maximumLength)) }
 
-    /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
     private static func distance(_ left: [Character], _ right: [Character]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)

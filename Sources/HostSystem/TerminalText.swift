@@ -1,9 +1,9 @@
-/// Text from elsewhere, made fit for a terminal or a log line.
+/// Text from other sources, made safe for a terminal or a log line.
 package enum TerminalText {
-    /// Keeps what is visible and on one line: no escape sequences, no reordering of what stands beside it.
+    /// Keeps visible characters on one line: no escape sequences, no reordering of the text around it.
     ///
-    /// Line breaks and tabs become spaces; control and bidirectional formatting characters vanish. Joiners stay:
-    /// scripts and emoji need them.
+    /// Line breaks and tabs become spaces; control and bidirectional formatting characters are removed. Joiners stay,
+    /// because scripts and emoji need them.
     package static func safe(_ text: String) -> String {
         var result = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
@@ -15,7 +15,7 @@ package enum TerminalText {
         return String(result)
     }
 
-    /// JSON text in which the characters that ``safe(_:)`` takes out, and the line ends of Unicode, are escapes.
+    /// Returns JSON text in which the characters that ``safe(_:)`` removes, and Unicode's line ends, are escapes.
     ///
     /// They can only be in strings there; RFC 8259 §7 allows the escapes, so that readers get the same strings.
     package static func escaped(json: String) -> String {

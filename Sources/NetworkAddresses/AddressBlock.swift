@@ -1,4 +1,4 @@
-/// An address, or all that share its first bits.
+/// An address, or all addresses that share its first bits.
 package struct AddressBlock: Sendable, Hashable, CustomStringConvertible {
     private let address: NetworkAddress
     private let bits: Int

@@ -1,6 +1,6 @@
-/// The first bits of addresses: those that share them lie in one block.
+/// The first bits of addresses; addresses that share them are in one block.
 struct AddressPrefix: Sendable {
-    /// Bytes of it that are missing are zero.
+    /// Bytes of the prefix; missing ones are zero.
     let bytes: [UInt8]
     let bits: Int
 

@@ -1,17 +1,17 @@
-/// A name that a server can be reached by, and that its certificate can name: of the domain name system, or an address.
+/// A name by which a server can be reached, and that its certificate can contain: a domain name, or an address.
 ///
-/// Names are in ASCII and small letters, without a dot at the end.
+/// Names are in lower-case ASCII, without a dot at the end.
 package enum HostName: Sendable, Hashable, CustomStringConvertible {
     case name(String)
     case address(NetworkAddress)
 
-    /// Longest name and label, in bytes.
+    /// Maximum bytes of a name and of a label.
     ///
     /// Source: RFC 1035 §2.3.4.
     package static let maximumLength = 253
     private static let maximumLabel = 63
 
-    /// - Parameter text: A name, or an address, IPv6 also in brackets; `nil` for anything else, a port included.
+    /// - Parameter text: A name, or an address, IPv6 also in brackets; `nil` for anything else, including a port.
     package init?(_ text: some StringProtocol) {
         let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
         let bare = isBracketed ? String(text.dropFirst().dropLast()) : String(text)
@@ -42,7 +42,7 @@ package enum HostName: Sendable, Hashable, CustomStringConvertible {
             }
     }
 
-    /// As it is written alone.
+    /// The name as it is written alone.
     package var description: String {
         switch self {
         case .name(let name): name
@@ -50,7 +50,7 @@ package enum HostName: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// As it stands in an address: IPv6 in brackets.
+    /// The name as part of a URL: IPv6 in brackets.
     package var urlHost: String {
         switch self {
         case .name(let name): name

@@ -1,6 +1,6 @@
 import Glibc
 
-/// An IPv4 or IPv6 address as the kernel is told to connect to it.
+/// An IPv4 or IPv6 address in the form in which the kernel connects to it.
 package struct NetworkAddress: Sendable, Hashable {
     /// 4 or 16 bytes in network order.
     package let bytes: [UInt8]
@@ -25,7 +25,7 @@ package struct NetworkAddress: Sendable, Hashable {
         self.init(bytes: Array(octets))
     }
 
-    /// - Parameter socketAddress: A `sockaddr_in` or `sockaddr_in6`, of whatever alignment; `nil` for another family.
+    /// - Parameter socketAddress: A `sockaddr_in` or `sockaddr_in6` of any alignment; `nil` for another family.
     package init?(socketAddress: UnsafeRawBufferPointer) {
         guard socketAddress.count >= MemoryLayout<sa_family_t>.size else { return nil }
         let range: Range<Int>
@@ -40,7 +40,8 @@ package struct NetworkAddress: Sendable, Hashable {
 
     /// True for a globally reachable unicast address.
     ///
-    /// Addresses that carry an IPv4 address to which the connection will go (mapped, NAT64) are judged by that.
+    /// An address that contains the IPv4 address to which the connection will go (mapped, NAT64) is judged by that
+    /// address.
     ///
     /// Source: IANA special-purpose address registries (RFC 6890); RFC 6598 (carrier-grade NAT).
     package var isPublic: Bool {
@@ -59,7 +60,7 @@ package struct NetworkAddress: Sendable, Hashable {
         return plain.bytes.count == 4 ? plain.bytes[0] == 127 : bytes == Self.loopback6
     }
 
-    /// The IPv4 address of an IPv4-mapped one, as a socket that takes both kinds shows it; others as they are.
+    /// The IPv4 address of an IPv4-mapped one, which a socket for both kinds shows; other addresses unchanged.
     package var unmapped: NetworkAddress {
         bytes.count == 16 && Self.mapped.contains(bytes) ? NetworkAddress(bytes: Array(bytes.suffix(4))) : self
     }
@@ -89,15 +90,13 @@ package struct NetworkAddress: Sendable, Hashable {
         AddressPrefix([240], 4),  // reserved, broadcast
     ]
 
-    /// IPv4 addresses in the clothes of IPv6, `::ffff:0:0/96`.
+    /// IPv4 addresses in the form of IPv6, `::ffff:0:0/96`.
     private static let mapped = AddressPrefix([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF], 96)
 
-    /// `64:ff9b::/96`, through which networks without IPv4 reach all of it.
+    /// `64:ff9b::/96`, through which networks without IPv4 reach all IPv4 addresses.
     private static let translated = AddressPrefix([0, 0x64, 0xFF, 0x9B], 96)
 
-    /// `2000::/3`.
-    ///
-    /// Loopback, unique local, link-local, site-local, multicast and the rest lie outside.
+    /// `2000::/3`, without loopback, unique local, link-local, site-local and multicast addresses.
     private static let globalUnicast = AddressPrefix([0x20], 3)
 
     private static let special6: [AddressPrefix] = [

@@ -6,10 +6,10 @@ package struct TrustedProxies: Sendable {
 
     package func contains(_ address: NetworkAddress) -> Bool { blocks.contains { $0.contains(address) } }
 
-    /// The address that a request comes from; `nil` where there is none, as behind a Unix socket.
+    /// Returns the address that a request comes from; `nil` if there is none, for example behind a Unix socket.
     ///
-    /// Each proxy adds the address that it was called from to the end of `X-Forwarded-For`, or of `Forwarded`. The list is
-    /// read from there, as far as those who have written it are proxies that the operator has named.
+    /// Each proxy adds the address that called it to the end of `X-Forwarded-For`, or of `Forwarded`. The list is read
+    /// from there, as long as its authors are proxies that the operator has named.
     package func client(peer: NetworkAddress?, field: (_ name: String) -> String?) -> NetworkAddress? {
         guard var source = peer?.unmapped, contains(source) else { return peer?.unmapped }
         var list: [Substring]
@@ -25,7 +25,7 @@ package struct TrustedProxies: Sendable {
         return source
     }
 
-    /// Host and port that a client called, by the report of the nearest proxy; `nil` if a proxy is not between.
+    /// Returns the host and port that a client called, as the nearest proxy reports them; `nil` without a proxy.
     package func authority(peer: NetworkAddress?, field: (_ name: String) -> String?) -> String? {
         guard let peer = peer?.unmapped, contains(peer) else { return nil }
         let plain = field("X-Forwarded-Host")?.split(separator: ",").last.map(Self.trimmed)
@@ -33,7 +33,7 @@ package struct TrustedProxies: Sendable {
         return (plain ?? last.flatMap { Self.value("host", in: $0) }).map(String.init)
     }
 
-    /// The scheme that a client called, in small letters, by the report of the nearest proxy; `nil` if it does not say.
+    /// Returns the scheme that a client called, in lower case, as the nearest proxy reports it; `nil` if it does not.
     package func scheme(peer: NetworkAddress?, field: (_ name: String) -> String?) -> String? {
         guard let peer = peer?.unmapped, contains(peer) else { return nil }
         let plain = field("X-Forwarded-Proto")?.split(separator: ",").last.map(Self.trimmed)
@@ -43,7 +43,7 @@ package struct TrustedProxies: Sendable {
 
     private static func forwardedFor(_ element: Substring) -> Substring? { value("for", in: element) }
 
-    /// The value of a parameter in one element of `Forwarded` (RFC 7239 §4).
+    /// Returns the value of a parameter in one element of `Forwarded` (RFC 7239 §4).
     private static func value(_ name: String, in element: Substring) -> Substring? {
         for pair in element.split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
@@ -53,7 +53,7 @@ package struct TrustedProxies: Sendable {
         return nil
     }
 
-    /// An address with or without a port; an IPv6 address with a port is in brackets.
+    /// Reads an address with or without a port; an IPv6 address with a port is in brackets.
     private static func address(_ text: Substring) -> NetworkAddress? {
         let text = trimmed(text)
         if text.hasPrefix("[") { return NetworkAddress(String(text.dropFirst().prefix { $0 != "]" }))?.unmapped }

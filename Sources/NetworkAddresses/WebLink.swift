@@ -1,14 +1,15 @@
-/// An address that may be handed to a browser: of scheme `http` or `https`, and nothing else.
+/// An address that may be passed to a browser: its scheme is `http` or `https`.
 ///
-/// It comes from a feed and goes to a program that would open files, mail and settings just as well.
+/// It comes from a feed and goes to a program that would also open files, mail and settings.
 package struct WebLink: Sendable, Equatable {
-    /// Bytes; what browsers and servers take without trouble.
+    /// Maximum bytes that browsers and servers accept without problems.
     package static let maximumLength = 2_000
 
     /// The address in the characters of RFC 3986; others are percent-encoded.
     package let text: String
 
-    /// - Returns: `nil` for anything but a whole web address without user name and password, which serve to deceive.
+    /// - Returns: `nil` for anything but a complete web address without user name and password, which are used to
+    ///   deceive.
     package init?(_ address: String) {
         guard let schemeEnd = address.firstRange(of: "://"),
             ["http", "https"].contains(address[..<schemeEnd.lowerBound].lowercased())

@@ -10,7 +10,7 @@ package struct DatabaseCopier: Sendable {
         case destination
     }
 
-    /// Called before files of a side are opened: a command of root takes on the rights of the folder's owner there.
+    /// Called before files of a side are opened: a command of root takes the rights of the folder's owner there.
     package typealias Entering = (Side) throws -> Void
 
     /// The owner of databases of this kind, for messages, such as "a hub's".
@@ -31,15 +31,15 @@ package struct DatabaseCopier: Sendable {
 
     /// Copies a file, which a server may be using, into one file without a log beside it.
     ///
-    /// The copy is checked, and has its name only when it is whole; a copy that had the name before is replaced, and
-    /// nothing else. It is for its owner alone to read, since it may hold secrets.
+    /// The copy is checked, and gets its name only when it is complete; a copy that had the name before is replaced,
+    /// and nothing else. Only its owner may read it, since it may contain secrets.
     ///
     /// - Parameters:
     ///   - source: The file of a database.
     ///   - destination: The name of the copy.
     ///   - entering: Called before files of a side are opened.
-    ///   - finish: Changes the copy before it has its name; outside of a transaction.
-    /// - Throws: ``DatabaseCopyError``, or a `DatabaseError` such as of a full disk.
+    ///   - finish: Changes the copy before it gets its name; outside of a transaction.
+    /// - Throws: ``DatabaseCopyError``, or a `DatabaseError`, for example if the disk is full.
     package func copy(
         _ source: String,
         to destination: String,
@@ -75,16 +75,16 @@ package struct DatabaseCopier: Sendable {
         }
     }
 
-    /// Puts a copy in the place of a database that nobody uses.
+    /// Replaces a database that is not in use by a copy.
     ///
     /// - Parameters:
     ///   - copy: The file of the copy.
     ///   - database: The name of the database.
     ///   - entering: Called before files of a side are opened.
-    ///   - finish: Changes the restored database before it has its name; outside of a transaction.
+    ///   - finish: Changes the restored database before it gets its name; outside of a transaction.
     ///   - finishKept: Changes the copy of the replaced database; outside of a transaction.
-    /// - Returns: Where the replaced file was moved to, `nil` when there was none.
-    /// - Throws: ``DatabaseCopyError`` when the copy cannot be used; the database is as it was then.
+    /// - Returns: The new path of the replaced file, `nil` if there was none.
+    /// - Throws: ``DatabaseCopyError`` if the copy cannot be used; the database is then unchanged.
     package func restore(
         _ copy: String,
         to database: String,
@@ -103,7 +103,7 @@ package struct DatabaseCopier: Sendable {
         return kept
     }
 
-    /// Changes a database that nobody uses, and that this program can use; the change survives a power cut.
+    /// Changes a database that is not in use and that this program can use; the change survives a power cut.
     ///
     /// - Throws: ``DatabaseCopyError``, or a `DatabaseError`.
     package func change(_ database: String, _ change: (Database) throws -> Void) throws {
@@ -122,7 +122,7 @@ package struct DatabaseCopier: Sendable {
 extension DatabaseCopier {
     /// Copies a file that is about to be replaced.
     ///
-    /// - Returns: Where it is kept.
+    /// - Returns: The path of the copy.
     private func keep(_ database: String, _ finish: (Database) throws -> Void) throws -> String {
         let former = FormerDatabases(of: database).next
         do {
@@ -149,9 +149,9 @@ extension DatabaseCopier {
         }
     }
 
-    /// Moves what stands in the log beside a file into it, so that the file is whole without it, whatever happens next.
+    /// Moves the contents of the log beside a file into the file, so that the file is complete without the log.
     ///
-    /// A log that is left beside a file which takes the other's name would be read as that one's.
+    /// A log that is left beside a file is read as the log of any file that takes this name.
     package static func emptyLog(of database: String) throws {
         let queue = try DatabaseQueue(path: database)
         defer { try? queue.close() }
@@ -162,7 +162,7 @@ extension DatabaseCopier {
 // MARK: - Files
 
 extension DatabaseCopier {
-    /// Lets the owner of a folder open what root has put into it; does nothing for anybody else.
+    /// Gives a file that root has created to the owner of its folder; does nothing for other users.
     ///
     /// The owner may have put something else there meanwhile: only a plain file of root's with this one name is given.
     package static func giveToFolderOwner(_ file: String) {
@@ -177,7 +177,7 @@ extension DatabaseCopier {
         _ = fchown(descriptor, folder.st_uid, folder.st_gid)
     }
 
-    /// Opens a file for reading, and reads from it, so that everything beside it is open as well.
+    /// Opens a file for reading, and reads from it, so that the files beside it are open as well.
     private func open(_ source: String) throws -> DatabaseQueue {
         let descriptor = Glibc.open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw DatabaseCopyError.notReadable(path: source) }
@@ -198,7 +198,7 @@ extension DatabaseCopier {
         }
     }
 
-    /// Fills a new file, which a link that stands under its name does not become.
+    /// Fills a new file; a link with its name is not followed.
     private static func copyAndCheck(
         _ from: DatabaseQueue,
         _ source: String,
@@ -234,7 +234,8 @@ extension DatabaseCopier {
         }
     }
 
-    /// True if there is nothing, an empty file, a database, or a link, which is replaced itself: nobody's key is written over.
+    /// True if there is nothing, an empty file, a database, or a link, which is replaced itself: no other file, such as
+    /// a key, is overwritten.
     private static func isReplaceable(_ path: String) -> Bool {
         let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         var facts = stat()
@@ -247,7 +248,7 @@ extension DatabaseCopier {
         return count == 0 || (count > 0 && head.elementsEqual("SQLite format 3\0".utf8))
     }
 
-    /// True if two names are of one file, by whatever links.
+    /// True if two names are of one file, through any links.
     private static func isSame(_ left: String, _ right: String) -> Bool {
         var (one, other) = (stat(), stat())
         if stat(left, &one) == 0, stat(right, &other) == 0 {
@@ -257,13 +258,13 @@ extension DatabaseCopier {
         return paths[0] == paths[1]
     }
 
-    /// The file of a database and those that SQLite may make beside it.
+    /// Returns the file of a database and those that SQLite may make beside it.
     static func files(of database: String) -> [String] {
         ["", "-wal", "-shm", "-journal"].map { database + $0 }
     }
 }
 
-/// Why a database cannot be copied.
+/// The reason why a database cannot be copied.
 package enum DatabaseCopyError: Error, CustomStringConvertible {
     case notReadable(path: String)
     /// `kind` is the owner of the databases that can be copied.

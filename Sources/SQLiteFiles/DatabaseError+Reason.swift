@@ -3,7 +3,7 @@ package import GRDB
 extension DatabaseError {
     /// SQLite's report, for people.
     ///
-    /// Never the statement or its arguments, which may hold a secret.
+    /// It never contains the statement or its arguments, which may hold a secret.
     package var reason: String {
         if isDiskFull { return "the disk is full" }
         return switch resultCode {
@@ -23,7 +23,8 @@ extension DatabaseError {
         resultCode == .SQLITE_FULL || extendedResultCode == .SQLITE_IOERR_SHMSIZE
     }
 
-    /// True if the same statement may work later: after a full or failing disk, or another process in the way.
+    /// True if the same statement may work later: after a full or failing disk, or while another process holds the
+    /// file.
     package var isTemporary: Bool {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_NOMEM].contains(resultCode)
     }

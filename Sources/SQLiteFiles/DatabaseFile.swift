@@ -4,12 +4,12 @@ internal import HubProtocol
 
 /// Reading of a SQLite file that leaves it unchanged.
 package enum DatabaseFile {
-    /// Seconds that a look waits for whoever writes the file.
+    /// Seconds to wait for a process that writes the file.
     private static let patience = 1.0
 
-    /// Looks at a file that `migrator` keeps, without changing it.
+    /// Checks a file that `migrator` maintains, without changing it.
     ///
-    /// - Returns: Why it cannot be used; `nil` when it can.
+    /// - Returns: The reason why it cannot be used; `nil` if it can.
     package static func problem(at path: String, keptBy migrator: DatabaseMigrator) -> String? {
         do {
             var configuration = Configuration()
@@ -26,10 +26,10 @@ package enum DatabaseFile {
         }
     }
 
-    /// The name to open it by, read-only.
+    /// Returns the name with which to open it read-only.
     ///
-    /// A reader of a file in write-ahead mode makes `-wal` and `-shm` beside it when they are missing, and leaves them
-    /// there. Without a `-wal` everything is in the file itself, and it can be opened as one that does not change.
+    /// A reader of a file in write-ahead mode creates missing `-wal` and `-shm` files beside it, and leaves them there.
+    /// Without a `-wal`, everything is in the file itself, which can be opened as one that does not change.
     ///
     /// Source: sqlite.org/uri.html, `immutable`. Needs a SQLite built with `SQLITE_USE_URI`, as Debian's is.
     private static func readingName(_ path: String) -> String {

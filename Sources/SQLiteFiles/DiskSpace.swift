@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Room on the file system of a file or folder.
+/// The space on the file system of a file or folder.
 package struct DiskSpace: Sendable {
     /// Bytes of the whole file system.
     package let total: Int64
@@ -12,7 +12,7 @@ package struct DiskSpace: Sendable {
         self.available = available
     }
 
-    /// `nil` when nothing can be told, as of a path that is not there.
+    /// Reads the space; `nil` if it is unknown, for example for a path that does not exist.
     package init?(at path: String) {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return nil }

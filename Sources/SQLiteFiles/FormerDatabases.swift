@@ -1,11 +1,13 @@
 internal import Foundation
 internal import Glibc
 
-/// The databases that restores have replaced, kept beside the one in use.
+/// The databases that restores have replaced, kept beside the current one.
 ///
-/// They are named `hub.sqlite.before-restore`, `hub.sqlite.before-restore-2` and so on, the newest with the highest number.
+/// They are named `hub.sqlite.before-restore`, `hub.sqlite.before-restore-2` and so on, the newest with the highest
+/// number.
 package struct FormerDatabases: Sendable {
-    /// Restores whose former databases are kept: a restore of the wrong file, and the one before it, can be undone.
+    /// Number of restores whose former databases are kept: a restore of the wrong file, and the one before it, can be
+    /// undone.
     package static let kept = 2
 
     private let database: String
@@ -14,12 +16,12 @@ package struct FormerDatabases: Sendable {
 
     private static let suffix = ".before-restore"
 
-    /// The name for another one.
+    /// The name for the next one.
     var next: String { name((numbers.last ?? 0) + 1) }
 
-    /// Removes all but the newest ``kept``, with what belongs to them.
+    /// Removes all but the newest ``kept``, with the files that belong to them.
     ///
-    /// - Returns: The paths of those that were removed, the oldest first.
+    /// - Returns: The paths of the removed ones, the oldest first.
     package func removeOldest() -> [String] {
         numbers.dropLast(Self.kept).map(name).filter { path in
             for file in DatabaseCopier.files(of: path) where file != path { unlink(file) }
@@ -31,7 +33,7 @@ package struct FormerDatabases: Sendable {
         database + Self.suffix + (number == 1 ? "" : "-\(number)")
     }
 
-    /// The numbers of those that are there, ascending.
+    /// The numbers of the existing ones, ascending.
     private var numbers: [Int] {
         let url = URL(filePath: database)
         let first = url.lastPathComponent + Self.suffix

@@ -1,27 +1,27 @@
 import Glibc
 
-/// A folder below which files are read and written, and never outside: no name leads up, and links are not followed.
+/// A folder in which files are read and written, and never outside: names cannot lead up, and links are not followed.
 ///
 /// Names are relative, with `/` between their parts. Calls block.
 package struct ConfinedFolder: Sendable, Equatable {
     package let path: String
 
-    /// The folder need not be there yet; it is this user's own, and may be reached through links.
+    /// Makes a folder that need not exist yet; it belongs to this user, and may be reached through links.
     package init(_ path: String) { self.path = path }
 
-    /// The path of a file in it, for people.
+    /// Returns the path of a file in it, for people.
     package func path(of name: String) -> String { "\(path)/\(name)" }
 
     package func openForReading(_ name: String) throws(HostError) -> ConfinedFile {
         try open(name, O_RDONLY, making: false)
     }
 
-    /// Opens a file for writing, making it and the folders that lead to it for this user only.
+    /// Opens a file for writing, creating it and the folders that lead to it for this user only.
     package func openForWriting(_ name: String) throws(HostError) -> ConfinedFile {
         try open(name, O_RDWR | O_CREAT, making: true)
     }
 
-    /// Removes files of a folder below, and the folder if it is empty then; what is not there is no mistake.
+    /// Removes files of a folder inside, and the folder if it is empty then; missing files are not an error.
     package func remove(_ files: [String], of folder: String) throws(HostError) {
         let parts = try Self.parts(folder)
         let parent: Descriptor
@@ -95,8 +95,8 @@ package final class ConfinedFile: Sendable {
     package struct Identity: Sendable, Equatable, Codable {
         package let inode: UInt64
         package let bytes: Int64
-        /// Seconds since 1970 and the nanoseconds behind them: one number of both ends in 2262, and a file's time is whatever
-        /// somebody set it to.
+        /// Seconds since 1970 and the additional nanoseconds: a single number of nanoseconds ends in 2262, and a file's
+        /// time can be set to any value.
         package let changedAt: Int64
         package let nanoseconds: Int64
     }
@@ -125,7 +125,7 @@ package final class ConfinedFile: Sendable {
         )
     }
 
-    /// Reads up to `count` bytes; fewer are the end of the file, as far as it is known.
+    /// Reads up to `count` bytes; fewer mean the end of the file at this moment.
     package func read(_ count: Int, at offset: Int64) throws(HostError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -142,7 +142,7 @@ package final class ConfinedFile: Sendable {
         return bytes
     }
 
-    /// Writes at a place, cuts the file behind it and returns when it is on disk.
+    /// Writes at an offset, cuts the file after it, and returns when it is on disk.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(HostError) {
         var rest = bytes[...]
         var place = off_t(offset)

@@ -1,13 +1,13 @@
 import Glibc
 import Synchronization
 
-/// An open file descriptor that is closed once, at the latest when it is let go.
+/// An open file descriptor that is closed once, at the latest when it is released.
 final class Descriptor: Sendable {
     private let open: Atomic<Int32>
 
-    /// Negative once it is closed.
+    /// The number; negative once the descriptor is closed.
     ///
-    /// Whoever closes it while another thread uses the number must know that the system may give it out again.
+    /// The system may reuse the number as soon as the descriptor is closed, even while another thread still uses it.
     var number: Int32 { open.load(ordering: .acquiring) }
 
     init(_ number: Int32) {

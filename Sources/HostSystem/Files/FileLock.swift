@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// A lock that the kernel drops with its holder, however that ends.
+/// A lock that the kernel releases when its holder ends, for any reason.
 ///
-/// The file stays: removing it would let two holders hold two files of one name.
+/// The file stays: removing it would let two holders lock two files of one name.
 package final class FileLock: Sendable {
     private let descriptor: Mutex<Descriptor?>
 
@@ -17,7 +17,7 @@ package final class FileLock: Sendable {
 
     /// Takes the lock without waiting.
     ///
-    /// - Returns: `nil` when it is held, by this process or another.
+    /// - Returns: `nil` if it is held, by this process or another.
     package static func acquire(_ path: String) throws(HostError) -> FileLock? {
         while true {
             let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
@@ -36,9 +36,9 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Time since the lock was last taken, by the wall clock; never negative.
+    /// Returns the time since the lock was last taken, by the wall clock; never negative.
     ///
-    /// - Returns: `nil` when the file is not there. Says nothing on whether the lock is still held: ask after
+    /// - Returns: `nil` if there is no file. It does not show whether the lock is still held: call it after
     ///   ``acquire(_:)`` returned `nil`.
     package static func heldFor(_ path: String) -> Duration? {
         var facts = stat()
@@ -50,14 +50,14 @@ package final class FileLock: Sendable {
         return max(age, .zero)
     }
 
-    /// Makes the lock look as if it was just taken: its holder, who keeps it for long, is alive and at work.
+    /// Updates the lock's time, which shows that a holder that keeps it for long is still working.
     package func refresh() {
         descriptor.withLock { descriptor in
             if let descriptor { _ = futimens(descriptor.number, nil) }
         }
     }
 
-    /// - Returns: `nil` when the lock was closed.
+    /// - Returns: `nil` if the lock was closed.
     func withDescriptor<Value: Sendable>(_ body: @Sendable (Int32) -> Value) -> Value? {
         descriptor.withLock { descriptor -> Value? in
             guard let number = descriptor?.number else { return nil }

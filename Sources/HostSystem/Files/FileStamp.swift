@@ -8,7 +8,7 @@ package struct FileStamp: Sendable, Hashable {
     private let seconds: Int
     private let nanoseconds: Int
 
-    /// Follows links; `nil` when the file cannot be looked at.
+    /// Reads the stamp, following links; `nil` if the file cannot be examined.
     package init?(_ path: String) {
         var facts = stat()
         guard stat(path, &facts) == 0 else { return nil }

@@ -1,15 +1,15 @@
 import Glibc
 
-/// The rights with which a program of root works in a folder of somebody else.
+/// The rights with which a program of root works in another user's folder.
 ///
-/// A folder's owner can put a link under any name in it. A program that has only the owner's rights while it works there can
-/// do nothing through such a link that the owner could not do without it, and what it makes belongs to the owner.
+/// A folder's owner can put a link under any name in it. While a program has only the owner's rights, it can do nothing
+/// through such a link that the owner could not do without it, and the files that it creates belong to the owner.
 package enum FolderRights {
-    /// Takes on the rights of a folder's owner; does nothing for a process that root did not start.
+    /// Takes the rights of a folder's owner; does nothing for a process that root did not start.
     ///
-    /// The rights are the process's, of all its threads. Root's own come back with another call for a folder of root's.
+    /// The rights apply to all threads of the process. Another call for a folder of root's restores root's rights.
     ///
-    /// - Throws: ``HostError`` when the folder cannot be looked at or the rights cannot be taken on.
+    /// - Throws: ``HostError`` if the folder cannot be examined or the rights cannot be taken.
     package static func take(ownerOf folder: String) throws(HostError) {
         guard getuid() == 0 else { return }
         // Only root may look everywhere, and take on other rights.
@@ -20,13 +20,13 @@ package enum FolderRights {
         try set(uid: facts.st_uid, gid: group(of: facts), folder)
     }
 
-    /// Takes root's own rights back in a process that root started.
+    /// Restores root's own rights in a process that root started.
     package static func takeOwn() throws(HostError) {
         guard getuid() == 0, geteuid() != 0 else { return }
         try set(uid: 0, gid: 0, "/")
     }
 
-    /// Takes on the rights of a folder's owner for good.
+    /// Takes the rights of a folder's owner permanently.
     package static func keep(ownerOf folder: String) throws(HostError) {
         try take(ownerOf: folder)
         let (uid, gid) = (geteuid(), getegid())
@@ -51,7 +51,7 @@ package enum FolderRights {
         else { throw HostError("cannot take on the rights of the owner of", folder, code: errno) }
     }
 
-    /// The user's own group, so that a folder of group root does not leave us in that one.
+    /// Returns the user's own group, so that a folder of group root does not leave us in that group.
     private static func group(of facts: stat) -> gid_t {
         var buffer = [CChar](repeating: 0, count: 16_384)
         var entry = passwd()

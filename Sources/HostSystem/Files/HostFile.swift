@@ -1,24 +1,24 @@
 import Glibc
 
-/// Files as wholes.
+/// Operations on whole files.
 package enum HostFile {
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
-    /// The permission bits of a file or directory.
+    /// Returns the permission bits of a file or directory.
     ///
-    /// - Throws: ``HostError`` when it cannot be looked at; ``HostError/isMissing`` when there is none.
+    /// - Throws: ``HostError`` if it cannot be examined; ``HostError/isMissing`` if there is none.
     package static func permissions(_ path: String) throws(HostError) -> UInt32 {
         var facts = stat()
         guard stat(path, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
         return facts.st_mode & 0o7777
     }
 
-    /// Removes a file, if it is there.
+    /// Removes a file if it exists.
     package static func remove(_ path: String) throws(HostError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw HostError("cannot remove", path, code: errno) }
     }
 
-    /// The content and mode of a file that is to be written.
+    /// The content and mode of a file to be written.
     package struct Content: Sendable {
         package let path: String
         package let text: String
@@ -31,7 +31,7 @@ package enum HostFile {
         }
     }
 
-    /// Replaces a file in one step; after a crash the old text or the new is there, on disk.
+    /// Replaces a file in one step; after a crash, the old or the new text is on disk.
     package static func replace(
         _ path: String,
         with text: String,
@@ -42,7 +42,7 @@ package enum HostFile {
 
     /// Replaces files, each in one step, once all of them are on disk under other names.
     ///
-    /// What usually fails, a full disk above all, fails before the first is replaced.
+    /// The usual failures, above all a full disk, happen before the first file is replaced.
     package static func replace(_ files: [Content]) throws(HostError) {
         var staged: [(temporary: String, path: String)] = []
         do throws(HostError) {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// Small files with secrets in them: for this user only, and whole or not there.
+/// Small files with secrets: for this user only, and either complete or absent.
 package enum PrivateFile {
-    /// Replaces the file in one step; after a crash the old text or the new is there, on disk.
+    /// Replaces the file in one step; after a crash, the old or the new text is on disk.
     package static func write(_ text: String, to path: String) throws(HostError) {
         try HostFile.replace(path, with: text, permissions: 0o600)
     }
 
-    /// Reads a whole file of at most `limit` bytes; a longer one is an error and not cut.
+    /// Reads a whole file of at most `limit` bytes; a longer one is an error.
     ///
-    /// - Throws: ``HostError`` with ``HostError/isMissing`` when there is no such file.
+    /// - Throws: ``HostError`` with ``HostError/isMissing`` if there is no such file.
     package static func read(_ path: String, limit: Int = 65_536) throws(HostError) -> String {
         guard let text = String(validating: try bytes(path, limit: limit), as: UTF8.self) else {
             throw HostError("cannot read", path, because: "not UTF-8 text")
@@ -17,7 +17,7 @@ package enum PrivateFile {
         return text
     }
 
-    /// The same for a file that need not be text.
+    /// Reads a file that need not be text, like ``read(_:limit:)``.
     package static func bytes(_ path: String, limit: Int) throws(HostError) -> [UInt8] {
         let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
         var facts = stat()

@@ -1,17 +1,18 @@
 import Glibc
 
-/// Where one role of the program keeps what must survive: absolute, ours to write, closed to others when we made it.
+/// The directory for the persistent files of one role of the program: absolute, writable, and closed to other users if
+/// we created it.
 package struct StateDirectory: Sendable, Equatable {
     package let path: String
 
-    /// Finds the directory and makes it if need be.
+    /// Finds the directory, and creates it if necessary.
     ///
     /// In this order: `override`; `$STATE_DIRECTORY`, which systemd sets for one unit and so needs no role or profile;
     /// `$XDG_STATE_HOME/newswire/<role>[/<profile>]`; `~/.local/state/newswire/<role>[/<profile>]`.
     ///
     /// A role is one path segment, such as `hub`; a profile 1 to 64 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
     ///
-    /// - Throws: When the name is unusable, or the directory cannot be made or written to.
+    /// - Throws: If the name is invalid, or the directory cannot be created or written to.
     ///
     /// Source: systemd.exec(5), `StateDirectory=`; XDG Base Directory Specification 0.8.
     package static func locate(
@@ -31,12 +32,12 @@ package struct StateDirectory: Sendable, Equatable {
     /// Removes the temporary files that killed processes have left here.
     package func removeLeftovers() { TemporaryFile.removeAbandoned(in: path) }
 
-    /// The path of a file in it.
+    /// Returns the path of a file in it.
     package func file(_ name: String) -> String {
         "\(path)/\(name)"
     }
 
-    /// Where ``locate(role:profile:override:environment:)`` would look; makes nothing.
+    /// Returns the directory that ``locate(role:profile:override:environment:)`` would find; creates nothing.
     package static func path(
         role: String,
         profile: String? = nil,
@@ -75,7 +76,7 @@ package struct StateDirectory: Sendable, Equatable {
         return "\(String(cString: current))/\(path)"
     }
 
-    /// Makes the directory and those above it that are missing, all closed to others.
+    /// Creates the directory and missing ones above it, all closed to other users.
     private static func makeDirectory(_ path: String) throws(HostError) {
         if mkdir(path, 0o700) == 0 { return }
         switch errno {

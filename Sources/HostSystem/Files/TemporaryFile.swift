@@ -3,18 +3,19 @@ import Glibc
 /// Files that replace others in one step: `NAME.PROCESS-RANDOM.tmp`, in earlier versions `NAME.RANDOM.tmp`.
 enum TemporaryFile {
     private static let suffix = ".tmp"
-    /// Seconds after which no process writes a file any more, whatever its name says; writing one takes far less.
+    /// Seconds after which no process still writes a file; writing one takes far less.
     private static let abandonedAfter = 3_600
     /// Digits of the largest random number, in base 36.
     private static let randomDigits = 13
-    /// Digits of nearly all random numbers: a shorter word in an earlier version's place is taken for a part of a name.
+    /// Digits of nearly all random numbers: a shorter word, which an earlier version would not have written, is part of
+    /// the name.
     private static let fewestRandomDigits = 11
 
     static func name(for path: String) -> String {
         "\(path).\(getpid())-\(String(UInt64.random(in: .min ... .max), radix: 36))\(suffix)"
     }
 
-    /// Removes what killed processes have left in a directory.
+    /// Removes the files that killed processes have left in a directory.
     static func removeAbandoned(in directory: String) {
         guard let folder = opendir(directory) else { return }
         defer { closedir(folder) }
@@ -40,7 +41,7 @@ enum TemporaryFile {
         return facts.st_mtim.tv_sec < time(nil) - abandonedAfter
     }
 
-    /// The process that ``name(for:)`` put before the suffix, or 0 for the name of an earlier version.
+    /// Returns the process that ``name(for:)`` put before the suffix, or 0 for a name of an earlier version.
     ///
     /// - Returns: `nil` for every other name: an operator's copy such as `hub.sqlite.tmp` must stay.
     private static func process(in mark: Substring) -> pid_t? {

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A thread for calls that block, which tasks must not.
+/// A thread for blocking calls, which tasks must not make.
 package enum BackgroundThread {
     private final class Work {
         let body: @Sendable () -> Void
@@ -10,7 +10,7 @@ package enum BackgroundThread {
         }
     }
 
-    /// All signals are blocked in it: they are for the threads that expect them, and a broken pipe is an error there.
+    /// Starts a thread in which all signals are blocked: other threads expect them, and a broken pipe is an error here.
     package static func start(_ body: @escaping @Sendable () -> Void) throws(HostError) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -33,7 +33,7 @@ package enum BackgroundThread {
         Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body()
     }
 
-    /// TLS needs less; the system's default of 8 MiB is only address space, but counted by some limits.
+    /// Stack size; TLS needs less, and some limits count the system's default of 8 MiB of address space.
     private static let stackBytes = 1_048_576
 }
 

@@ -1,10 +1,14 @@
 import Glibc
 import Synchronization
 
-/// One run of another program: no shell, no descriptors of ours but the three standard ones, a bounded time.
+/// One run of another program: without a shell, with none of our descriptors but the three standard ones, for a limited
+/// time.
 ///
-/// The program leads a process group of its own, so that a time-out reaches what it started. It begins with default
-/// signal handling whatever ours is.
+/// The program leads a process group of its own, so that a time-out ends what it started, too. It begins with default
+/// signal handling.
+///
+/// The library swift-subprocess is not used: it has no time-out, its teardown signals the program and not its group,
+/// and an output beyond the limit is an error that loses the part before it.
 package struct ChildProcess: Sendable {
     /// The program and its arguments.
     ///
@@ -14,18 +18,18 @@ package struct ChildProcess: Sendable {
     /// The whole environment; nothing of ours is added.
     package var environment: [String: String]
 
-    /// Written to its standard input, which is then closed.
+    /// The text written to its standard input, which is then closed.
     ///
-    /// A program need not read it.
+    /// The program need not read it.
     package var input: String
 
-    /// From the start to the end; then SIGTERM to the group.
+    /// Time from the start to SIGTERM for the group.
     package var timeout: Duration
 
-    /// From SIGTERM to SIGKILL.
+    /// Time from SIGTERM to SIGKILL.
     package var killGrace: Duration
 
-    /// Bytes kept of each of the two outputs; what is beyond is read and dropped.
+    /// Maximum number of bytes kept of each output; further ones are read and dropped.
     package var maximumOutputBytes: Int
 
     package var output: OutputHandling
@@ -64,7 +68,7 @@ package struct ChildProcess: Sendable {
         /// True if an output was longer than the part that was kept.
         package let isOutputTruncated: Bool
 
-        /// It ended by itself with exit code 0.
+        /// True if it ended on its own with exit code 0.
         package var isSuccess: Bool { ending == .exited(0) && interruption == nil }
     }
 
@@ -73,7 +77,7 @@ package struct ChildProcess: Sendable {
         case signalled(Int32)
     }
 
-    /// Why we ended it.
+    /// The reason why we ended it.
     package enum Interruption: Sendable, Equatable {
         case timedOut
         case cancelled
@@ -81,11 +85,11 @@ package struct ChildProcess: Sendable {
 
     /// Runs the program to its end and reaps it.
     ///
-    /// Cancelling the task ends the program as a time-out does; the call returns after its end in every case.
+    /// Cancelling the task ends the program like a time-out; the call always returns after the program's end.
     ///
-    /// What the program leaves running in the background is left alone, unless we ended it, and is not waited for.
+    /// Programs that it leaves running in the background are not waited for, and continue unless we ended the group.
     ///
-    /// - Throws: When the program cannot be started.
+    /// - Throws: If the program cannot be started.
     package func run() async throws(HostError) -> Outcome {
         guard let program = arguments.first, !program.isEmpty else {
             throw HostError("cannot run", "", because: "no program given")
@@ -116,7 +120,7 @@ package struct ChildProcess: Sendable {
 }
 
 extension ChildProcess.Outcome {
-    /// The outcome in a task that was cancelled before: as if the program had been ended at once.
+    /// The outcome in a task that was already cancelled: as if the program had been ended at once.
     fileprivate static let notStarted = ChildProcess.Outcome(
         ending: .signalled(SIGTERM),
         interruption: .cancelled,

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Feeds, watches and reaps one child, on a thread of its own.
+/// Feeds, watches and reaps one child process, on a separate thread.
 final class ChildRun {
     private let child: ChildProcess
     private let control: Descriptor
@@ -79,7 +79,7 @@ final class ChildRun {
         return spawned.process
     }
 
-    /// Returns when the program itself has ended; it is not reaped yet, so that its number stays its own.
+    /// Returns when the program itself has ended; it is not reaped yet, so that its number cannot be reused.
     private func pump(_ process: pid_t, _ inputEnd: Descriptor, exit: Descriptor) {
         if input.isEmpty { inputEnd.close() }
         while true {
@@ -135,7 +135,7 @@ final class ChildRun {
         }
     }
 
-    /// Takes what the program wrote before its end, and no more: what it left running may go on writing.
+    /// Reads what the program wrote before its end, and no more: programs that it left running may continue to write.
     private func drain() {
         read(&output, limit: Self.drainBytes)
         read(&errors, limit: Self.drainBytes)
@@ -165,6 +165,6 @@ final class ChildRun {
 
     private static let pieceBytes = 16_384
 
-    /// Bytes: a pipe's capacity as Linux has it, and room for one that a program enlarged.
+    /// Maximum bytes: a pipe's capacity on Linux, and room for a pipe that a program enlarged.
     private static let drainBytes = 1_048_576
 }

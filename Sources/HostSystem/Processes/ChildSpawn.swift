@@ -1,11 +1,11 @@
 import CHostSystem
 import Glibc
 
-/// Starts a program with `posix_spawn`: nothing of ours runs between fork and exec.
+/// Starts a program with `posix_spawn`: none of our code runs between fork and exec.
 struct ChildSpawn {
     let process: pid_t
 
-    /// Gives the program its three standard descriptors; `nil` leaves it ours.
+    /// Gives the program its three standard descriptors; `nil` leaves ours in place.
     init(_ child: ChildProcess, input: Descriptor, output: Descriptor?, errors: Descriptor?) throws(HostError) {
         let program = child.arguments.first ?? ""
         var actions = posix_spawn_file_actions_t()

@@ -1,10 +1,11 @@
 import Glibc
 
-/// A program that may outlive us, such as a browser: its end is noted, but neither awaited nor hastened.
+/// A program that may outlive us, such as a browser; its end is reported, but neither awaited nor caused.
 package enum DetachedProgram {
-    /// Starts a program of which neither input nor output is ours; otherwise as ``ChildProcess``.
+    /// Starts a program with neither input nor output of ours; otherwise like ``ChildProcess``.
     ///
-    /// `onEnd` is called once, on a thread that may block: how it ended, or why it could not be started.
+    /// `onEnd` is called once, on a thread that may block, with the ending or the reason why the program could not be
+    /// started.
     package static func start(
         _ arguments: [String],
         environment: [String: String],

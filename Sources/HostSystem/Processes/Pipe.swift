@@ -1,7 +1,7 @@
 import CHostSystem
 import Glibc
 
-/// Two ends, neither inherited by programs we start, neither one of the three standard descriptors.
+/// A pipe whose ends are not inherited by programs that we start, and are not standard descriptors.
 struct Pipe {
     let readEnd: Descriptor
     let writeEnd: Descriptor
@@ -15,7 +15,8 @@ struct Pipe {
         self.writeEnd = try Self.clearOfStandard(second)
     }
 
-    /// A process started with a closed standard descriptor would get its number here, and lose it again in a child.
+    /// Moves an end away from the standard descriptors: a process started with one of those closed would get its number
+    /// here, and a child would lose it.
     private static func clearOfStandard(_ end: Descriptor) throws(HostError) -> Descriptor {
         guard end.number < 3 else { return end }
         let number = fcntl(end.number, F_DUPFD_CLOEXEC, 3)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Tells systemd how a `Type=notify` service is doing.
+/// Reports the state of a `Type=notify` service to systemd.
 ///
 /// Source: sd_notify(3), sd_watchdog_enabled(3).
 package struct ServiceNotifier: Sendable {
@@ -8,10 +8,10 @@ package struct ServiceNotifier: Sendable {
 
     /// Interval between calls of ``watchdog()``: half of what systemd allows.
     ///
-    /// `nil` when it does not watch this process.
+    /// `nil` if systemd does not watch this process.
     package let watchdogInterval: Duration?
 
-    /// - Returns: `nil` when nobody wants to be told.
+    /// - Returns: `nil` if no service manager expects notifications.
     package init?(environment: [String: String]) {
         guard let path = environment["NOTIFY_SOCKET"], path.hasPrefix("/") || path.hasPrefix("@") else { return nil }
         var address = Array(path.utf8)
@@ -22,14 +22,14 @@ package struct ServiceNotifier: Sendable {
         self.watchdogInterval = Self.watchdogInterval(environment)
     }
 
-    /// Ready to serve: the sockets are bound.
+    /// Reports that the service is ready: the sockets are bound.
     package func ready() { send("READY=1") }
 
     package func stopping() { send("STOPPING=1") }
 
     package func watchdog() { send("WATCHDOG=1") }
 
-    /// One line for `systemctl status`.
+    /// Sends one line for `systemctl status`.
     package func status(_ text: String) { send("STATUS=\(TerminalText.safe(text))") }
 
     private static func watchdogInterval(_ environment: [String: String]) -> Duration? {
@@ -40,7 +40,7 @@ package struct ServiceNotifier: Sendable {
         return .microseconds(microseconds / 2)
     }
 
-    /// A notification that does not arrive is nothing that a service could act on.
+    /// Sends a notification; a service cannot react to one that is lost.
     private func send(_ message: String) {
         let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let socket = Descriptor(Glibc.socket(AF_UNIX, kind, 0))
@@ -57,6 +57,6 @@ package struct ServiceNotifier: Sendable {
         }
     }
 
-    /// Bytes that `sun_path` holds beside the NUL that ends a path.
+    /// Maximum bytes of a path in `sun_path`, without the NUL at its end.
     private static let maximumAddressLength = 107
 }

@@ -1,9 +1,9 @@
 import Glibc
 import Synchronization
 
-/// Carries signals from their handler, which may do next to nothing, over a pipe to ordinary code.
+/// Passes signals from their handler, in which very little is allowed, through a pipe to ordinary code.
 ///
-/// Dispatch has signal sources, but takes a signal over some time after it is asked to: one that comes before is lost.
+/// Dispatch's signal sources begin some time after they are created, and lose signals that arrive before.
 final class SignalRelay: Sendable {
     static let shared = SignalRelay()
 
@@ -20,11 +20,11 @@ final class SignalRelay: Sendable {
 
     private let state = Mutex(State())
 
-    /// From the return on, each of the signals is reported and has no other effect.
+    /// Reports each of the signals from the return on, and removes their other effects.
     ///
-    /// Where the system lacks even a pipe the signals keep their effect, which ends the process as was wished.
+    /// If the system has no pipe left, the signals keep their effect, which ends the process as intended.
     ///
-    /// - Returns: What to pass to ``remove(_:)``.
+    /// - Returns: The argument for ``remove(_:)``.
     func add(_ numbers: [Int32], report: @escaping @Sendable (Int32) -> Void) -> Int {
         state.withLock { state in
             state.nextListener += 1
@@ -74,10 +74,10 @@ final class SignalRelay: Sendable {
     }
 }
 
-/// Where the handler writes; set before any handler is.
+/// The pipe to which the handler writes; set before any handler is installed.
 private let signalPipe = Atomic<Int32>(-1)
 
-/// Runs between any two instructions of any thread: no locks, no allocation, errno as it was.
+/// Runs between any two instructions of any thread: it must not lock or allocate, and must keep errno.
 private func handleSignal(_ number: Int32) {
     let saved = errno
     var byte = UInt8(truncatingIfNeeded: number)

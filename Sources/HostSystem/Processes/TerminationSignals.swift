@@ -1,10 +1,10 @@
 import Glibc
 
-/// The wish that this process end, as values instead of sudden death.
+/// Requests to end this process, as values instead of an abrupt end.
 package enum TerminationSignals {
     /// SIGTERM and SIGINT as they arrive.
     ///
-    /// The first asks for an orderly end; what a second means is the reader's choice. From this call until the last
+    /// The first asks for an orderly end; the reader decides what a second one means. From this call until the last
     /// such stream ends, the signals have no other effect; programs that we start get the default back.
     package static func stream(_ numbers: [Int32] = [SIGTERM, SIGINT]) -> AsyncStream<Int32> {
         AsyncStream(bufferingPolicy: .bufferingNewest(maximumPending)) { continuation in
@@ -20,11 +20,11 @@ package enum TerminationSignals {
         signal(SIGPIPE, SIG_IGN)
     }
 
-    /// Lets SIGHUP, by which daemons are asked to read their files again, end nothing.
+    /// Ignores SIGHUP, which asks daemons to read their files again.
     package static func ignoreHangUps() {
         signal(SIGHUP, SIG_IGN)
     }
 
-    /// Signals that wait for a slow reader; more of them say nothing new.
+    /// Maximum number of signals that wait for a slow reader; more of them add nothing.
     private static let maximumPending = 8
 }

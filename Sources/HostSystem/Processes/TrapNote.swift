@@ -1,28 +1,28 @@
 import Glibc
 
-/// A number left in the lock file by a program that crashes: what the crashing thread was at work on.
+/// A number that a crashing program leaves in its lock file: the subject of the crashing thread's work.
 ///
-/// Only a crash leaves one. A program that is killed, or loses its power, or runs out of stack leaves nothing.
+/// Only a crash leaves one. A program that is killed, loses power, or runs out of stack leaves nothing.
 package enum TrapNote {
     /// Signals that the kernel or the runtime sends to a thread for what that thread did.
     private static let signals = [SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGABRT]
 
-    /// `SI_USER`, which is a macro: a signal that some process sent, as a service manager's watchdog does.
+    /// `SI_USER`, which is a macro: a signal sent by a process, such as a service manager's watchdog.
     private static let sentByProcess: Int32 = 0
 
-    /// Data for the handler, in memory that never moves: a handler may neither allocate nor lock.
+    /// Data for the handler, in memory that never moves: a handler must neither allocate nor lock.
     ///
-    /// This and ``former`` are written as the handlers are installed, and only read after that.
+    /// This and ``former`` are written when the handlers are installed, and only read after that.
     nonisolated(unsafe) private static let descriptor = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     /// The previous action of each signal, by its number.
     nonisolated(unsafe) private static let former = UnsafeMutablePointer<sigaction>.allocate(capacity: 65)
-    /// The number that each thread is at work on; libc keeps it beside the thread.
+    /// The number of each thread's current work, in libc's thread-specific storage.
     private static let subject: pthread_key_t? = {
         var key = pthread_key_t()
         return pthread_key_create(&key, nil) == 0 ? key : nil
     }()
 
-    /// Does some work of this thread under a number above 0.
+    /// Runs work of this thread under a number above 0.
     package static func naming<Value>(_ number: Int64, _ work: () throws -> Value) rethrows -> Value {
         guard let subject else { return try work() }
         pthread_setspecific(subject, UnsafeRawPointer(bitPattern: Int(number)))
@@ -30,9 +30,9 @@ package enum TrapNote {
         return try work()
     }
 
-    /// Takes the number that the last holder of a lock left, and removes it.
+    /// Returns the number that the last holder of a lock left, and removes it.
     ///
-    /// - Returns: `nil` when that ended in another way, or was at work on nothing that has a number.
+    /// - Returns: `nil` if that program ended in another way, or its work had no number.
     package static func take(from lock: FileLock) -> Int64? {
         lock.withDescriptor { descriptor in
             var number: Int64 = 0
@@ -42,7 +42,7 @@ package enum TrapNote {
         } ?? nil
     }
 
-    /// Has a crash of this process leave its number in the file of a lock, as long as the process runs.
+    /// Makes a crash of this process leave its number in the file of a lock.
     package static func leave(in lock: FileLock) {
         guard subject != nil, let own = lock.withDescriptor({ fcntl($0, F_DUPFD_CLOEXEC, 3) }), own >= 0 else { return }
         descriptor.initialize(to: own)
@@ -54,9 +54,9 @@ package enum TrapNote {
         for signal in signals { sigaction(signal, &action, former + Int(signal)) }
     }
 
-    /// Writes this thread's number, and then has the signal do what it would have done without us.
+    /// Writes this thread's number, and then restores the signal's original effect.
     ///
-    /// Calls nothing but what a handler may call. The signal waits until the handler has returned.
+    /// It calls only functions that a handler may call. The signal waits until the handler has returned.
     private static func write(_ signal: Int32, isFromOutside: Bool) {
         sigaction(signal, former + Int(signal), nil)
         if !isFromOutside, let subject, let pointer = pthread_getspecific(subject) {
