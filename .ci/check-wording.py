@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """usage: .ci/check-wording.py [MODULE…]
 
-Checks doc comments and string literals of Sources, and the text of README.md and docs/, against the phrases in .ci/wording/phrases.
+Checks doc comments and string literals of Sources, and the text of README.md, CHANGELOG.md and docs/, against the phrases in
+.ci/wording/phrases.
 .ci/wording/exceptions names the modules that are not yet checked and the texts that may stay; a module that is named on the command line is
 checked in any case."""
 
@@ -31,14 +32,10 @@ def phrases():
         yield kind, re.compile(pattern.replace(" ", r"\s+"), re.I if kind == "text" else 0), advice
 
 
-def doc_summaries(text):
-    """The first line of each doc comment, with its number."""
-    inside = False
-    for number, line in enumerate(text.splitlines(), 1):
-        match = re.match(r"\s*///\s?(.*)", line)
-        if match and not inside:
-            yield number, match.group(1)
-        inside = match is not None
+def doc_comments(text):
+    """Each doc comment with its line, without its code."""
+    for match in re.finditer(r"(?:^[ \t]*///[^\n]*\n)+", text, re.M):
+        yield text.count("\n", 0, match.start()) + 1, prose(re.sub(r"^[ \t]*/// ?", "", match.group(), flags=re.M))
 
 
 def literals(text):
@@ -67,9 +64,10 @@ def texts(wanted, unchecked):
         module = path.relative_to(ROOT / "Sources").parts[0]
         if module in wanted or (not wanted and module not in unchecked):
             text = path.read_text()
-            found = [("doc", *summary) for summary in doc_summaries(text)] + [("text", *literal) for literal in literals(text)]
+            comments = list(doc_comments(text))
+            found = [("doc", *comment) for comment in comments] + [("text", *words) for words in comments + list(literals(text))]
             yield str(path.relative_to(ROOT / "Sources")), str(path.relative_to(ROOT)), found
-    for path in [] if wanted else [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+    for path in [] if wanted else [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         name = str(path.relative_to(ROOT))
         paragraphs = prose(path.read_text())
         yield name, name, [

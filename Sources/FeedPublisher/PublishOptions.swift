@@ -4,7 +4,7 @@ import Settings
 package struct PublishOptions: Sendable {
     /// The entries announced of feeds that are read for the first time.
     package var announceExisting = ExistingEntries.none
-    /// Number of messages of one category in one pass; the rest become one digest. `nil` for no cap.
+    /// Number of messages of one category in one pass; the rest become one digest; `nil` for no cap.
     package var cap = PublisherSettings.cap.fallback.limit
     /// The window of time for the cap in a publisher that stays; `nil` for each pass.
     package var capWindow: Duration?

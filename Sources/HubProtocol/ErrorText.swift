@@ -1,5 +1,5 @@
 extension String {
-    /// The text as it may stand in an error: without control or format characters and at most 80 scalars long.
+    /// The text in the form for errors: without control or format characters and at most 80 scalars long.
     package var excerpt: String {
         let limit = 80
         var shown = String.UnicodeScalarView()

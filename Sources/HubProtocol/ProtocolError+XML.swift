@@ -12,7 +12,7 @@ extension ProtocolError {
         return "<Error><Code>\(status)</Code><Detail>\(XMLText.escaped(sentence + suffix))</Detail></Error>"
     }
 
-    /// The detail as a sentence: parsers begin theirs in lower case, since they stand inside others as well.
+    /// The detail as a sentence: parsers begin theirs in lower case, since they appear inside other texts as well.
     var sentence: String {
         let word = detail.prefix { $0.isASCII && $0.isLowercase }
         guard !word.isEmpty, detail[word.endIndex...].first == " " else { return detail }
@@ -44,7 +44,7 @@ extension ProtocolError {
         return XMLReferences.resolve(Array(raw.utf8)[...], isAttribute: false)?.string ?? raw
     }
 
-    /// The code that the detail's opening words stand for: `SubCode=40900`, or a name such as `ExpiredToken:`.
+    /// The code that the detail's opening words denote: `SubCode=40900`, or a name such as `ExpiredToken:`.
     private static func subCode(_ detail: String) -> Int? {
         if let mark = detail.range(ofASCII: "SubCode=") {
             return Int(detail[mark.upperBound...].prefix { $0.isASCIIDigit }.prefix(6))

@@ -22,7 +22,7 @@ package struct EpochHistory: Sendable {
         case resume(after: LogSequence)
         /// Messages between the cursor and `after` may be missing; `loss` is the place, if known.
         case gap(after: LogSequence, reason: String, loss: Loss? = nil)
-        /// Messages may be missing after a cursor that does not tell where its history left this hub's log.
+        /// Messages may be missing after a cursor that does not show where its history left this hub's log.
         ///
         /// The gap also announces the loss `told`. Earlier losses were announced before, or are announced at their
         /// places.

@@ -18,7 +18,7 @@ package final class BodyOutput: StreamOutput, Sendable {
 
     package init() {}
 
-    /// Names the session whose output this is; it must be told before the session is attached.
+    /// Sets the session whose output this is; must be called before the session is attached.
     package func serve(_ session: StreamSession) {
         state.withLock { $0.session = session }
     }

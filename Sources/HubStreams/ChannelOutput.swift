@@ -24,7 +24,7 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
         self.refusal = refusal
     }
 
-    /// Names the session whose output this is; it must be told before the session is attached.
+    /// Sets the session whose output this is; must be called before the session is attached.
     package func serve(_ session: StreamSession) {
         self.session = session
     }

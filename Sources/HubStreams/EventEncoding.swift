@@ -46,13 +46,13 @@ package struct EventEncoding: Sendable {
         return CohortEntries.Entry(sequence: message.sequence, bytes: buffer)
     }
 
-    /// Stands in the place of messages that cannot be sent.
+    /// Returns a gap instead of messages that cannot be sent.
     package func gap(from first: LogSequence, through last: LogSequence, reason: String) -> CohortEntries.Entry {
         let bytes = gap(after: position(first.previous), resumesAfter: last, reason: reason)
         return CohortEntries.Entry(sequence: last, bytes: bytes, isGap: true)
     }
 
-    /// Stands in the place of messages that a restore lost.
+    /// Returns a gap instead of messages that a restore lost.
     package func gap(_ loss: Loss) -> CohortEntries.Entry {
         let bytes = gap(
             after: position(loss.sequence.previous),

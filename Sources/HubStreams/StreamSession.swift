@@ -29,7 +29,7 @@ package final class StreamSession: @unchecked Sendable {
     package internal(set) var state = State.requested
     /// Everything up to here was handed to the output; it never moves back.
     package internal(set) var cursor: LogSequence = 0
-    /// The sequence of a loss that the gap which it began with stands for.
+    /// The sequence of the loss that the session's first gap announced.
     private(set) var toldLoss: LogSequence?
     var cohort: CohortLog?
     /// Messages for this stream alone: sequences above the cursor, in order.

@@ -33,7 +33,7 @@ package struct PrometheusText: Sendable {
     /// Adds a metric; without samples it is left out.
     ///
     /// - Parameters:
-    ///   - name: Letters, digits and `_`; counters end in `_total`, and the base unit stands in the name.
+    ///   - name: Letters, digits and `_`; counters end in `_total`, and the name contains the base unit.
     ///   - kind: What its value does over time.
     ///   - help: One sentence.
     ///   - samples: Each with other labels; all with the same label names.

@@ -240,7 +240,7 @@ struct DeliveryTests {
 
             var seen = try await device()
             #expect(seen.outcome == .owed && seen.stream?.isOpen == false && seen.stream?.position == nil)
-            #expect(seen.explanation == ["device 'a' is still owed it: it has never opened its stream"])
+            #expect(seen.explanation == ["the message is pending for device 'a': it has never opened its stream"])
 
             // Its connection takes what begins a stream and no more.
             let full = try hub.probe(agent, taking: false)

@@ -21,7 +21,7 @@ extension AuditEvent {
         ).execute(arguments: [first, last, count, who?.key, what.text, outcome.text, network?.description])
     }
 
-    /// Adds to a row of equal events that is no older than `time`, if there is one.
+    /// Adds to a row of equal events from `time` on, if there is one.
     fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: Database) throws -> Bool {
         try db.cachedStatement(
             sql: """

@@ -15,7 +15,7 @@ struct KnownStory: Sendable, Equatable {
 
     /// ``StoryName``.
     var name = ""
-    /// The feed that told it last; `nil` for stories of versions that did not store feeds.
+    /// The feed that announced it last; `nil` for stories of versions that did not store feeds.
     var feed: Int64?
     var announced: Date
     /// The row that announces it, as long as the row is kept.

@@ -129,10 +129,10 @@ extension SharedAccessToken {
         return segments.starts(with: scope)
     }
 
-    /// The path segments of `sr`; `nil` when it is no absolute URL even after it is decoded a second time, which some
+    /// The path segments of `sr`; `nil` if it is not an absolute URL even after it is decoded a second time, which some
     /// clients make necessary.
     ///
-    /// Bytes are looked at, not characters: a combining mark behind a slash would hide the slash.
+    /// Bytes are examined, not characters: a combining mark after a slash would hide the slash.
     private static func scope(of rawResource: String) -> [String]? {
         var text = rawResource
         for _ in 0..<2 where text.range(ofASCII: "://") == nil {
@@ -149,7 +149,7 @@ extension SharedAccessToken {
 
     private static func endsPath(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
 
-    /// Decodes each segment by itself, so that an escaped slash cannot move a boundary.
+    /// Decodes each segment separately, so that an escaped slash cannot move a boundary.
     private static func segments(_ path: Substring.UTF8View) -> [String] {
         path.split(separator: UInt8(ascii: "/")).map { bytes in
             let raw = String(decoding: bytes, as: UTF8.self)

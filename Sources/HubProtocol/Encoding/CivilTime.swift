@@ -28,7 +28,7 @@ struct CivilTime: Equatable {
         self.fraction = fraction
     }
 
-    /// Dates outside the years 1 to 9999 are moved to the nearest second within; what is no date at all is 1970.
+    /// Dates outside the years 1 to 9999 are moved to the nearest second within; an invalid date becomes 1970.
     init(_ date: Date) {
         let given = date.timeIntervalSince1970
         let instant =

@@ -28,7 +28,7 @@ enum JSONDocument {
     }
 }
 
-/// Problems of one document, told together so that its author mends it once.
+/// The problems of one document, reported together so that its author can correct all of them at once.
 struct ProblemList {
     /// Number of problems that are spelled out; a hostile document may have thousands.
     static let maximumShown = 20

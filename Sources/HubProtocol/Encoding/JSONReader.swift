@@ -15,7 +15,7 @@ package struct JSONReader {
 
     /// Reads a document that is one value with nothing but white space around it; a byte order mark is skipped.
     ///
-    /// With `allowsRepeats` a name may stand twice in one object: for what is passed on as it is.
+    /// With `allowsRepeats` a name may appear twice in one object, for documents that are passed on unchanged.
     package static func read(_ bytes: [UInt8], allowsRepeats: Bool = false) throws(JSONSyntaxError) -> JSONNode {
         guard String(validating: bytes, as: UTF8.self) != nil else {
             throw JSONSyntaxError(offset: 0, reason: "the text is not UTF-8")

@@ -1,10 +1,10 @@
 /// Reads the scalars of one JSON string, escapes resolved, and knows where each of them began.
 struct JSONStringScanner {
     private let bytes: [UInt8]
-    /// Behind the last byte read; behind the closing quote once ``next()`` returned `nil`.
+    /// The position after the last byte read; after the closing quote once ``next()`` returned `nil`.
     private(set) var position: Int
 
-    /// `bytes` are valid UTF-8, and `position` is behind the opening quote.
+    /// `bytes` are valid UTF-8, and `position` is after the opening quote.
     init(bytes: [UInt8], position: Int) {
         self.bytes = bytes
         self.position = position

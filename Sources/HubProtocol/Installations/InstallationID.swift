@@ -1,7 +1,7 @@
 /// The id of an installation.
 ///
-/// Equality follows the folding of tags, because the id becomes one: were `ABC` and `abc` two installations, whoever
-/// registers the second would receive what is sent to the first.
+/// Equality follows the folding of tags, because the id becomes one: if `ABC` and `abc` were two installations, a
+/// client that registers the second would receive the messages to the first.
 package struct InstallationID: TextIdentifier {
     package let text: String
     /// The form that identifies the installation; the key to store it under.

@@ -8,9 +8,9 @@ package struct HubSummary: Sendable, Equatable {
     /// Those with both keys and rights.
     package let rules: [AccessRule]
 
-    /// Reads a reply of one entry or of a list of them; what is no hub is passed over.
+    /// Reads a reply of one entry or of a list of them; entries that are not hubs are skipped.
     ///
-    /// - Throws: ``ProtocolError`` when it is no XML, or a description in it makes no sense.
+    /// - Throws: ``ProtocolError`` if it is not XML, or contains an invalid description.
     package static func read(_ reply: [UInt8]) throws(ProtocolError) -> [HubSummary] {
         var hubs: [HubSummary] = []
         for (title, description) in try ManagementDocument.entries(in: reply)

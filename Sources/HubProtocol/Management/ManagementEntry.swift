@@ -1,5 +1,5 @@
 /// An Atom entry about a hub or a job, as the service writes it: one line, nothing between `content` and the description,
-/// since .NET reads the node right behind the tag (protocol §0).
+/// since .NET reads the node directly after the tag (protocol §0).
 package struct ManagementEntry: Sendable, Equatable {
     package static let contentType = "application/atom+xml; type=entry; charset=utf-8"
 

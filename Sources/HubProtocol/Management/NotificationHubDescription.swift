@@ -30,7 +30,7 @@ package struct NotificationHubDescription: Sendable, Equatable {
         self.isDisabled = isDisabled
     }
 
-    /// Puts a credential in the place of the one of its kind.
+    /// Replaces the credential of the same kind.
     ///
     /// - Returns: False if it was there already.
     package mutating func set(_ credential: PlatformCredential) -> Bool {

@@ -30,8 +30,8 @@ package enum RegistrationLine {
         return line
     }
 
-    /// A line that could not be imported, with the reason as a comment behind it, so that it can be imported when it was
-    /// mended.
+    /// A line that could not be imported, followed by the reason as a comment, so that it can be corrected and imported
+    /// again.
     package static func failed(_ record: [UInt8], number: Int, reason: String) -> [UInt8] {
         // Two dashes would end the comment.
         var comment = ""
@@ -45,7 +45,7 @@ package enum RegistrationLine {
         return joined(record) + "<!-- line \(number): \(comment) -->".utf8
     }
 
-    /// The registration that a line names, whatever else there is to it; `nil` for none.
+    /// Returns the id of the registration that a line names, regardless of the rest; `nil` if it names none.
     package static func statedID(in line: [UInt8]) -> RegistrationID? {
         let text = String(decoding: line, as: UTF8.self)
         for mark in ["<RegistrationId>", ":RegistrationId>"] {

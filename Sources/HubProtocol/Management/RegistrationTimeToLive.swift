@@ -64,7 +64,7 @@ package struct RegistrationTimeToLive: Sendable, Hashable {
         ("Y", 365 * 86_400), ("M", 30 * 86_400), ("D", 86_400),
     ]
     private static let timeParts: [(name: Character, seconds: Int64)] = [("H", 3_600), ("M", 60), ("S", 1)]
-    /// Digits of a number, fraction apart: more are no duration of anybody's.
+    /// Maximum number of digits, without the fraction: a longer number is not a real duration.
     private static let maximumDigits = 12
 
     private static func units(in text: String) -> Int64? {

@@ -49,7 +49,7 @@ enum ApnsExpiry {
         }
     }
 
-    /// Empty when a part is no short number.
+    /// Returns the parts as numbers; empty if a part is not a short number.
     private static func numbers(_ word: Substring, _ separator: Character) -> [Int] {
         let parts = word.split(separator: separator, omittingEmptySubsequences: false)
         let numbers = parts.compactMap { part in

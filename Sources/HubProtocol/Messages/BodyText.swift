@@ -7,9 +7,9 @@ import Markup
 ///
 /// Source: protocol §5.1.
 enum BodyText {
-    /// The body in UTF-8, without a byte order mark.
+    /// Returns the body in UTF-8, without a byte order mark.
     ///
-    /// - Throws: ``ProtocolError`` 400 for bytes that are no text of the charset that they seem to be in.
+    /// - Throws: ``ProtocolError`` 400 for bytes that are not valid in the charset that they appear to have.
     static func utf8(_ bytes: [UInt8], charset: String?, called name: String) throws(ProtocolError) -> [UInt8] {
         let plain = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let isUTF8 = !plain.contains(0) && String(validating: plain, as: UTF8.self) != nil

@@ -34,7 +34,7 @@ package struct ForwardedHeaders: Sendable, Equatable {
     private struct Rule: Sendable {
         let format: MessageFormat
         let match: Match
-        /// In the place of the prefix.
+        /// The replacement of the prefix.
         var becomes: String?
 
         func name(for header: String) -> String? {

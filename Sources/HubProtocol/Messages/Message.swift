@@ -30,7 +30,7 @@ package struct Message: Sendable, Equatable {
     }
 }
 
-/// Whom a message is for.
+/// The recipients of a message.
 package enum MessageAudience: Sendable, Equatable {
     case everybody
     case matching(TagExpression)

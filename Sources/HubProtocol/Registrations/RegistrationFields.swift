@@ -1,6 +1,6 @@
 import Markup
 
-/// The children of a registration's description by name, in whatever order they came.
+/// The children of a registration's description by name, in any order.
 ///
 /// Source: protocol §3.7.
 struct RegistrationFields {

@@ -7,7 +7,7 @@ struct RegistrationType: Sendable {
     let stem: String
     /// In the order of output.
     let handleFields: [RegistrationField]
-    /// Where a template's headers stand.
+    /// The element that contains a template's headers.
     var headerField: RegistrationField?
     var hasSecondaryTiles = false
     let nativeRoot: String

@@ -2,7 +2,7 @@
 package struct LogSequence: StoredNumber {
     /// Before the first message.
     package static let start = LogSequence(rawValue: 0)
-    /// Behind every message.
+    /// A place after every message.
     package static let end = LogSequence(rawValue: .max)
 
     /// At least 0.

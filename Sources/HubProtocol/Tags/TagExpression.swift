@@ -5,7 +5,7 @@ package struct TagExpression: Sendable, Hashable, CustomStringConvertible {
     /// Limits on the size of an expression; the protocol's own numbers are ``standard``.
     package struct Limits: Sendable, Equatable {
         package static let standard = Limits()
-        /// For what was taken once, whatever the limits were then.
+        /// Limits for stored expressions, which were accepted under the limits of their time.
         package static let stored = Limits(tags: 100_000, alternatives: 100_000)
 
         /// Tags when `&&` or `!` occurs; each occurrence counts.

@@ -18,7 +18,7 @@ package struct ContainerListing: Sendable, Equatable {
     /// As Azure's storage calls the type of a file.
     package static let fileType = "application/octet-stream"
 
-    /// The container's address up to its name, with a slash behind it.
+    /// The container's address up to its name, with a slash at the end.
     package let serviceEndpoint: String
     package let containerName: String
     package let files: [File]

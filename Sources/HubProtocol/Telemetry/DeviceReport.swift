@@ -108,7 +108,7 @@ package struct StreamReport: Sendable, Equatable, Codable {
     package var resumedFrom: String?
     package var connectedAt: String?
     package var disconnectedAt: String?
-    /// When a newer stream last took the place of an open one.
+    /// The time when a newer stream last replaced an open one.
     package var replacedAt: String?
     /// When the hub last ended it because its key or its secret was no longer good.
     package var revokedAt: String?

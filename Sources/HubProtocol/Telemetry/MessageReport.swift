@@ -59,7 +59,7 @@ package struct MessageReports: Sendable, Equatable, Codable {
 
 /// The outcome of a message at the `stream` installations among its recipients.
 package struct StreamOutcomes: Sendable, Equatable, Codable {
-    /// Number of recipients that are still registered; each is counted as written, owed, expired or too large.
+    /// Number of recipients that are still registered; each is counted as written, pending, expired or too large.
     package var matched = 0
     /// The stream was written everything up to the message, or beyond.
     package var written = 0

@@ -1,4 +1,4 @@
-/// The template that a subscriber agent registers unless told otherwise.
+/// The template that a subscriber agent registers by default.
 package enum AgentTemplate {
     package static let name = "newswire"
 

@@ -1,4 +1,4 @@
-/// Plain text in which terms of the template language stand inline, as a publisher writes it:
+/// Plain text in which terms of the template language are inline, as a publisher writes it:
 /// `Breaking $(category) News : $(title, 80)`.
 ///
 /// The terms are those of ``TemplateExpression`` (`#(p)` inserts like `$(p)`); quotes, braces and `+` mean nothing

@@ -1,6 +1,6 @@
 /// The text of a rendered template for people.
 package enum RenderedText {
-    /// Members that say how a message is shown, where it leads or what it takes the place of, and nothing by themselves.
+    /// Members that state how a message is shown, where it leads or what it replaces, without being content themselves.
     private static let attributes: Set<MessageProperty> = [
         .link, .localizedLink, .category, .image, .urgency, .story, .status, .replaces,
     ]
@@ -24,7 +24,7 @@ package enum RenderedText {
         return said.allSatisfy { literals[$0.key] == $0.value }
     }
 
-    /// By where they stand.
+    /// Returns the texts by their place in the body.
     private static func texts(of body: String) -> [[String]: String]? {
         guard let node = try? JSONReader.read(Array(body.utf8)), case .object = node.content else { return nil }
         var texts: [[String]: String] = [:]

@@ -200,12 +200,14 @@ extension DeviceInquiry {
             let until = inquiry.expiry(of: message).wholeSecond
             return "\(name) did not get it: it expired at \(until), before its stream was written so far"
         default:
-            if standing.open != nil { return "\(name) is still owed it: its stream is open and not yet written so far" }
+            if standing.open != nil {
+                return "the message is pending for \(name): its stream is open and not yet written so far"
+            }
             guard let progress = standing.progress else {
-                return "\(name) is still owed it: it has never opened its stream"
+                return "the message is pending for \(name): it has never opened its stream"
             }
             let since = progress.disconnectedAt.map { " since \($0.wholeSecond)" } ?? ""
-            return "\(name) is still owed it: its stream is closed\(since)"
+            return "the message is pending for \(name): its stream is closed\(since)"
         }
     }
 }

@@ -109,7 +109,7 @@ struct ImportStep: Sendable {
             return (former?.exportLine ?? record.bytes, effects)
         case .put(let registration):
             if let expiration = registration.expirationTime, Timestamp(expiration) <= at {
-                throw ProtocolError.badRequest("The registration has expired: its ExpirationTime is over.")
+                throw ProtocolError.badRequest("The registration has expired: its ExpirationTime has passed.")
             }
             try refuseOfInstallation(registration, transaction)
             if kind != .importUpsertRegistrations {

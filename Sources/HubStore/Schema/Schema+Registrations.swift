@@ -6,7 +6,7 @@ import HubRouting
 extension Schema {
     /// Registrations that messages are matched against, including those of installations.
     ///
-    /// `part` names the part of an installation that a registration stands for, '' for the native one. `record` is JSON
+    /// `part` names the part of an installation that a registration represents, '' for the native one. `record` is JSON
     /// for the properties without a column, NULL if the installation has it. Statements for a hub's pages use the order
     /// of `registrationID`.
     static let version3 = """
