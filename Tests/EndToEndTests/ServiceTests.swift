@@ -21,6 +21,26 @@ import Testing
         #expect(await program.stop() == 0)
     }
 
+    /// Every second start finds the state of the one before.
+    @Test(.timeLimit(.minutes(10)))
+    func `a hub that is stopped as soon as it is ready, or before, prints no error`() async throws {
+        let scratch = try ScratchFolder()
+        for start in 0..<12 {
+            let hub = try await RunningProgram(
+                ["hub", "--port", "0", "--state", scratch.file("hub-\(start / 2)")],
+                folder: scratch.path,
+                waitsForReady: start >= 6
+            )
+            // One that does not handle signals yet is ended by the signal.
+            let status = await hub.stop()
+            #expect(status == 0 || status == SIGTERM && start < 6, "start \(start): \(hub.errors)")
+            #expect(
+                !hub.errors.contains("EventLoop") && !hub.errors.contains(" error"),
+                "start \(start): \(hub.errors)"
+            )
+        }
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `a stop is told when it begins, and waits for the handler in progress`() async throws {
         let scratch = try ScratchFolder()
