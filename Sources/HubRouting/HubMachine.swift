@@ -8,7 +8,12 @@ package struct HubMachine: Sendable {
     private struct LiveStream {
         let id: StreamID
         let credential: Credential
+        let stamp: UInt64
+        let openedAt: Timestamp
     }
+
+    /// Age of a stream that a stream at another node ends even if that one's stamp is lower, as after a restart.
+    private static let settled = Duration.seconds(2)
 
     /// Maximum number of targets that a message with an identity tag looks up by name; above it, each open stream is
     /// checked.
@@ -35,6 +40,8 @@ package struct HubMachine: Sendable {
     private(set) var scheduled: ScheduledLoad
     /// True if push services have new deliveries.
     private var hasDeliveries = false
+    /// Streams with stamps that were attached since they were last asked for.
+    private var attached: [AttachedStream] = []
     /// Progress of streams that the store does not have yet.
     private(set) var progress: [Ordinal: StreamProgress] = [:]
     /// Messages whose stored counts must be corrected.
@@ -90,6 +97,12 @@ package struct HubMachine: Sendable {
     mutating func takeDeliveries() -> Bool {
         defer { hasDeliveries = false }
         return hasDeliveries
+    }
+
+    /// Returns the streams with stamps that were attached since the last call.
+    mutating func takeAttached() -> [AttachedStream] {
+        defer { attached = [] }
+        return attached
     }
 
     /// Returns the commands for each event loop since the last call, ending with the hub's head.
@@ -199,6 +212,12 @@ extension HubMachine {
     package mutating func apply(_ input: StreamInput) {
         switch input {
         case .attach(let request): attach(request)
+        case .refused(let id, let error): commands[id.loop].append(.refuse(id, error))
+        case .openedElsewhere(let ordinal, let stamp, let at):
+            guard let stream = streams[ordinal], stamp > stream.stamp || at - stream.openedAt > Self.settled else {
+                break
+            }
+            end(ordinal, .replaced)
         case .detached(let id, let ordinal, let written, let ending, let at):
             detached(id, of: ordinal, written: written, ending, at: at)
         case .progress(let reports): for report in reports { note(report) }
@@ -206,6 +225,7 @@ extension HubMachine {
             for (ordinal, known) in flushed where progress[ordinal] == known { progress[ordinal] = nil }
         case .rulesObserved(let rules, let revision):
             if revision == rulesRevision, rules != self.rules { take(rules) }
+        case .cutOff: endAll(.stopping) { _ in true }
         case .stopping:
             isStopping = true
             endAll(.stopping) { _ in true }
@@ -229,7 +249,13 @@ extension HubMachine {
         )
         let beginning = StreamBeginning(resumption, cursor: request.cursor)
         end(entry.ordinal, .replaced)
-        streams[entry.ordinal] = LiveStream(id: request.id, credential: request.grant.credential)
+        streams[entry.ordinal] = LiveStream(
+            id: request.id,
+            credential: request.grant.credential,
+            stamp: request.stamp,
+            openedAt: request.at
+        )
+        if request.stamp > 0 { attached.append(AttachedStream(ordinal: entry.ordinal, stamp: request.stamp)) }
         streamCounts[request.id.loop] += 1
         let attachment = StreamAttachment(
             ordinal: entry.ordinal,
@@ -290,6 +316,17 @@ extension HubMachine {
         for ordinal in streams.keys.sorted() where streams[ordinal].map({ isMeant($0.credential) }) == true {
             end(ordinal, reason)
         }
+    }
+}
+
+/// A stream that ends an older one of its installation at other nodes.
+package struct AttachedStream: Sendable, Equatable {
+    package let ordinal: Ordinal
+    package let stamp: UInt64
+
+    package init(ordinal: Ordinal, stamp: UInt64) {
+        self.ordinal = ordinal
+        self.stamp = stamp
     }
 }
 

@@ -10,6 +10,8 @@ package struct NamespaceMachine: Sendable {
         package var hubs: [HubKey: (status: HubStatus, commands: [[StreamCommand]])] = [:]
         /// Hubs whose push services have new deliveries.
         package var deliveries: Set<HubKey> = []
+        /// Streams that other nodes are told of.
+        package var attached: [HubKey: [AttachedStream]] = [:]
         /// `nil` if they have not changed.
         package var rules: [AccessRule]?
     }
@@ -97,6 +99,7 @@ package struct NamespaceMachine: Sendable {
             guard let commands = hubs[hub]?.takeCommands(), let status = hubs[hub]?.status else { continue }
             output.hubs[hub] = (status, commands)
             if hubs[hub]?.takeDeliveries() == true { output.deliveries.insert(hub) }
+            if let attached = hubs[hub]?.takeAttached(), !attached.isEmpty { output.attached[hub] = attached }
         }
         for hub in closed { hubs[hub] = nil }
         (opened, closed, touched, rulesChanged) = ([], [], [], false)

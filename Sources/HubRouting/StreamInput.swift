@@ -3,6 +3,10 @@ package import HubProtocol
 /// An event outside the log: of a stream, or a write of another process that this server has observed.
 package enum StreamInput: Sendable {
     case attach(StreamRequest)
+    /// A stream is not attached, for this reason.
+    case refused(StreamID, ProtocolError)
+    /// An installation has a stream at another node since this stamp.
+    case openedElsewhere(Ordinal, stamp: UInt64, at: Timestamp)
     /// A stream has ended; `ending` is the reason, `nil` if the client or its connection ended it.
     case detached(StreamID, of: Ordinal, written: LogSequence, ending: StreamEnd?, at: Timestamp)
     /// Streams were written everything up to these sequences.
@@ -11,6 +15,8 @@ package enum StreamInput: Sendable {
     case progressFlushed([Ordinal: StreamProgress])
     /// Another process has written rules; ``HubStatus/rulesRevision`` was `revision` before they were read.
     case rulesObserved(AccessRules, revision: Int)
+    /// The server gets no news for now: all streams end.
+    case cutOff
     /// The server is stopping: all streams end, and no new ones are accepted.
     case stopping
 }
@@ -24,6 +30,8 @@ package struct StreamRequest: Sendable {
     /// `Last-Event-ID`: a position, or an excerpt of any other text; `nil` without one.
     package let cursor: String?
     package let at: Timestamp
+    /// Orders the streams that an installation opens at several nodes; 0 if there is one node.
+    package let stamp: UInt64
 
     package init(
         id: StreamID,
@@ -31,9 +39,11 @@ package struct StreamRequest: Sendable {
         grant: Grant,
         channel: PushChannelSecret?,
         lastEventID: String?,
-        at: Timestamp
+        at: Timestamp,
+        stamp: UInt64 = 0
     ) {
         self.id = id
+        self.stamp = stamp
         self.installation = installation
         self.grant = grant
         self.channel = channel

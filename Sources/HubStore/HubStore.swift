@@ -114,6 +114,19 @@ package final class HubStore: Sendable {
     /// The name of the log that this node shares with others; `nil` with an embedded log.
     package var incarnation: String? { follower?.identity.incarnation }
 
+    /// This node's place in the log; `nil` with an embedded log.
+    package var logState: LogState? { follower?.known }
+
+    /// Checks that the file belongs to its log, before anything follows or writes it.
+    ///
+    /// The content of the first node of an empty log becomes the log's beginning.
+    ///
+    /// - Throws: ``OrderedLogError``.
+    package func join() async throws {
+        guard let follower else { return }
+        try await pool.writeWithoutTransaction { db in try follower.join(db) }
+    }
+
     /// Replays the entries that other nodes have written; does nothing with an embedded log.
     ///
     /// `foreign` receives the effects of each entry, on the database's thread.

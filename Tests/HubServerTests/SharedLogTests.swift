@@ -1,5 +1,6 @@
 import HubProtocol
 import HubRouting
+import HubStore
 import SharedLog
 import StreamProbe
 import Testing
@@ -49,6 +50,47 @@ struct SharedLogTests {
             #expect(removal.status == 204)
             try await other.accept("second")
             #expect(try await stream.named().name == StreamEventName.revoked)
+        }
+    }
+
+    @Test func `a node shows at once what another has written`() async throws {
+        try await nodes { one, other in
+            let agent = Agent("a", tags: ["World"])
+            try await one.register(agent)
+            let found = try await other.send("GET", "installations/a", as: other.full)
+            #expect(found.status == 200)
+            let stream = try await other.stream(agent)
+            try await one.accept("first")
+            #expect(try await stream.message().title == "first", "without a write at this node")
+        }
+    }
+
+    @Test func `a node without its log refuses reads, writes and streams, and recovers`() async throws {
+        let (scratch, log) = (try Scratch(), MemoryLog(incarnation: "log"))
+        try await TestHub.run(scratch, log: log.node("a")) { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            log.setAway(true)
+            #expect(try await hub.post(["title": "first"]).status == 503)
+            #expect(try await hub.send("GET", "installations/a", as: hub.full).status == 503)
+            #expect(try await hub.send("GET", "/readyz", as: nil).status == 503)
+            log.setAway(false)
+            hub.hub.writer.follow()
+            #expect(try await hub.send("GET", "installations/a", as: hub.full).status == 200)
+            #expect(try await hub.post(["title": "first"]).status == 201)
+        }
+    }
+
+    @Test func `a database with other content is refused, its copy is not`() async throws {
+        let (first, second, log) = (try Scratch(), try Scratch(), MemoryLog(incarnation: "log"))
+        try await TestHub.run(first) { _ = try await $0.accept("alone") }
+        try await TestHub.run(second) { _ = try await $0.accept("another") }
+        try await TestHub.run(first, log: log.node("a")) { _ = try await $0.accept("shared") }
+        await #expect(throws: OrderedLogError.self) {
+            try await TestHub.run(second, log: log.node("b")) { _ in }
+        }
+        await #expect(throws: OrderedLogError.forked(number: 1), "an empty database lacks what came before the log") {
+            try await TestHub.run(try Scratch(), log: log.node("c")) { _ in }
         }
     }
 

@@ -11,11 +11,14 @@ package final class MemoryLog: Sendable {
         case loseAnswer
     }
 
-    package struct NoAnswer: Error {}
+    package static let noAnswer = OrderedLogError.unavailable(reason: "no answer")
 
     private struct State {
         var entries: [[UInt8]] = []
         var faults: [Fault] = []
+        var followers: [AsyncStream<Void>.Continuation] = []
+        /// True if nobody gets an answer.
+        var isAway = false
     }
 
     private let incarnation: String
@@ -33,6 +36,9 @@ package final class MemoryLog: Sendable {
     /// No call meets a fault any more.
     package func heal() { state.withLock { $0.faults = [] } }
 
+    /// Takes the log away from all nodes, or brings it back.
+    package func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
+
     package var entries: [LogEntry] {
         get throws { try state.withLock { $0.entries }.map { try LogEntry(encoded: $0) } }
     }
@@ -42,14 +48,16 @@ package final class MemoryLog: Sendable {
 
     private func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
         try state.withLock { state in
+            if state.isAway { throw MemoryLog.noAnswer }
             let fault = state.faults.isEmpty ? nil : state.faults.removeFirst()
-            if fault == .loseEntry { throw NoAnswer() }
+            if fault == .loseEntry { throw MemoryLog.noAnswer }
             let last = UInt64(state.entries.count)
             let bytes = entry.encoded
             if last == place.number + 1, state.entries.last == bytes { return .accepted(last) }
             guard last == place.number else { return .behind(last: last) }
             state.entries.append(bytes)
-            if fault == .loseAnswer { throw NoAnswer() }
+            for follower in state.followers { follower.yield() }
+            if fault == .loseAnswer { throw MemoryLog.noAnswer }
             return .accepted(last + 1)
         }
     }
@@ -68,8 +76,17 @@ package final class MemoryLog: Sendable {
             return entries.map { PlacedEntry(number: UInt64($0.offset) + 1, entry: $0.element) }
         }
 
-        package func end() -> UInt64 { log.state.withLock { UInt64($0.entries.count) } }
+        package func end() throws -> UInt64 {
+            try log.state.withLock { state in
+                if state.isAway { throw MemoryLog.noAnswer }
+                return UInt64(state.entries.count)
+            }
+        }
 
-        package func wakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+        package func wakeUps() -> AsyncStream<Void> {
+            let (wakeUps, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+            log.state.withLock { $0.followers.append(continuation) }
+            return wakeUps
+        }
     }
 }

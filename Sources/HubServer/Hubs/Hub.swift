@@ -19,6 +19,8 @@ final class Hub: Sendable {
     let store: HubStore
     let writer: HubWriter
     let epochs: EpochHistory
+    /// `nil` for a hub with one node.
+    let others: OtherNodes?
     let encoding: EventEncoding
     let configuration: HubConfiguration
     let logger: Logger
@@ -46,6 +48,7 @@ final class Hub: Sendable {
         store: HubStore,
         writer: HubWriter,
         epochs: EpochHistory,
+        others: OtherNodes? = nil,
         configuration: HubConfiguration,
         logger: Logger
     ) {
@@ -53,6 +56,7 @@ final class Hub: Sendable {
         self.store = store
         self.writer = writer
         self.epochs = epochs
+        self.others = others
         self.configuration = configuration
         self.logger = logger
         testSends = TestSends(clock: configuration.monotonic)

@@ -30,6 +30,7 @@ final class HubDirectory: Sendable {
     let startedAt: Timestamp
     private let store: HubStore
     let epochs: EpochHistory
+    private let others: OtherNodes?
     private let configuration: HubConfiguration
     private let logger: Logger
     private let state: Mutex<State>
@@ -38,6 +39,7 @@ final class HubDirectory: Sendable {
     init(
         store: HubStore,
         epochs: EpochHistory,
+        others: OtherNodes? = nil,
         namespaceRules: [AccessRule],
         eventLoops: [any EventLoop],
         tls: TLSKeeper? = nil,
@@ -46,6 +48,7 @@ final class HubDirectory: Sendable {
     ) {
         self.store = store
         self.epochs = epochs
+        self.others = others
         self.eventLoops = eventLoops
         self.tls = tls
         startedAt = configuration.timestamp
@@ -116,6 +119,7 @@ extension HubDirectory {
                 loop.eventLoop.execute { loop.apply(commands) }
             }
         }
+        for (key, streams) in output.attached { others?.announce(streams, of: key) }
         for key in output.closed { close(key) }
     }
 
@@ -127,6 +131,7 @@ extension HubDirectory {
             store: store,
             writer: writer,
             epochs: epochs,
+            others: others,
             configuration: configuration,
             logger: logger
         )

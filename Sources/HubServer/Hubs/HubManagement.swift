@@ -13,7 +13,9 @@ final class HubManagement: Sendable {
     let directory: HubDirectory
     let store: HubStore
     let configuration: HubConfiguration
-    private let writer: HubWriter
+    let writer: HubWriter
+    /// The time of the last refusal that was checked against what other nodes have written.
+    let rechecked = Mutex<Duration?>(nil)
     private let purge: HubPurgeService
     let jobs: JobService
     private let logger: Logger

@@ -1,7 +1,7 @@
 import Foundation
 package import HubProtocol
 import HubRouting
-import HubStore
+package import HubStore
 import Hummingbird
 import HummingbirdCore
 package import Logging
@@ -19,6 +19,7 @@ package final class HubService: Sendable {
     private let writer: HubWriter
     let directory: HubDirectory
     let housekeeping: Housekeeping
+    private let following: LogFollowing?
     let management: HubManagement
     let hubPurge: HubPurgeService
     let jobs: JobService
@@ -33,13 +34,17 @@ package final class HubService: Sendable {
 
     /// Opens the file and loads its content; a new file gets a hub and its rules.
     ///
-    /// - Throws: ``HubStoreError`` or a `DatabaseError` if the file cannot be used; ``CertificateProblem``.
-    package convenience init(_ configuration: HubConfiguration, logger: Logger) async throws {
-        try await self.init(configuration, log: EmbeddedLog(), logger: logger)
-    }
-
-    /// Opens the file of a node, and follows the log that the node shares with others.
-    init(_ configuration: HubConfiguration, log: any OrderedLog, logger: Logger) async throws {
+    /// - Parameters:
+    ///   - log: The log that the hub shares with other nodes.
+    ///   - channel: Messages between these nodes.
+    /// - Throws: ``HubStoreError``, ``OrderedLogError`` or a `DatabaseError` if the file cannot be used;
+    ///   ``CertificateProblem``.
+    package init(
+        _ configuration: HubConfiguration,
+        log: any OrderedLog = EmbeddedLog(),
+        channel: any NodeChannel = NoOtherNodes(),
+        logger: Logger
+    ) async throws {
         self.configuration = configuration
         self.logger = logger
         connections = ConnectionQuota(configuration.connectionLimits, clock: configuration.monotonic)
@@ -56,6 +61,7 @@ package final class HubService: Sendable {
             log: log,
             rehearses: configuration.rehearsesStages
         )
+        try await store.join()
         // The machine is built from the store as it is then.
         try await store.follow { _ in }
         let lastSeen = try await store.lastSeenClock()
@@ -82,9 +88,11 @@ package final class HubService: Sendable {
         let stored = try await store.storedHubs()
         let machine = try await Self.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
+        let others = log.identity.map { _ in OtherNodes(channel) }
         directory = HubDirectory(
             store: store,
             epochs: epochs,
+            others: others,
             namespaceRules: namespaceRules,
             eventLoops: Array(group.makeIterator()),
             tls: tls,
@@ -113,6 +121,16 @@ package final class HubService: Sendable {
             guard let status = machine.status(of: hub.record.id) else { continue }
             directory.open(hub.record, status, writer)
             push.note(hub.record.id, status.credentials)
+        }
+        let writer = writer
+        following = others.map { others in
+            LogFollowing(
+                log: log,
+                others: others,
+                writer: writer,
+                directory: directory,
+                now: { configuration.timestamp }
+            )
         }
         housekeeping = Housekeeping(
             store: store,
@@ -293,6 +311,7 @@ package final class HubService: Sendable {
             keyWatch.begin { onKeysChanged(port) }
         }
         var services: [any Service] = [writer]
+        if let following { services.append(following) }
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch]
         // Applications stop after the requests that need them.
         services += applications.flatMap(\.services)

@@ -122,11 +122,15 @@ enum RouteTable {
                 router.on(RouterPath(address), method: route.method) { request, context in
                     switch route.operation {
                     case .ofHub(let handle):
-                        let allowed = try allow(request, context, client, route, hubs.directory)
+                        let allowed = try await hubs.upToDate(for: route) { () throws(ProtocolError) in
+                            try allow(request, context, client, route, hubs.directory)
+                        }
                         if let channel = context.channel { connections.prove(channel) }
                         return try await handle(allowed, hubs.directory)
                     case .ofNamespace(let handle):
-                        let allowed = try allow(request, context, client, route, hubs)
+                        let allowed = try await hubs.upToDate(for: route) { () throws(ProtocolError) in
+                            try allow(request, context, client, route, hubs)
+                        }
                         if let channel = context.channel { connections.prove(channel) }
                         return try await handle(allowed)
                     }

@@ -82,9 +82,10 @@ extension Hub {
             grant: grant,
             channel: channel,
             lastEventID: lastEventID,
-            at: configuration.timestamp
+            at: configuration.timestamp,
+            stamp: others?.stamp(at: configuration.timestamp) ?? 0
         )
-        writer.post(.attach(request), to: record.id)
+        writer.attach(request, to: record.id)
     }
 }
 

@@ -37,9 +37,15 @@ final class HubWriter: Service {
         case input(StreamInput, to: HubKey)
         case rules([AccessRule])
         case question(@Sendable (borrowing NamespaceMachine) -> Void)
+        /// Something that needs what other nodes have written until now, or the reason why it cannot have it.
+        case reader(@Sendable (inout NamespaceMachine, ProtocolError?) -> Void)
 
         var change: Change? {
             if case .change(let change) = self { change } else { nil }
+        }
+
+        var isReader: Bool {
+            if case .reader = self { true } else { false }
         }
     }
 
@@ -79,6 +85,8 @@ final class HubWriter: Service {
         var bytes = 0
         /// The arrival of the oldest change in the batch that is being written.
         var writingSince: ContinuousClock.Instant?
+        /// True if other nodes may have written.
+        var mustFollow = false
         /// True if no more changes are accepted.
         var isClosed = false
         /// True if the queue is no longer processed.
@@ -165,6 +173,39 @@ final class HubWriter: Service {
         }
     }
 
+    /// Returns when everything that other nodes had written before the call has been applied.
+    ///
+    /// - Throws: 503 if the log does not answer.
+    func catchUp() async throws {
+        guard store.incarnation != nil else { return }
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            post(
+                .reader { _, refusal in
+                    continuation.resume(with: refusal.map { .failure($0) } ?? .success(()))
+                }
+            )
+        }
+    }
+
+    /// Attaches a stream at its place in the log, with everything that other nodes had written before.
+    func attach(_ request: StreamRequest, to hub: HubKey) {
+        guard store.incarnation != nil else {
+            post(.attach(request), to: hub)
+            return
+        }
+        post(
+            .reader { machine, refusal in
+                machine.apply(refusal.map { .refused(request.id, $0) } ?? .attach(request), to: hub)
+            }
+        )
+    }
+
+    /// Applies what other nodes have written, soon.
+    func follow() {
+        queue.withLock { $0.mustFollow = true }
+        wake.yield()
+    }
+
     /// Asks about a hub in log order.
     ///
     /// - Throws: 404 if the hub was deleted.
@@ -203,10 +244,14 @@ final class HubWriter: Service {
             if !queue.hasEnded { queue.members.append(member) }
             return !queue.hasEnded
         }
-        if isTaken {
+        guard !isTaken else {
             wake.yield()
-        } else if case .question(let question) = member {
-            question(confined.machine)
+            return
+        }
+        switch member {
+        case .question(let question): question(confined.machine)
+        case .reader(let read): read(&confined.machine, .stopping)
+        case .change, .input, .rules: break
         }
     }
 
@@ -227,10 +272,12 @@ final class HubWriter: Service {
     func run() async throws {
         await withGracefulShutdownHandler {
             for await _ in wakeUps {
-                while let batch = take() {
+                if takeFollowing() { await followAlone() }
+                while !hasFailed, let batch = take() {
                     await write(batch)
                     await gather(after: batch.count)
                 }
+                if hasFailed { return }
                 if queue.withLock({ $0.isClosed && $0.members.isEmpty }) { return }
             }
         } onGracefulShutdown: {
@@ -240,8 +287,9 @@ final class HubWriter: Service {
         // If it was cancelled, nothing may wait for an answer that never comes.
         queue.withLock { $0.isClosed = true }
         repeat {
-            while let batch = take() { finish(batch, Self.refuseAll(batch, .stopping)) }
+            while let batch = take() { finish(batch, Self.refuseAll(batch, .stopping), .stopping) }
         } while !end()
+        if let failure = finalFailure { throw failure }
     }
 
     /// Waits until senders that were answered together have returned, because a commit costs as much for one as for
@@ -274,23 +322,39 @@ final class HubWriter: Service {
     private func write(_ batch: [Member]) async {
         defer { queue.withLock { $0.writingSince = nil } }
         let stages = batch.compactMap(\.change?.stage)
+        if let refusal = await unreachedEnd(batch) {
+            return finish(batch, Self.refuseAll(batch, refusal), refusal)
+        }
         guard !stages.isEmpty else { return finish(batch, []) }
         let confined = confined
         do {
             let results = try await store.commit(
                 stages.map { stage in { @Sendable transaction in try stage(transaction, confined.machine) } },
                 effects: \.effects,
-                foreign: { effects in for effect in effects { confined.machine.apply(effect) } }
+                foreign: foreign
             )
             noteHealth(results.lazy.compactMap(Self.storageFailure).first)
             finish(batch, results.map { Self.storageFailure($0).map { .failure(Self.refusal($0)) } ?? $0 })
         } catch is CancellationError {
             // A stop took too long: the file is not the cause.
             finish(batch, Self.refuseAll(batch, .stopping))
+        } catch OrderedLogError.tooLarge(let bytes, let limit) {
+            await writeHalves(of: batch, bytes, limit)
         } catch {
             noteHealth(error)
             finish(batch, Self.refuseAll(batch, Self.refusal(error)))
         }
+    }
+
+    /// Writes a batch in two commits, because the log does not accept it as one.
+    private func writeHalves(of batch: [Member], _ bytes: Int, _ limit: Int) async {
+        guard batch.count > 1 else {
+            let refusal = ProtocolError.tooLarge("\(OrderedLogError.tooLarge(bytes: bytes, limit: limit))")
+            return finish(batch, Self.refuseAll(batch, refusal))
+        }
+        let half = batch.count / 2
+        await write(Array(batch[..<half]))
+        await write(Array(batch[half...]))
     }
 
     private static func storageFailure(_ result: Result<Committed, any Error>) -> StorageFailure? {
@@ -298,7 +362,9 @@ final class HubWriter: Service {
     }
 
     private static func refusal(_ error: any Error) -> ProtocolError {
-        .unavailable("The hub cannot write its file: \(reason(error)).")
+        error is OrderedLogError
+            ? .unavailable("The hub's log does not answer: \(reason(error)).")
+            : .unavailable("The hub cannot write its file: \(reason(error)).")
     }
 
     private static func refuseAll(_ batch: [Member], _ refusal: ProtocolError) -> [Result<Committed, any Error>] {
@@ -308,7 +374,11 @@ final class HubWriter: Service {
     /// Applies the committed changes, passes them to the streams, and only then answers.
     ///
     /// There is one result for each change of the batch, in order.
-    private func finish(_ batch: [Member], _ results: [Result<Committed, any Error>]) {
+    private func finish(
+        _ batch: [Member],
+        _ results: [Result<Committed, any Error>],
+        _ unreachedEnd: ProtocolError? = nil
+    ) {
         var remaining = results[...]
         var answers: [@Sendable () -> Void] = []
         for member in batch {
@@ -319,6 +389,9 @@ final class HubWriter: Service {
                 // A client that gets its answer may use the streams next.
                 carryOut(confined.machine.takeOutput(), self)
                 question(confined.machine)
+            case .reader(let read):
+                carryOut(confined.machine.takeOutput(), self)
+                read(&confined.machine, unreachedEnd)
             case .change(let change):
                 switch remaining.popFirst() {
                 case .success(let committed):
@@ -333,27 +406,89 @@ final class HubWriter: Service {
         for answer in answers { answer() }
     }
 
+    // MARK: - The log that nodes share
+
+    /// This node's place in the log; `nil` if it is the only one.
+    var logState: LogState? { store.logState }
+
+    private var foreign: LogFollower.Foreign {
+        { [confined] effects in for effect in effects { confined.machine.apply(effect) } }
+    }
+
+    private func takeFollowing() -> Bool {
+        queue.withLock { queue in
+            defer { queue.mustFollow = false }
+            return queue.mustFollow
+        }
+    }
+
+    private func followAlone() async {
+        if await unreachedEnd() == nil { carryOut(confined.machine.takeOutput(), self) }
+    }
+
+    /// Reads to the log's end if a member of a batch needs it.
+    ///
+    /// While the log does not answer, only ``followAlone()`` asks it again: otherwise each batch would wait for it.
+    ///
+    /// - Returns: The reason why the end was not reached, or why nothing can be written.
+    private func unreachedEnd(_ batch: [Member]) async -> ProtocolError? {
+        if let failure = failure.withLock({ $0 }), failure.isOfLog {
+            return .unavailable("The hub's log does not answer: \(failure.reason).")
+        }
+        return batch.contains(where: \.isReader) ? await unreachedEnd() : nil
+    }
+
+    private func unreachedEnd() async -> ProtocolError? {
+        do {
+            try await store.follow(foreign)
+            if failure.withLock({ $0?.isOfLog }) == true { noteHealth(nil) }
+            return nil
+        } catch is CancellationError {
+            return .stopping
+        } catch {
+            noteHealth(error)
+            return Self.refusal(error)
+        }
+    }
+
     // MARK: - Health
 
-    private let failure = Mutex<String?>(nil)
+    private struct Failure {
+        let reason: String
+        /// True if the log that nodes share is the cause, not this node's file.
+        let isOfLog: Bool
+        var since = ContinuousClock.now
+    }
+
+    private let failure = Mutex<Failure?>(nil)
+    private let final = Mutex<OrderedLogError?>(nil)
 
     /// The reason why the last commit failed; `nil` while commits succeed.
-    var failureReason: String? { failure.withLock { $0 } }
+    var failureReason: String? { failure.withLock { $0?.reason } }
+    /// The time since which the log that nodes share does not answer; `nil` while it does.
+    var cutOffSince: ContinuousClock.Instant? { failure.withLock { $0?.isOfLog == true ? $0?.since : nil } }
+    /// The reason why this node cannot follow the log any more.
+    private var finalFailure: OrderedLogError? { final.withLock { $0 } }
+    private var hasFailed: Bool { finalFailure != nil }
 
     private func noteHealth(_ error: (any Error)?) {
-        let reason = error.map(Self.reason)
-        let changed = failure.withLock { current in
-            defer { current = reason }
-            return current != reason
+        if let error = error as? OrderedLogError, error.isFinal { final.withLock { $0 = error } }
+        var now = error.map { Failure(reason: Self.reason($0), isOfLog: $0 is OrderedLogError) }
+        let before = failure.withLock { current in
+            if let before = current, before.isOfLog == now?.isOfLog { now?.since = before.since }
+            defer { current = now }
+            return current
         }
-        guard changed else { return }
-        if let reason {
+        guard before?.reason != now?.reason else { return }
+        if let now {
             logger.error(
-                "the hub cannot write its file; senders are asked to try again",
-                metadata: ["error.reason": "\(reason)"]
+                now.isOfLog
+                    ? "the hub's log does not answer; senders and agents are asked to try another node"
+                    : "the hub cannot write its file; senders are asked to try again",
+                metadata: ["error.reason": "\(now.reason)"]
             )
         } else {
-            logger.notice("the hub writes its file again")
+            logger.notice(before?.isOfLog == true ? "the hub's log answers again" : "the hub writes its file again")
         }
     }
 

@@ -17,6 +17,7 @@ package final class LogFollower: Sendable {
 
     private let log: any OrderedLog
     let identity: LogIdentity
+    private let state = Mutex(LogState())
     /// An entry for which the log has not answered: the log may or may not contain it.
     private let unanswered = Mutex<(entry: LogEntry, place: LogPlace)?>(nil)
 
@@ -69,9 +70,15 @@ package final class LogFollower: Sendable {
             statements: statements,
             effects: effects.map(LoggedEffect.init)
         )
+        if let limit = log.maximumEntryBytes {
+            let bytes = entry.encoded.count
+            guard bytes <= limit else { throw OrderedLogError.tooLarge(bytes: bytes, limit: limit) }
+        }
         switch try send(entry, after: place) {
         case .accepted(let number):
-            try transaction.set(LogPlace(number: number, entry: entry.id))
+            let place = LogPlace(number: number, entry: entry.id)
+            try transaction.set(place)
+            note(place, by: identity.node)
             return true
         case .behind: return false
         }
@@ -79,12 +86,60 @@ package final class LogFollower: Sendable {
 
     private func send(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
         do {
-            let answer = try log.append(entry, after: place)
+            let answer = try asking { try log.append(entry, after: place) }
             unanswered.withLock { $0 = nil }
             return answer
         } catch {
             unanswered.withLock { $0 = (entry, place) }
             throw error
+        }
+    }
+
+    // MARK: - Joining
+
+    /// Checks that a database belongs to the log, and makes the content of a first node the beginning of the log.
+    ///
+    /// A database with content begins an empty log at a place of its own, so that only copies of this database can
+    /// follow: an empty one lacks what is not in the log.
+    func join(_ db: Database) throws {
+        let transaction = Transaction(db)
+        let end = try asking { try log.end() }
+        if try transaction.logPlace() == .beginning, try !transaction.isNew() {
+            guard end == 0 else { throw OrderedLogError.otherDatabase(end: end) }
+            try transaction.set(LogPlace(number: 0, entry: .random()))
+        }
+        note(try transaction.logPlace(), by: nil)
+    }
+
+    // MARK: - State
+
+    /// This node's place in the log, and the log's end as far as it is known.
+    var known: LogState { state.withLock { $0 } }
+
+    private func note(_ place: LogPlace, by node: String?) {
+        state.withLock { state in
+            state.place = place
+            state.end = max(state.end, place.number)
+            state.writer = node ?? state.writer
+        }
+    }
+
+    private func currentEnd() throws -> UInt64 {
+        let end = try asking { try log.end() }
+        state.withLock { $0.end = end }
+        return end
+    }
+
+    /// Calls the log; an error of its own means that it is not available.
+    private func asking<Answer>(_ body: () throws -> Answer) throws -> Answer {
+        do {
+            return try body()
+        } catch let error as OrderedLogError {
+            throw error
+        } catch let error as LogEntryError {
+            throw OrderedLogError.unreadable(reason: "\(error)")
+        } catch {
+            throw OrderedLogError.unavailable(reason: "\(error)")
         }
     }
 
@@ -104,11 +159,11 @@ package final class LogFollower: Sendable {
 
     /// Replays the log's entries after this node's place.
     private func follow(_ db: Database, _ foreign: Foreign) throws {
-        let end = try log.end()
+        let end = try currentEnd()
         var place = try Transaction(db).logPlace()
         guard end >= place.number else { throw OrderedLogError.truncated(number: place.number) }
         while place.number < end {
-            let entries = try log.read(after: place, limit: Self.page)
+            let entries = try asking { try log.read(after: place, limit: Self.page) }
             guard !entries.isEmpty else { throw OrderedLogError.truncated(number: end) }
             for placed in entries {
                 var effects: [NamespaceEffect] = []
@@ -118,9 +173,20 @@ package final class LogFollower: Sendable {
                 }
                 foreign(effects)
                 place = placed.place
+                note(place, by: placed.entry.node)
             }
         }
     }
+}
+
+/// A node's place in an ordered log.
+package struct LogState: Sendable {
+    /// The last entry that the node's database contains.
+    package var place = LogPlace.beginning
+    /// The number of the log's last entry when this node last asked.
+    package var end: UInt64 = 0
+    /// The node that wrote the entry at ``place``; `nil` if this node has seen none since its start.
+    package var writer: String?
 }
 
 extension GroupCommit {

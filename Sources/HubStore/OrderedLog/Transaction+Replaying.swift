@@ -41,25 +41,3 @@ extension Transaction {
         return try reader.effects(after: self)
     }
 }
-
-/// The reason why a node cannot follow an ordered log.
-package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
-    case truncated(number: UInt64)
-    case forked(number: UInt64)
-    case newerSchema(number: UInt64, node: String)
-    case diverged(number: UInt64, sql: String)
-    /// Other nodes were first in every attempt.
-    case overtaken
-
-    package var description: String {
-        switch self {
-        case .truncated(let number): "the log ends before entry \(number), which this node has"
-        case .forked(let number): "entry \(number) of the log does not follow the last one that this node has"
-        case .newerSchema(let number, let node):
-            "entry \(number) of the log needs the schema of node '\(node)': install its version of newswire here"
-        case .diverged(let number, let sql):
-            "entry \(number) of the log changes other rows here than where it was written: '\(sql)'"
-        case .overtaken: "other nodes write without pause; try again"
-        }
-    }
-}

@@ -103,7 +103,7 @@ struct LogFollowerTests {
     {
         let nodes = try await Nodes()
         nodes.log.fail(fault)
-        await #expect(throws: MemoryLog.NoAnswer.self) { try await send(texts[0], nodes.stores[0], nodes.hub) }
+        await #expect(throws: MemoryLog.noAnswer) { try await send(texts[0], nodes.stores[0], nodes.hub) }
         #expect(try await bodies(nodes.stores[0], nodes.hub) == [], "nothing is kept that may not be in the log")
         let seen = Kept<LoggedEffect>()
         try await send(texts[1], nodes.stores[0], nodes.hub) { effects in
@@ -117,7 +117,7 @@ struct LogFollowerTests {
     @Test func `an entry without an answer whose place another has taken is gone`() async throws {
         let nodes = try await Nodes()
         nodes.log.fail(.loseEntry)
-        await #expect(throws: MemoryLog.NoAnswer.self) { try await send(texts[0], nodes.stores[0], nodes.hub) }
+        await #expect(throws: MemoryLog.noAnswer) { try await send(texts[0], nodes.stores[0], nodes.hub) }
         try await send(texts[1], nodes.stores[1], nodes.hub)
         try await send(texts[2], nodes.stores[0], nodes.hub)
         #expect(try await bodies(nodes.stores[0], nodes.hub) == Array(texts.suffix(2)))
@@ -128,7 +128,7 @@ struct LogFollowerTests {
         let nodes = try await Nodes()
         nodes.log.fail(.loseAnswer, .loseEntry, .loseEntry)
         for text in texts {
-            await #expect(throws: MemoryLog.NoAnswer.self) { try await send(text, nodes.stores[0], nodes.hub) }
+            await #expect(throws: MemoryLog.noAnswer) { try await send(text, nodes.stores[0], nodes.hub) }
         }
         try await nodes.expectEqual()
         #expect(try await bodies(nodes.stores[1], nodes.hub) == [texts[0]], "the only one that reached the log")

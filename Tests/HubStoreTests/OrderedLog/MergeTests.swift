@@ -43,7 +43,9 @@ struct MergeTests {
                 stores[node] = try open(node)
             case 1: log.fail(Bool.random(using: &random) ? .loseEntry : .loseAnswer)
             case 2:
-                do { try await stores[node].follow { _ in } } catch is MemoryLog.NoAnswer {}
+                do { try await stores[node].follow { _ in } } catch let error as OrderedLogError
+                    where error == MemoryLog.noAnswer
+                {}
             default:
                 let bodies = (0..<Int.random(in: 1...3, using: &random)).map { "{\"n\":\"\(step)-\($0)\"}" }
                 sent.formUnion(bodies)
@@ -72,7 +74,7 @@ struct MergeTests {
         do {
             for result in try await store.commit(members) { try result.get() }
             return true
-        } catch is MemoryLog.NoAnswer {
+        } catch let error as OrderedLogError where error == MemoryLog.noAnswer {
             return false
         }
     }

@@ -1,0 +1,64 @@
+/// The reason why a node cannot follow an ordered log, or write to it.
+package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
+    case truncated(number: UInt64)
+    case forked(number: UInt64)
+    /// The log no longer has the entries after the last one that this node has.
+    case outOfRetention(place: UInt64, first: UInt64)
+    case newerSchema(number: UInt64, node: String)
+    case diverged(number: UInt64, sql: String)
+    /// The log holds something that is not an entry, or is one of a newer format.
+    case unreadable(reason: String)
+    /// The database has content that did not come from the log.
+    case otherDatabase(end: UInt64)
+    /// Other nodes were first in every attempt.
+    case overtaken
+    /// The log has not answered, or has refused the entry.
+    case unavailable(reason: String)
+    /// One group commit is larger than the log accepts.
+    case tooLarge(bytes: Int, limit: Int)
+
+    /// True if the node must stop, because trying again cannot succeed.
+    package var isFinal: Bool {
+        switch self {
+        case .truncated, .forked, .outOfRetention, .newerSchema, .diverged, .unreadable, .otherDatabase: true
+        case .overtaken, .unavailable, .tooLarge: false
+        }
+    }
+
+    package var description: String {
+        switch self {
+        case .truncated(let number):
+            """
+            the log ends before entry \(number), which this node has: messages that were accepted are missing from it; \
+            if it does not come back, begin a new log with 'newswire hub log reseed' on the node that is furthest ahead
+            """
+        case .forked(let number):
+            """
+            entry \(number) of the log does not follow the last one that this node has: the log belongs to another hub, \
+            or was begun again; take a copy of the database of a node that follows it
+            """
+        case .outOfRetention(let place, let first):
+            """
+            this node has the log up to entry \(place), and the log now begins at entry \(first): the node was away for \
+            too long; take a copy of the database of another node
+            """
+        case .newerSchema(let number, let node):
+            "entry \(number) of the log needs the schema of node '\(node)': install its version of newswire here"
+        case .diverged(let number, let sql):
+            """
+            entry \(number) of the log changes other rows here than where it was written: '\(sql)'; take a copy of the \
+            database of another node
+            """
+        case .unreadable(let reason): "the log cannot be read: \(reason)"
+        case .otherDatabase(let end):
+            """
+            the database has content of its own, and the log already has \(end) entries: take a copy of the database of a \
+            node that follows the log, or use another log
+            """
+        case .overtaken: "other nodes write without pause; try again"
+        case .unavailable(let reason): reason
+        case .tooLarge(let bytes, let limit):
+            "a commit of \(bytes) bytes is larger than the log accepts, \(limit) bytes: raise max_payload of its servers"
+        }
+    }
+}
