@@ -9,7 +9,7 @@ package enum HubBackup {
     /// The `user_version` of a copy; a hub's own file has 0.
     static let copyMark = 1
 
-    private static let copier = DatabaseCopier(of: "a hub's") { db, path in
+    static let copier = DatabaseCopier(of: "a hub's") { db, path in
         guard try db.tableExists("hub"), try db.tableExists("log") else { return false }
         guard try !Schema.migrator.hasBeenSuperseded(db) else { throw HubStoreError.newerSchema(path: path) }
         return true

@@ -13,6 +13,8 @@ import SQLiteFiles
 package final class HubStore: Sendable {
     let pool: DatabasePool
     private let rehearses: Bool
+    /// True for the file of a node that is used without its log.
+    private let isReadOnly: Bool
     /// `nil` if no other node reads the log.
     private let follower: LogFollower?
 
@@ -63,8 +65,7 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
-        let isShared = try pool.read { db in try Transaction(db).logPlace() != .beginning }
-        guard follower != nil || !isShared else { throw HubStoreError.sharedLog(path: path) }
+        isReadOnly = try follower == nil && pool.read { db in try Transaction(db).logPlace() != .beginning }
     }
 
     /// The hubs whose credentials were encrypted with another key.
@@ -105,6 +106,7 @@ package final class HubStore: Sendable {
         foreign: @escaping LogFollower.Foreign = { _ in }
     ) async throws -> [Result<Output, any Error>] {
         let group = GroupCommit(members: members, effects: effects, rehearses: rehearses)
+        guard !isReadOnly else { throw HubStoreError.sharedLog(path: pool.path) }
         return try await pool.writeWithoutTransaction { [follower] db in
             guard let follower else { return try group.run(db) }
             return try follower.commit(group, db, foreign)
@@ -152,7 +154,10 @@ package enum HubStoreError: Error, CustomStringConvertible {
             "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
         case .sharedLog(let path):
-            "cannot use '\(path)' without its log: the database is one of several that follow the same log"
+            """
+            cannot write '\(path)' without its log, which other hubs follow too: set 'log' in the section 'hub' of the \
+            configuration, or give the file up to one hub with 'newswire hub log leave'
+            """
         case .unreadableRecord: "the record is not in a form that this program writes"
         case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"
         }

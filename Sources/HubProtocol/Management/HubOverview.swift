@@ -38,6 +38,50 @@ package struct HubOverview: Sendable, Equatable, Codable {
         }
     }
 
+    /// A server that shares its log with others.
+    package struct Node: Sendable, Equatable, Codable {
+        /// Another server, as it was when it last reported.
+        package struct Peer: Sendable, Equatable, Codable {
+            package let name: String
+            package let version: String
+            package let position: UInt64
+            /// Time since its last report.
+            package let seenSecondsAgo: Int
+
+            package init(name: String, version: String, position: UInt64, seenSecondsAgo: Int) {
+                (self.name, self.version, self.position) = (name, version, position)
+                self.seenSecondsAgo = seenSecondsAgo
+            }
+        }
+
+        /// Time after which a peer that reports no more is shown as absent, in seconds.
+        package static let silence = 10
+
+        package let name: String
+        /// The number of the last entry of the log that this server has.
+        package let position: UInt64
+        /// The number of the last entry that it knows of.
+        package let logEnd: UInt64
+        /// The server that wrote the entry at ``position``; absent if there was none since the start.
+        package let writer: String?
+        /// Time since which the log does not answer; absent while it does.
+        package let cutOffSeconds: Int?
+        /// By name.
+        package let peers: [Peer]
+
+        package init(
+            name: String,
+            position: UInt64,
+            logEnd: UInt64,
+            writer: String?,
+            cutOffSeconds: Int?,
+            peers: [Peer]
+        ) {
+            (self.name, self.position, self.logEnd) = (name, position, logEnd)
+            (self.writer, self.cutOffSeconds, self.peers) = (writer, cutOffSeconds, peers)
+        }
+    }
+
     package let hub: String
     /// The version of the program.
     package var version: String?
@@ -72,6 +116,8 @@ package struct HubOverview: Sendable, Equatable, Codable {
     package var alarms: [String: Int]?
     /// Number of those that are silenced.
     package var silencedAlarms: Int?
+    /// Absent for a server with a log of its own.
+    package var node: Node?
 
     package init(hub: String, startedAt: String, log: Log) {
         (self.hub, self.startedAt, self.log) = (hub, startedAt, log)

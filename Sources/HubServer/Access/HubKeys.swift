@@ -44,7 +44,8 @@ package struct HubKeys: Sendable {
     ///
     /// A running hub takes over the key within a second, and ends the streams of a revoked key.
     ///
-    /// - Throws: ``HubKeysError/noRule`` if there is no such rule.
+    /// - Throws: ``HubKeysError/noRule`` if there is no such rule; ``HubKeysError/severalNodes`` if other hubs share the
+    ///   file's log.
     package func rotate(_ name: String, of owner: Owner, at now: Timestamp) async throws -> AccessRule {
         let rules = try await rules(of: owner)
         guard let rule = rules.first(where: { $0.name == name }) else {
@@ -63,7 +64,11 @@ package struct HubKeys: Sendable {
             change = { try $0.put(rotated, hub: hub, at: now) }
         case .namespace: change = { try $0.putNamespaceRule(rotated, at: now) }
         }
-        for result in try await store.commit([change]) { try result.get() }
+        do {
+            for result in try await store.commit([change]) { try result.get() }
+        } catch HubStoreError.sharedLog {
+            throw HubKeysError.severalNodes(name)
+        }
         return rotated
     }
 
@@ -79,6 +84,7 @@ package enum HubKeysError: Error, CustomStringConvertible {
     case noHub(path: String)
     case unknownHub(HubName, known: [HubName])
     case noRule(String, known: [String])
+    case severalNodes(String)
 
     package var description: String {
         switch self {
@@ -89,6 +95,12 @@ package enum HubKeysError: Error, CustomStringConvertible {
                 : "there is no hub '\(name)'; there are \(known.map { "'\($0)'" }.joined(separator: ", "))"
         case .noRule(let name, let known):
             "there is no rule '\(name)'; there are \(known.map { "'\($0)'" }.joined(separator: ", "))"
+        case .severalNodes(let name):
+            """
+            the key of '\(name)' cannot be rotated in this database, which follows the log of several hubs: name the rule \
+            with its new key in the configuration of one hub and restart that hub, or update the hub's description \
+            (PUT /HUB, If-Match: *)
+            """
         }
     }
 }

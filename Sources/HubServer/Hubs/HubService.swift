@@ -88,7 +88,10 @@ package final class HubService: Sendable {
         let stored = try await store.storedHubs()
         let machine = try await Self.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
-        let others = log.identity.map { _ in OtherNodes(channel) }
+        let store = store
+        let others = log.identity.map { identity in
+            OtherNodes(channel, of: store, named: identity.node, version: configuration.version ?? "unknown")
+        }
         directory = HubDirectory(
             store: store,
             epochs: epochs,

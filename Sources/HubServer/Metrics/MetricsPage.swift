@@ -31,6 +31,7 @@ struct MetricsPage: Sendable {
         addAlarms(to: &page)
         addWriter(to: &page)
         try await addLog(to: &page)
+        addNode(to: &page)
         page.add(
             "newswire_http_responses_total",
             .counter,
@@ -193,6 +194,36 @@ struct MetricsPage: Sendable {
             .gauge,
             "How long the oldest change has waited to be durable.",
             [.init(backlog.oldest.seconds)]
+        )
+    }
+
+    /// The log that several servers share.
+    private func addNode(to page: inout PrometheusText) {
+        guard let node = hubs.nodeReport(writer) else { return }
+        page.add(
+            "newswire_node_log_available",
+            .gauge,
+            "1 while the log that the nodes share answers this one.",
+            [.init(node.cutOffSeconds == nil ? 1 : 0)]
+        )
+        page.add(
+            "newswire_node_log_position",
+            .gauge,
+            "The last entry of the shared log that a node has reported to have.",
+            [.init(Int(node.position), ["node": node.name])]
+                + node.peers.map { .init(Int($0.position), ["node": $0.name]) }
+        )
+        page.add(
+            "newswire_node_log_end",
+            .gauge,
+            "The last entry of the shared log that this node knows of.",
+            [.init(Int(node.logEnd))]
+        )
+        page.add(
+            "newswire_node_seen_seconds",
+            .gauge,
+            "Time since the last report of another node.",
+            node.peers.map { .init($0.seenSecondsAgo, ["node": $0.name]) }
         )
     }
 

@@ -19,7 +19,7 @@ extension HubManagement {
         guard store.incarnation != nil else { return try admit() }
         do throws(ProtocolError) {
             let admitted = try admit()
-            guard route.method == .get else { return admitted }
+            guard route.method == .get, !route.isOfNode else { return admitted }
         } catch {
             guard mayRecheck() else { throw error }
         }

@@ -31,6 +31,7 @@ struct LogFollowing: Service {
     private func watch() async {
         var hasEnded = false
         while (try? await Task.sleep(for: Self.look)) != nil {
+            others.announcePresence()
             let since = writer.cutOffSince
             if since != nil { writer.follow() }
             let isLong = since.map { .now - $0 > Self.patience } ?? false

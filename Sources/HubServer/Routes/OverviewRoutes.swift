@@ -10,7 +10,7 @@ import Hummingbird
 /// An overview of a hub: an extension that Azure does not have.
 enum OverviewRoutes {
     static let routes = [
-        Route(method: .get, path: "/overview", right: .manage) { request, hubs in
+        Route(method: .get, path: "/overview", right: .manage, isOfNode: true) { request, hubs in
             let overview = try await OverviewInquiry(hub: request.hub, directory: hubs).overview()
             return .json([UInt8](try JSONEncoder.sorted.encode(overview)))
         }
@@ -56,6 +56,7 @@ struct OverviewInquiry {
         let alarms = hub.alarms.record.counts(at: configuration.timestamp)
         overview.alarms = Dictionary(uniqueKeysWithValues: alarms.kinds.map { ($0.key.rawValue, $0.value) })
         overview.silencedAlarms = alarms.silenced
+        overview.node = directory.nodeReport(hub.writer)
         return overview
     }
 

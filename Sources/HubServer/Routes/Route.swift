@@ -34,6 +34,8 @@ struct Route: Sendable {
     let exception: Exception?
     /// True if the token may be in the query, for clients that send no `Authorization`.
     let takesTokenInQuery: Bool
+    /// True if the answer is about this node as it is, which others cannot change.
+    let isOfNode: Bool
     let operation: Operation
 
     /// Creates an operation of a hub, which must exist; `path` is below the hub.
@@ -43,6 +45,7 @@ struct Route: Sendable {
         right: AccessRights,
         exception: Exception? = nil,
         takesTokenInQuery: Bool = false,
+        isOfNode: Bool = false,
         handle: @escaping @Sendable (HubRequest, HubDirectory) async throws -> Response
     ) {
         self.method = method
@@ -51,6 +54,7 @@ struct Route: Sendable {
         self.right = right
         self.exception = exception
         self.takesTokenInQuery = takesTokenInQuery
+        self.isOfNode = isOfNode
         operation = .ofHub(handle)
     }
 
@@ -67,6 +71,7 @@ struct Route: Sendable {
         right = .manage
         exception = nil
         takesTokenInQuery = false
+        isOfNode = false
         operation = .ofNamespace(handle)
     }
 

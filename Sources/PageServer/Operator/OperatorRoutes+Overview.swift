@@ -16,7 +16,7 @@ extension OperatorRoutes {
         let publishers = try await request.client.publishers()
         var page = request.page(.overview, "Overview of \(overview.hub)")
         page.sections = [
-            OperatorSection("Hub", facts: hubFacts(overview)),
+            OperatorSection("Hub", facts: hubFacts(overview) + nodeFacts(overview)),
             OperatorSection("Messages since the start", facts: messageFacts(overview)),
             alarmSection(overview, request),
             feedSection(publishers, request),
@@ -47,6 +47,19 @@ extension OperatorRoutes {
         ]
         if let failure = overview.failure { facts.append(OperatorFact("The hub cannot write", failure, isBad: true)) }
         return facts
+    }
+
+    private static func nodeFacts(_ overview: HubOverview) -> [OperatorFact] {
+        guard let node = overview.node else { return [] }
+        let own = OperatorFact("Node \(node.name)", "entry \(node.position) of \(node.logEnd) of the shared log")
+        return [own]
+            + node.peers.map { peer in
+                OperatorFact(
+                    "Node \(peer.name)",
+                    "entry \(peer.position), reported \(peer.seenSecondsAgo) s ago",
+                    isBad: peer.seenSecondsAgo > HubOverview.Node.silence
+                )
+            }
     }
 
     private static func messageFacts(_ overview: HubOverview) -> [OperatorFact] {

@@ -1,0 +1,24 @@
+package import HubProtocol
+import HubStore
+
+/// A hub's file and the log that it follows, for the operator; no hub may be using the file.
+package enum HubLogFile {
+    /// The number of the last entry that the file contains; `nil` if it follows no log.
+    ///
+    /// - Throws: A `DatabaseError`.
+    package static func position(of database: String) throws -> UInt64? { try LogMembership.position(of: database) }
+
+    /// Makes the content of the file the beginning of a new log, whose name is `incarnation`.
+    ///
+    /// Agents are told of a gap, since other nodes may have accepted more.
+    ///
+    /// - Throws: ``DatabaseCopyError``, ``HubStoreError`` or a `DatabaseError`; the file is then unchanged.
+    package static func begin(_ database: String, incarnation: String, at: Timestamp) throws {
+        try LogMembership.begin(database, incarnation: incarnation, at: at)
+    }
+
+    /// Ends the tie between the file and its log, so that a hub serves it alone.
+    ///
+    /// - Throws: The errors of ``begin(_:incarnation:at:)``; the file is then unchanged.
+    package static func leave(_ database: String) throws { try LogMembership.end(database) }
+}

@@ -1,0 +1,36 @@
+import GRDB
+package import HubProtocol
+import SQLiteFiles
+
+/// The tie between a hub's file, which must not be in use, and the log that it follows.
+package enum LogMembership {
+    /// The number of the last entry that a file contains; `nil` if it follows no log.
+    package static func position(of database: String) throws -> UInt64? {
+        let queue = try DatabaseQueue(path: database)
+        defer { try? queue.close() }
+        return try queue.read { db in
+            let place = try Transaction(db).logPlace()
+            return place == .beginning ? nil : place.number
+        }
+    }
+
+    /// Makes the content of a file the beginning of a new log.
+    ///
+    /// What other nodes had accepted after it is lost: agents get a gap in its place.
+    package static func begin(_ database: String, incarnation: String, at: Timestamp) throws {
+        try HubBackup.copier.change(database) { db in
+            try db.inTransaction(.immediate) {
+                let transaction = Transaction(db)
+                _ = try transaction.beginEpoch(named: incarnation, at: at)
+                _ = try transaction.noteLoss(epoch: incarnation, at: at)
+                try transaction.set(LogPlace(number: 0, entry: .random()))
+                return .commit
+            }
+        }
+    }
+
+    /// Ends the tie: the file belongs to a hub with one node from now on.
+    package static func end(_ database: String) throws {
+        try HubBackup.copier.change(database) { db in try db.execute(sql: "DELETE FROM logPlace") }
+    }
+}
