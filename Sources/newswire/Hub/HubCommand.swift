@@ -24,7 +24,7 @@ struct HubCommand: AsyncParsableCommand {
             HubServe.self, HubKeysCommand.self, HubCertificateCommand.self, HubListCommand.self, HubCreateCommand.self,
             HubDeleteCommand.self, HubCredentialsCommand.self, HubInviteCommand.self, HubOverviewCommand.self,
             HubAlarmsCommand.self, HubCategoriesCommand.self,
-            HubAuditCommand.self, HubBackupCommand.self, HubRestoreCommand.self,
+            HubAuditCommand.self, HubBackupCommand.self, HubRestoreCommand.self, HubLogCommand.self,
         ],
         defaultSubcommand: HubServe.self
     )
