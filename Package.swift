@@ -57,6 +57,11 @@ let package = Package(
             pkgConfig: "libsystemd",
             providers: [.apt(["libsystemd-dev"])]
         ),
+        .systemLibrary(
+            name: "CNats",
+            pkgConfig: "libnats",
+            providers: [.apt(["libnats-dev"])]
+        ),
 
         // Leaves: formats and this machine.
         .target(name: "Markup", dependencies: ["CLibXML2"]),
@@ -113,6 +118,7 @@ let package = Package(
         // The hub.
         .target(name: "HubRouting", dependencies: ["HubProtocol"]),
         .target(name: "HubStore", dependencies: ["HubProtocol", "HubRouting", "SQLiteFiles", .crypto, .grdb]),
+        .target(name: "ReplicatedLog", dependencies: ["HubStore", "HostSystem", "NetworkAddresses", "CNats", .log]),
         .target(name: "HubStreams", dependencies: ["HubProtocol", "HubRouting", "ServerSentEvents", .nioCore]),
         .target(
             name: "HubServer",
@@ -183,7 +189,9 @@ let package = Package(
             name: "StartupChecks",
             dependencies: [
                 "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend", "FeedLists",
-                "FeedPublisher", "OutboundHTTP", "PushServices", "SubscriberAgent", "Settings", .httpTypes,
+                "FeedPublisher", "OutboundHTTP", "PushServices", "ReplicatedLog", "SubscriberAgent", "Settings",
+                "WebPages",
+                .httpTypes, .log,
             ]
         ),
         .target(
@@ -205,7 +213,7 @@ let package = Package(
                 "CCommit", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
-                "PageServer", "SQLiteFiles", "Alarms", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log,
+                "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log,
                 .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
@@ -288,6 +296,12 @@ let package = Package(
         .testTarget(
             name: "HubStoreTests",
             dependencies: ["HubStore", "HubProtocol", "HubRouting", "SQLiteFiles", "SharedLog", .grdb]
+        ),
+        .testTarget(
+            name: "ReplicatedLogTests",
+            dependencies: [
+                "ReplicatedLog", "HubStore", "HubProtocol", "HubRouting", "NetworkAddresses", "HubTestServer", .log,
+            ]
         ),
         .testTarget(
             name: "HubStreamsTests",

@@ -108,6 +108,16 @@ extension SettingFormat<String> {
         return isName && (1...64).contains(text.utf8.count) && text != "." && text != ".."
     }
 
+    /// A name that is one word of a subject, and part of a stream's name.
+    static let nodeName = matching(
+        "name",
+        range: "up to 32 letters, digits, '_', '-'",
+        otherwise: "must be 1 to 32 letters, digits, '_' or '-'"
+    ) { text in
+        (1...32).contains(text.utf8.count)
+            && text.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || "_-".utf8.contains($0) }
+    }
+
     static let webSubHub = SettingFormat(
         "web address",
         show: { $0 },
@@ -214,6 +224,23 @@ extension SettingFormat<[AddressBlock]> {
             AddressBlock($0)
         } orThrow: {
             "must be addresses and blocks such as 10.0.0.0/8; '\($0)' is not one of them"
+        }
+    }
+}
+
+extension SettingFormat<[LogServer]> {
+    static let logServers = SettingFormat(
+        "list of server addresses",
+        nature: .list,
+        show: { $0.map(\.description).joined(separator: ",") }
+    ) { text throws(SettingValueError) in
+        guard !text.contains("@") else {
+            throw SettingValueError("must not contain user names and passwords: name a file with 'log-credentials'")
+        }
+        return try words(text) {
+            LogServer($0)
+        } orThrow: {
+            "must be addresses such as tls://log1.example.org:4222; '\($0)' is not one of them"
         }
     }
 }

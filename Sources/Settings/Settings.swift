@@ -65,7 +65,9 @@ package struct Settings: Sendable {
             do throws(SettingValueError) {
                 values[entry.id] = try entry.read(value.text)
             } catch {
-                let shown = entry.isSecretFile ? "" : " '\(TerminalText.safe(value.text))'"
+                // An address may have a password in it.
+                let isSecret = entry.isSecretFile || (value.text.contains("://") && value.text.contains("@"))
+                let shown = isSecret ? "" : " '\(TerminalText.safe(value.text))'"
                 let subject = value.origin.isVariable ? "its value\(shown)" : "'\(entry.key)'\(shown)"
                 problems.append(value.origin.problem("\(subject): \(error)"))
             }

@@ -76,12 +76,25 @@ struct SettingsFileReader {
             problem(node, "'\(section.rawValue)' must hold settings such as '  log-level: info'")
             return [:]
         }
-        let entries = SettingsTable.entries(section)
+        return readMapping(mapping, SettingsTable.entries(section), prefix: "")
+    }
+
+    /// Reads the settings of a mapping. In it, `log:` with `name:` below it is another way to write `log-name:`.
+    private mutating func readMapping(
+        _ mapping: Node.Mapping,
+        _ entries: [SettingEntry],
+        prefix: String
+    ) -> [String: GivenValue] {
         var given: [String: GivenValue] = [:]
         for (key, node) in mapping {
-            let name = key.scalar?.string ?? ""
+            let name = prefix + (key.scalar?.string ?? "")
+            let group = entries.filter { $0.key.hasPrefix("\(name)-") }
+            if prefix.isEmpty, !group.isEmpty, let mapping = node.mapping {
+                given.merge(readMapping(mapping, group, prefix: "\(name)-")) { first, _ in first }
+                continue
+            }
             guard let entry = entries.first(where: { $0.key == name }) else {
-                unknown(key, known: entries.map(\.key), kind: "key")
+                unknown(key, known: entries.map { String($0.key.dropFirst(prefix.count)) }, kind: "key")
                 continue
             }
             guard let text = text(of: node, entry) else { continue }

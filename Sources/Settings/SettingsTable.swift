@@ -113,6 +113,24 @@ package enum HubSettings {
         .summary(
             "Ids of agents' installations whose absence for an hour is an alarm, from when they are first registered."
         )
+    package static let logServers = OpenSetting(.hub, "log-servers", .logServers)
+        .summary(
+            "The NATS servers that order the changes of several hubs, such as tls://log1.example.org:4222. Without it the hub is the only one."
+        )
+    package static let logName = Setting(.hub, "log-name", .nodeName, "newswire")
+        .summary("The name of the log that these hubs have in common.")
+    package static let logNode = OpenSetting(.hub, "log-node", .nodeName)
+        .summary("The name of this hub among those of the log. Without it: this machine's name, up to the first dot.")
+    package static let logReplicas = Setting(.hub, "log-replicas", .wholeNumber(1...5), 3)
+        .summary("How many servers keep the log; the hub that creates the log decides it.")
+    package static let logCredentials = OpenSetting(.hub, "log-credentials", .keyFile)
+        .summary("The file with the credentials for the log's servers, as 'nsc' writes it (.creds).")
+    package static let logAuthority = OpenSetting(.hub, "log-ca", .path)
+        .summary("The authorities in PEM that the log's servers are checked with. Without it: the system's.")
+    package static let logCertificate = OpenSetting(.hub, "log-certificate", .path)
+        .summary("The certificate and its chain in PEM that the log's servers know this hub by.")
+    package static let logKey = OpenSetting(.hub, "log-key", .keyFile)
+        .summary("The key of 'log-certificate' in PEM.")
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
         .summary("How long a stop waits for what is in progress.")
     package static let logLevel =
@@ -125,7 +143,9 @@ package enum HubSettings {
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
         pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, appBackend.entry, pages.entry,
-        webSubHub.entry, alarmTag.entry, alarmSilences.entry, alarmAgents.entry, drain.entry, logLevel.entry,
+        webSubHub.entry, alarmTag.entry, alarmSilences.entry, alarmAgents.entry, logServers.entry, logName.entry,
+        logNode.entry, logReplicas.entry, logCredentials.entry, logAuthority.entry, logCertificate.entry, logKey.entry,
+        drain.entry, logLevel.entry,
     ]
 }
 

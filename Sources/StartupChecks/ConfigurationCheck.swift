@@ -7,8 +7,10 @@ import HostSystem
 import HubProtocol
 import HubServer
 import NetworkAddresses
+package import ReplicatedLog
 package import Settings
 import SubscriberAgent
+import WebPages
 
 /// Everything a start would stumble upon, found without changing anything.
 package struct ConfigurationCheck {
@@ -39,12 +41,27 @@ package struct ConfigurationCheck {
         return problems.filter { seen.insert($0).inserted }
     }
 
+    /// What is wrong with the servers of the log that the hub shares with others; `nil` if there is none, or if its
+    /// settings cannot be used.
+    package func engine() async throws -> EngineCheck? {
+        guard programs.contains(.hub), let configuration = LogSettings(settings).configuration,
+            configuration.problems.isEmpty
+        else { return nil }
+        return try await EngineCheck.run(configuration)
+    }
+
     private func hubProblems() -> [String] {
         certificateProblems(
             settings.value(HubSettings.tlsCertificate),
             key: settings.value(HubSettings.tlsKey),
             names: settings.value(HubSettings.hostNames)
         ) + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
+            + LogSettings(settings).problems(
+                hasAppBackend: settings.value(HubSettings.appBackend),
+                hasPages: settings.value(HubSettings.pages) != .off
+            )
+            + [HubSettings.logCredentials, HubSettings.logKey].compactMap { settings.value($0) }
+            .flatMap(Self.permissionProblems)
             + (settings.value(HubSettings.appBackend) ? IdentitySettings(settings).problems() : [])
             + stateProblems(.hub, override: settings.value(HubSettings.state)) { directory in
                 databaseProblem("\(directory)/\(HubFiles.database)", HubDatabase.problem)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import HostSystem
+import ReplicatedLog
 import Settings
 import StartupChecks
 
@@ -9,7 +10,8 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Validate configuration, feed lists, connection strings and databases; change nothing.",
         discussion: """
-            Prints each problem in a line of its own, and exits with 78 if there is one. A unit names its program, so \
+            Prints each problem in a line of its own, and exits with 78 if there is one. Of a log that several hubs \
+            share, it asks the servers; what may clear by itself, such as a server that is away, is a warning. A unit names its program, so \
             that the files of other programs are not checked: ExecStartPre=newswire check hub.
 
             EXAMPLES
@@ -44,7 +46,9 @@ struct CheckCommand: AsyncParsableCommand {
             feeds: feeds,
             environment: environment
         )
-        let problems = mistakes.map(\.description) + check.problems()
+        let engine = try await check.engine()
+        for warning in engine?.warnings ?? [] { Console.warning(warning) }
+        let problems = mistakes.map(\.description) + check.problems() + (engine?.problems ?? [])
         for problem in problems { Console.error(problem) }
         guard problems.isEmpty else { throw ExitCode(ExitStatus.badConfiguration.rawValue) }
         if Console.isInteractive { Console.notice("everything is in order") }

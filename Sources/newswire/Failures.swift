@@ -10,6 +10,7 @@ import HubProtocol
 import HubServer
 import OutboundHTTP
 import PageServer
+import ReplicatedLog
 import Settings
 import SubscriberAgent
 
@@ -54,6 +55,8 @@ extension Failure {
         case let error as FeedChoiceError:
             self.init(.usage, "\(error)", hint: error.isFile ? "pass --local for a file of your own" : nil)
         case let error as AccountError: self.init(.usage, "\(error)")
+        case let error as ReplicatedLogError:
+            self.init(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
         case let error as BackendStoreError:
             let status: ExitStatus = error.isTemporary ? .tryLater : .badConfiguration
             self.init(status, "cannot use the app backend's file \(error)")

@@ -34,7 +34,7 @@ package struct LogEntry: Sendable, Equatable {
 }
 
 /// The name of an entry: 128 random bits.
-package struct EntryID: Sendable, Hashable {
+package struct EntryID: Sendable, Hashable, CustomStringConvertible {
     static let count = 16
     /// The id before the first entry of a log.
     package static let none = EntryID(high: 0, low: 0)
@@ -56,6 +56,11 @@ package struct EntryID: Sendable, Hashable {
         guard bytes.count == Self.count else { return nil }
         func number(_ bytes: some Sequence<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
         self.init(high: number(bytes.prefix(8)), low: number(bytes.suffix(8)))
+    }
+
+    /// 32 hexadecimal digits.
+    package var description: String {
+        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
     var bytes: [UInt8] {

@@ -89,6 +89,9 @@ package final class LogFollower: Sendable {
             let answer = try asking { try log.append(entry, after: place) }
             unanswered.withLock { $0 = nil }
             return answer
+        } catch let error as OrderedLogError where error.isRefusal {
+            unanswered.withLock { $0 = nil }
+            throw error
         } catch {
             unanswered.withLock { $0 = (entry, place) }
             throw error
@@ -138,6 +141,8 @@ package final class LogFollower: Sendable {
             throw error
         } catch let error as LogEntryError {
             throw OrderedLogError.unreadable(reason: "\(error)")
+        } catch let error as any LogEngineError where error.isFinal {
+            throw OrderedLogError.unusable(reason: "\(error)")
         } catch {
             throw OrderedLogError.unavailable(reason: "\(error)")
         }

@@ -27,6 +27,8 @@ package enum NodeChannelError: Error, Equatable {
     case absent
     case timeout
     case disconnected
+    /// The request or its answer is larger than a message may be.
+    case tooLarge
 }
 
 /// The channel of a hub with one node.

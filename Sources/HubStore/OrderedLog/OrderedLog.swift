@@ -13,7 +13,8 @@ package protocol OrderedLog: Sendable {
     /// Called on the database's thread, which it may block. A repeated call with the same entry must not append it
     /// twice.
     ///
-    /// - Throws: An error if the log has not answered; the log may or may not contain the entry.
+    /// - Throws: ``OrderedLogError/tooLarge(bytes:limit:)`` if the entry can never be appended; another error if the
+    ///   log has not answered, and may or may not contain the entry.
     func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer
 
     /// The entries after a place, oldest first; at most `limit`. An empty result means the end of the log.

@@ -2,12 +2,14 @@
 package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     case truncated(number: UInt64)
     case forked(number: UInt64)
-    /// The log no longer has the entries after the last one that this node has.
-    case outOfRetention(place: UInt64, first: UInt64)
+    /// The log does not keep this entry any more.
+    case outOfRetention(number: UInt64)
     case newerSchema(number: UInt64, node: String)
     case diverged(number: UInt64, sql: String)
     /// The log holds something that is not an entry, or is one of a newer format.
     case unreadable(reason: String)
+    /// The log is another one, or its servers refuse this node.
+    case unusable(reason: String)
     /// The database has content that did not come from the log.
     case otherDatabase(end: UInt64)
     /// Other nodes were first in every attempt.
@@ -20,9 +22,14 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     /// True if the node must stop, because trying again cannot succeed.
     package var isFinal: Bool {
         switch self {
-        case .truncated, .forked, .outOfRetention, .newerSchema, .diverged, .unreadable, .otherDatabase: true
+        case .truncated, .forked, .outOfRetention, .newerSchema, .diverged, .unreadable, .unusable, .otherDatabase: true
         case .overtaken, .unavailable, .tooLarge: false
         }
+    }
+
+    /// True if the log certainly does not contain the entry that was to be appended.
+    var isRefusal: Bool {
+        if case .tooLarge = self { true } else { false }
     }
 
     package var description: String {
@@ -37,10 +44,10 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
             entry \(number) of the log does not follow the last one that this node has: the log belongs to another hub, \
             or was begun again; take a copy of the database of a node that follows it
             """
-        case .outOfRetention(let place, let first):
+        case .outOfRetention(let number):
             """
-            this node has the log up to entry \(place), and the log now begins at entry \(first): the node was away for \
-            too long; take a copy of the database of another node
+            the log does not keep entry \(number) any more, which this node needs next: it was away for longer than the \
+            log's retention; take a copy of the database of another node
             """
         case .newerSchema(let number, let node):
             "entry \(number) of the log needs the schema of node '\(node)': install its version of newswire here"
@@ -50,6 +57,7 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
             database of another node
             """
         case .unreadable(let reason): "the log cannot be read: \(reason)"
+        case .unusable(let reason): reason
         case .otherDatabase(let end):
             """
             the database has content of its own, and the log already has \(end) entries: take a copy of the database of a \
@@ -61,4 +69,10 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
             "a commit of \(bytes) bytes is larger than the log accepts, \(limit) bytes: raise max_payload of its servers"
         }
     }
+}
+
+/// An error of the engine of an ordered log.
+package protocol LogEngineError: Error {
+    /// True if the log is not the one that this node has followed: it must stop.
+    var isFinal: Bool { get }
 }

@@ -12,6 +12,7 @@ import OutboundHTTP
 import PageServer
 import PushEmulator
 import PushServices
+import ReplicatedLog
 import Settings
 import StartupChecks
 import WebPages
@@ -168,6 +169,8 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.alarmAgents)
     var alarmAgents: [InstallationID]?
 
+    @OptionGroup var logOptions: LogOptions
+
     @Option(HubSettings.drain)
     var drain: Duration?
 
@@ -193,6 +196,7 @@ struct HubServe: AsyncParsableCommand {
             .provisions(of: settings.hubs)
         let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
         configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
+        let log = try logConfiguration(settings, configuration)
         let endpoint = try HubEndpoint(
             hostNames: settings.value(HubSettings.hostNames, flag: hostNames),
             certificate: settings.value(HubSettings.tlsCertificate, flag: tlsCertificate),
@@ -217,7 +221,7 @@ struct HubServe: AsyncParsableCommand {
             if let services = emulated?.services { configuration.pushServices = services }
         }
         try await usingDatabase(configuration.databasePath) {
-            try await withHTTP { try await serve(configuration, endpoint, state, settings, $0) }
+            try await withHTTP { try await serve(configuration, log, endpoint, state, settings, $0) }
         }
         await emulated?.emulator.stop()
     }
@@ -278,6 +282,7 @@ struct HubServe: AsyncParsableCommand {
 
     private func serve(
         _ configuration: HubConfiguration,
+        _ shared: ReplicatedLogConfiguration?,
         _ endpoint: HubEndpoint,
         _ state: StateDirectory,
         _ settings: Settings,
@@ -289,7 +294,14 @@ struct HubServe: AsyncParsableCommand {
         var logger = Logger(label: "newswire.hub")
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
         let listen = configuration.host
-        let service = try await HubService(configuration, logger: logger)
+        let replicated: ReplicatedLog? =
+            if let shared { try await ReplicatedLog.connect(shared, logger: logger) } else { nil }
+        let service: HubService =
+            if let replicated {
+                try await HubService(configuration, log: replicated.log, channel: replicated.channel, logger: logger)
+            } else {
+                try await HubService(configuration, logger: logger)
+            }
         let backendLock = try backendLock(state, settings, logger)
         defer { backendLock?.close() }
         let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
@@ -325,6 +337,7 @@ struct HubServe: AsyncParsableCommand {
             } onStopping: {
                 notifier?.stopping()
             }
+            await replicated?.close()
         } catch let error as HubListenError {
             throw Failure(error, listen: listen, port: configuration.port)
         }

@@ -1,9 +1,13 @@
 import ArgumentParser
 import Foundation
 import HostSystem
+import HubClient
 import HubProtocol
 import HubServer
+import Logging
+import ReplicatedLog
 import Settings
+import StartupChecks
 
 struct HubLogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -43,7 +47,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
         if offline { return try await showFile() }
         let overview = try await inquiry.ask { hub in try await hub.overview() }
         guard let node = overview.node else {
-            throw Failure(.failed, "the hub has no other nodes", hint: "set hub.log to share a log")
+            throw Failure(.failed, "the hub shares no log with others")
         }
         if inquiry.json { return Console.print(try JSON.line(node)) }
         for line in Self.lines(node) { Console.print(TerminalText.safe(line)) }
@@ -149,9 +153,8 @@ struct HubLogReseedCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
-        let log = try LogOptions.configuration(settings)
-        guard let log else {
-            throw Failure(.badConfiguration, "the configuration names no log", hint: "set hub.log.servers")
+        guard let log = LogSettings(settings).configuration else {
+            throw Failure(.badConfiguration, "the configuration names no log", hint: "set 'log' in the section 'hub'")
         }
         guard yes else {
             throw Failure(
@@ -162,7 +165,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
         }
         let hub = try IdleHub(stateOptions, settings)
         defer { hub.close() }
-        let incarnation = try await ReplicatedLog.beginAgain(log, logger: .quiet)
+        let incarnation = try await ReplicatedLog.beginAgain(log, logger: Logger(label: "newswire.hub"))
         try await usingDatabase(hub.database) {
             try HubLogFile.begin(hub.database, incarnation: incarnation, at: Timestamp(Date()))
         }

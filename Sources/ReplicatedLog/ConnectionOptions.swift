@@ -1,0 +1,101 @@
+import CNats
+import Glibc
+import HostSystem
+import NetworkAddresses
+
+/// How nats.c connects to the log's servers.
+final class ConnectionOptions {
+    /// How often a server is asked for a sign of life; the connection is given up when two in succession are missing.
+    private static let pingMilliseconds: Int64 = 1_000
+    private static let connectMilliseconds: Int64 = 2_000
+    /// Time within which a server must take what is sent to it.
+    private static let writeMilliseconds: Int64 = 3_000
+    /// Time between two rounds of attempts to connect again, and what is added to it at random.
+    private static let reconnectMilliseconds: Int64 = 250
+
+    private let pointer: OpaquePointer
+    private let servers: [String]
+
+    init(_ configuration: ReplicatedLogConfiguration) throws(ReplicatedLogError) {
+        var created: OpaquePointer?
+        guard natsOptions_Create(&created) == NATS_OK, let created else {
+            throw .unreachable(NatsStatus.text(NATS_NO_MEMORY))
+        }
+        pointer = created
+        servers = configuration.servers.map(\.description)
+        try setServers(configuration)
+        try setTimes()
+        try setIdentity(configuration)
+    }
+
+    deinit { natsOptions_Destroy(pointer) }
+
+    private func setServers(_ configuration: ReplicatedLogConfiguration) throws(ReplicatedLogError) {
+        let texts = servers.map { strdup($0) }
+        defer { for text in texts { free(text) } }
+        var list = texts.map { UnsafePointer<CChar>($0) }
+        try check(natsOptions_SetServers(pointer, &list, Int32(list.count)), "its addresses")
+        try check(natsOptions_SetName(pointer, "newswire \(configuration.node)"), "its name")
+        // The addresses that servers tell of each other need not have TLS.
+        try check(natsOptions_SetIgnoreDiscoveredServers(pointer, true), "its servers")
+        // Nodes do not hear themselves.
+        try check(natsOptions_SetNoEcho(pointer, true), "its echo")
+        try check(natsOptions_SetSendAsap(pointer, true), "its buffer")
+    }
+
+    private func setTimes() throws(ReplicatedLogError) {
+        try check(natsOptions_SetTimeout(pointer, Self.connectMilliseconds), "its time limit")
+        try check(natsOptions_SetWriteDeadline(pointer, Self.writeMilliseconds), "its time limit")
+        try check(natsOptions_SetPingInterval(pointer, Self.pingMilliseconds), "its ping")
+        try check(natsOptions_SetMaxPingsOut(pointer, 2), "its ping")
+        try check(natsOptions_SetMaxReconnect(pointer, -1), "its attempts")
+        let wait = Self.reconnectMilliseconds
+        try check(natsOptions_SetReconnectWait(pointer, wait), "its attempts")
+        try check(natsOptions_SetReconnectJitter(pointer, wait, wait), "its attempts")
+        // A message that is sent later than it was asked for could be answered after its sender has given up.
+        try check(natsOptions_SetReconnectBufSize(pointer, 1), "its buffer")
+    }
+
+    private func setIdentity(_ configuration: ReplicatedLogConfiguration) throws(ReplicatedLogError) {
+        if configuration.usesTLS { try check(natsOptions_SetSecure(pointer, true), "TLS") }
+        if let file = configuration.authority {
+            try check(natsOptions_LoadCATrustedCertificates(pointer, file), "the authorities in '\(file)'")
+        }
+        if let certificate = configuration.certificate, let key = configuration.key {
+            let status = natsOptions_LoadCertificatesChain(pointer, certificate, key)
+            try check(status, "the certificate in '\(certificate)' with the key in '\(key)'")
+        }
+        if let file = configuration.credentials {
+            // nats.c reads it at each connection; a mistake shows at the start.
+            guard HostFile.exists(file) else { throw .rejected("the credentials '\(file)' do not exist") }
+            try check(natsOptions_SetUserCredentialsFromFiles(pointer, file, nil), "the credentials in '\(file)'")
+        }
+    }
+
+    private func check(_ status: natsStatus, _ subject: String) throws(ReplicatedLogError) {
+        guard status == NATS_OK else {
+            throw .misconfigured(["cannot use \(subject) for the log: \(NatsStatus.text(status))"])
+        }
+    }
+
+    /// Connects to any of the servers; blocks. The events get what happens to the connection.
+    func connect(_ events: ConnectionEvents) throws(ReplicatedLogError) -> OpaquePointer {
+        let context = Unmanaged.passRetained(events)
+        events.register(in: pointer, context.toOpaque())
+        var connection: OpaquePointer?
+        let status = natsConnection_Connect(&connection, pointer)
+        guard status == NATS_OK, let connection else {
+            let reason = NatsStatus.text(status)
+            context.release()
+            let list = servers.joined(separator: ", ")
+            switch status {
+            case NATS_CONNECTION_AUTH_FAILED, NATS_NOT_PERMITTED:
+                throw .rejected("\(reason) (\(list))")
+            case NATS_SSL_ERROR, NATS_SECURE_CONNECTION_WANTED, NATS_SECURE_CONNECTION_REQUIRED:
+                throw .rejected("TLS: \(reason) (\(list))")
+            default: throw .unreachable("\(reason) (\(list))")
+            }
+        }
+        return connection
+    }
+}

@@ -1,0 +1,110 @@
+import Logging
+import NetworkAddresses
+
+/// What is wrong with the servers of a log, found without changing anything.
+package struct EngineCheck: Sendable {
+    /// Number of servers of which a majority survives the loss of one.
+    private static let enoughReplicas = 3
+    /// Versions: the first that can be used at all, and the first that can sync each entry.
+    private static let (oldest, syncing) = ((2, 9), (2, 10))
+
+    /// What keeps a hub from using the log.
+    package private(set) var problems: [String] = []
+    /// What is dangerous, or may clear before the start.
+    package private(set) var warnings: [String] = []
+
+    private let configuration: ReplicatedLogConfiguration
+
+    /// Asks all servers, which takes seconds if they do not answer.
+    package static func run(_ configuration: ReplicatedLogConfiguration) async throws -> EngineCheck {
+        try await ReplicatedLog.blocking { EngineCheck(configuration) }
+    }
+
+    private init(_ configuration: ReplicatedLogConfiguration) {
+        self.configuration = configuration
+        if configuration.replicas < Self.enoughReplicas {
+            problems.append(
+                "'log-replicas' is \(configuration.replicas): with fewer than \(Self.enoughReplicas) the loss of a "
+                    + "server loses or stops the log"
+            )
+        }
+        let greetings = configuration.servers.compactMap { greeting(of: $0) }
+        let clusters = Set(greetings.map { $0.cluster ?? "" })
+        if configuration.replicas > 1, clusters.contains("") {
+            problems.append("a server of the log is not one of a cluster, and the log is to have replicas")
+        } else if clusters.count > 1 {
+            problems.append("the servers of the log are of different clusters: \(clusters.sorted().joined(separator: ", "))")
+        }
+        if greetings.contains(where: { $0.release >= Self.syncing }) {
+            warnings.append(
+                "the servers of the log do not tell whether they sync each entry: "
+                    + "their configuration needs 'jetstream { sync_interval: always }', or a power cut loses entries"
+            )
+        }
+        if !greetings.isEmpty { askLog() }
+    }
+
+    private mutating func greeting(of server: LogServer) -> ServerGreeting? {
+        let greeting: ServerGreeting
+        do throws(ServerGreeting.Problem) {
+            greeting = try ServerGreeting(of: server)
+        } catch {
+            warnings.append("cannot reach the log's server '\(server)': \(error)")
+            return nil
+        }
+        if greeting.release < Self.oldest {
+            problems.append(
+                "the log's server '\(server)' has version \(greeting.version): it needs 2.10 or later"
+            )
+        } else if greeting.release < Self.syncing {
+            warnings.append(
+                "the log's server '\(server)' has version \(greeting.version), which is good for trying only: "
+                    + "it cannot sync each entry, and 2.10 and later can"
+            )
+        }
+        if greeting.hasJetStream != true { problems.append("the log's server '\(server)' runs without JetStream") }
+        if server.usesTLS, greeting.hasTLS != true, greeting.requiresTLS != true {
+            problems.append("the log's server '\(server)' has no TLS")
+        }
+        return greeting
+    }
+
+    /// Looks at the log, if there is one, as a node that does not join it.
+    private mutating func askLog() {
+        do {
+            let connection = try EngineConnection(configuration, Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
+            defer { connection.close() }
+            let stream = LogStream(connection: connection, configuration: configuration)
+            let info = try Patience(LogStream.answerTime).run { try stream.info(within: $0) }
+            _ = try LogStream.incarnation(of: info.config)
+            judge(EngineFacts(info, connection))
+        } catch ReplicatedLogError.removed {
+            // The first hub creates it.
+        } catch let error as ReplicatedLogError {
+            if error.isTemporary { warnings.append("\(error)") } else { problems.append("\(error)") }
+        } catch {
+            warnings.append("cannot look at the log: \(error)")
+        }
+    }
+
+    private mutating func judge(_ facts: EngineFacts) {
+        if facts.replicas < Self.enoughReplicas {
+            problems.append(
+                "the log has \(facts.replicas) replica(s) at its servers: change that with "
+                    + "'nats stream edit \(configuration.subjects.stream) --replicas \(Self.enoughReplicas)'"
+            )
+        }
+        if facts.replicas > 1, facts.current <= facts.replicas / 2 {
+            warnings.append("the log has no majority: \(facts.current) of its \(facts.replicas) servers are up to date")
+        } else if facts.current < facts.replicas {
+            let late = facts.followers.filter { !$0.isCurrent }.map { "'\($0.server)'" }.joined(separator: ", ")
+            warnings.append("a server of the log is not up to date: \(late)")
+        }
+        if facts.maximumBytes != configuration.maximumBytes || facts.maximumAge != configuration.maximumAge {
+            warnings.append(
+                "the log's limits were changed: its servers keep \(facts.maximumBytes) bytes and "
+                    + "\(facts.maximumAge.components.seconds) s"
+            )
+        }
+    }
+}

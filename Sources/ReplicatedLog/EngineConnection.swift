@@ -1,0 +1,208 @@
+import CNats
+import Dispatch
+import Logging
+import Synchronization
+
+/// A connection to one of the log's servers, which is made again, to any of them, whenever it is lost.
+///
+/// `@unchecked Sendable`: nats.c guards its objects with locks of its own, and the pointer never changes.
+final class EngineConnection: @unchecked Sendable {
+    /// Interval in which requests without an answer are ended.
+    private static let sweep = DispatchTimeInterval.milliseconds(100)
+    /// The headers of answers that are kept.
+    private static let keptHeaders = ["Status", "Nats-Sequence", NatsChannel.refusal]
+
+    private let pointer: OpaquePointer
+    private let events: ConnectionEvents
+    private let requests = RequestTable()
+    private let inbox = "_INBOX.\(RandomName.make())"
+    private let timer: any DispatchSourceTimer
+    private let answers: Mutex<Subscription?> = Mutex(nil)
+
+    /// Connects to any of the servers; blocks.
+    init(_ configuration: ReplicatedLogConfiguration, _ logger: Logger) throws {
+        let events = ConnectionEvents(logger)
+        self.events = events
+        pointer = try ConnectionOptions(configuration).connect(events)
+        timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "newswire.log.timer"))
+        timer.setEventHandler { [requests] in requests.sweep() }
+        timer.schedule(deadline: .now() + Self.sweep, repeating: Self.sweep, leeway: .milliseconds(25))
+        timer.resume()
+        events.receive { [requests] event in
+            if case .lost(let fault) = event { requests.failAll(fault) }
+        }
+        do {
+            let prefix = inbox.utf8.count + 1
+            // Answers may have many bytes together: none is dropped.
+            let subscription = try subscribe("\(inbox).*", isBounded: false) { [requests] message in
+                guard let number = UInt64(message.subject.dropFirst(prefix)) else { return }
+                requests.resolve(
+                    number,
+                    message.isNoResponders ? .failure(.noResponders) : .success(message.copy(Self.keptHeaders))
+                )
+            }
+            answers.withLock { $0 = subscription }
+        } catch {
+            close()
+            throw error
+        }
+    }
+
+    deinit {
+        timer.cancel()
+        natsConnection_Destroy(pointer)
+    }
+
+    /// Ends the connection and all requests and subscriptions.
+    func close() {
+        events.end()
+        natsConnection_Close(pointer)
+        requests.failAll(.closed)
+    }
+
+    /// Calls `receiver` when the connection is lost, and when it is back.
+    func onEvent(_ receiver: @escaping @Sendable (ConnectionEvents.Event) -> Void) { events.receive(receiver) }
+
+    /// The server that is connected.
+    var server: String { ConnectedServer.address(pointer) }
+    /// Maximum number of bytes of a message and its headers.
+    var maximumPayload: Int { Int(natsConnection_GetMaxPayload(pointer)) }
+
+    // MARK: Sending
+
+    func publish(_ message: EngineMessage, reply: String? = nil) throws(EngineFault) {
+        // While the connection is lost, nats.c would keep the message and send it later.
+        switch natsConnection_Status(pointer) {
+        case NATS_CONN_STATUS_CONNECTED: break
+        case NATS_CONN_STATUS_CLOSED: throw .closed
+        default: throw .disconnected
+        }
+        var created: OpaquePointer?
+        let bytes = message.data.count
+        let status = message.data.withUnsafeBytes { data in
+            natsMsg_Create(
+                &created,
+                message.subject,
+                reply,
+                data.baseAddress?.assumingMemoryBound(to: CChar.self),
+                Int32(bytes)
+            )
+        }
+        guard status == NATS_OK, let created else { throw .failed(NatsStatus.text(status)) }
+        defer { natsMsg_Destroy(created) }
+        for header in message.headers {
+            let status = natsMsgHeader_Set(created, header.name, header.value)
+            guard status == NATS_OK else { throw .failed(NatsStatus.text(status)) }
+        }
+        switch natsConnection_PublishMsg(pointer, created) {
+        case NATS_OK: return
+        case NATS_MAX_PAYLOAD: throw .tooLarge(limit: maximumPayload)
+        case NATS_CONNECTION_CLOSED: throw .closed
+        case NATS_CONNECTION_DISCONNECTED, NATS_INSUFFICIENT_BUFFER, NATS_IO_ERROR, NATS_TIMEOUT: throw .disconnected
+        case let status: throw .failed(NatsStatus.text(status))
+        }
+    }
+
+    /// Sends a message, and calls `handler` once: with its answer, or the reason why there is none.
+    func request(
+        _ message: EngineMessage,
+        within time: Duration,
+        _ handler: @escaping RequestTable.Handler
+    ) {
+        let number = requests.add(deadline: .now + time, handler)
+        do throws(EngineFault) {
+            try publish(message, reply: "\(inbox).\(number)")
+        } catch {
+            requests.resolve(number, .failure(error))
+        }
+    }
+
+    /// Sends messages without waiting in between, and blocks until all are answered or the time is over.
+    func answers(
+        to messages: [EngineMessage],
+        within time: Duration
+    ) -> [Result<EngineMessage, EngineFault>] {
+        let collected = Collected(count: messages.count)
+        for (place, message) in messages.enumerated() {
+            request(message, within: time) { collected.put($0, at: place) }
+        }
+        return collected.wait()
+    }
+
+    func answer(to message: EngineMessage, within time: Duration) throws(EngineFault) -> EngineMessage {
+        try answers(to: [message], within: time)[0].get()
+    }
+
+    private final class Collected: Sendable {
+        private let results: Mutex<[Result<EngineMessage, EngineFault>]>
+        private let arrived = DispatchSemaphore(value: 0)
+
+        init(count: Int) { results = Mutex(Array(repeating: .failure(.timeout), count: count)) }
+
+        func put(_ result: Result<EngineMessage, EngineFault>, at place: Int) {
+            results.withLock { $0[place] = result }
+            arrived.signal()
+        }
+
+        func wait() -> [Result<EngineMessage, EngineFault>] {
+            let count = results.withLock { $0.count }
+            for _ in 0..<count { arrived.wait() }
+            return results.withLock { $0 }
+        }
+    }
+
+    // MARK: Receiving
+
+    private final class Receiver: Sendable {
+        let receive: @Sendable (borrowing ArrivedMessage) -> Void
+
+        init(_ receive: @escaping @Sendable (borrowing ArrivedMessage) -> Void) { self.receive = receive }
+    }
+
+    /// Calls `receive` with each message on a subject, one after the other, as long as the subscription is kept.
+    ///
+    /// - Parameter isBounded: True if messages are dropped when more than 65,536 of them wait.
+    func subscribe(
+        _ subject: String,
+        isBounded: Bool = true,
+        _ receive: @escaping @Sendable (borrowing ArrivedMessage) -> Void
+    ) throws(EngineFault) -> Subscription {
+        let receiver = Unmanaged.passRetained(Receiver(receive))
+        var subscription: OpaquePointer?
+        let status = natsConnection_Subscribe(
+            &subscription,
+            pointer,
+            subject,
+            { _, _, message, context in
+                guard let message, let context else { return }
+                Unmanaged<Receiver>.fromOpaque(context).takeUnretainedValue().receive(ArrivedMessage(message))
+            },
+            receiver.toOpaque()
+        )
+        guard status == NATS_OK, let subscription else {
+            receiver.release()
+            throw .failed(NatsStatus.text(status))
+        }
+        natsSubscription_SetOnCompleteCB(
+            subscription,
+            { context in
+                guard let context else { return }
+                Unmanaged<Receiver>.fromOpaque(context).release()
+            },
+            receiver.toOpaque()
+        )
+        if !isBounded { natsSubscription_SetPendingLimits(subscription, -1, -1) }
+        return Subscription(subscription)
+    }
+}
+
+/// Interest in a subject, until it is released.
+///
+/// `@unchecked Sendable`: nats.c guards its objects with locks of its own, and the pointer never changes.
+final class Subscription: @unchecked Sendable {
+    private let pointer: OpaquePointer
+
+    fileprivate init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+    deinit { natsSubscription_Destroy(pointer) }
+}

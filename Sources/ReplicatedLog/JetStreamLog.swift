@@ -1,0 +1,145 @@
+package import HubStore
+import Synchronization
+
+/// An ordered log that a cluster of NATS JetStream servers keeps.
+///
+/// The engine compares the number of the last entry of the whole stream: no other comparison of it is safe.
+package final class JetStreamLog: OrderedLog {
+    /// Room for the headers of an entry in a message.
+    private static let headerBytes = 512
+    /// Maximum number of bytes of entries that are asked for at once, so that no server takes a node for a slow one.
+    private static let pageBytes = 16 << 20
+
+    let stream: LogStream
+    private let incarnation: String
+    private let subject: String
+    private let bell: WakeUpBell
+    /// The number of an entry that the log is known to have; it may have more.
+    private let known: Mutex<UInt64>
+
+    package let identity: LogIdentity?
+
+    init(_ stream: LogStream, incarnation: String) throws {
+        self.stream = stream
+        self.incarnation = incarnation
+        let configuration = stream.configuration
+        subject = configuration.subjects.entries(incarnation)
+        identity = LogIdentity(node: configuration.node, incarnation: incarnation)
+        known = Mutex(0)
+        bell = try WakeUpBell(stream.connection, configuration)
+    }
+
+    package var maximumEntryBytes: Int? { stream.connection.maximumPayload - Self.headerBytes }
+
+    package func wakeUps() -> AsyncStream<Void> { bell.strokes() }
+
+    // MARK: Appending
+
+    package func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
+        let message = EngineMessage(
+            subject: subject,
+            headers: [
+                ("Nats-Msg-Id", "\(entry.id)"),
+                // Always by hand: nats.c leaves a 0 out, and the engine then compares nothing.
+                ("Nats-Expected-Last-Sequence", "\(place.number)"),
+                (WakeUpBell.origin, stream.configuration.node),
+            ],
+            data: entry.encoded
+        )
+        let answer = try persistently { time in try attempt(message, entry, after: place, within: time) }
+        if case .accepted(let number) = answer { learn(number) }
+        return answer
+    }
+
+    private func attempt(
+        _ message: EngineMessage,
+        _ entry: LogEntry,
+        after place: LogPlace,
+        within time: Duration
+    ) throws -> LogAnswer {
+        do {
+            let time = min(time, LogStream.answerTime)
+            let reply = try stream.connection.answer(to: message, within: time)
+            let number: UInt64 = try EngineAnswer<Acknowledgement>.read(reply.data).number
+            guard number == place.number + 1 else {
+                throw ReplicatedLogError.misplaced(number: number, expected: place.number + 1)
+            }
+            return .accepted(number)
+        } catch EngineFault.tooLarge(let limit) {
+            if let answer = try answer(to: entry, after: place, within: time) { return answer }
+            throw OrderedLogError.tooLarge(bytes: message.data.count, limit: limit - Self.headerBytes)
+        } catch EngineFault.noResponders {
+            // Says so if the log was deleted or started anew.
+            _ = try stream.state(of: incarnation, within: time)
+            throw LogStream.Unanswered(.noResponders)
+        } catch let fault as EngineFault {
+            throw LogStream.Unanswered(fault)
+        } catch let error as EngineError {
+            let isConflict = error.isOne(of: EngineError.Number.wrongLastSequence)
+            guard isConflict || error.number == EngineError.Number.duplicateInProgress else {
+                throw try LogStream.refusal(error)
+            }
+            if let answer = try answer(to: entry, after: place, within: time) { return answer }
+            throw LogStream.Unanswered("an entry waits for its acknowledgement")
+        }
+    }
+
+    /// Finds out from the log's content what has become of an entry.
+    ///
+    /// - Returns: `nil` as long as nothing has the entry's place: the entry may still get it.
+    private func answer(to entry: LogEntry, after place: LogPlace, within time: Duration) throws -> LogAnswer? {
+        let number = place.number + 1
+        if let found = try stream.entries(number...number, within: time).first {
+            learn(number)
+            return try LogEntry(encoded: found.data).id == entry.id ? .accepted(number) : .behind(last: number)
+        }
+        let state = try stream.state(of: incarnation, within: time)
+        // The log was cut off, which the next reader reports.
+        if state.last < place.number { return .behind(last: state.last) }
+        if state.last >= number, state.first > number { throw OrderedLogError.outOfRetention(number: number) }
+        return nil
+    }
+
+    // MARK: Reading
+
+    package func end() throws -> UInt64 {
+        let last = try persistently { time in try stream.state(of: incarnation, within: time).last }
+        known.withLock { $0 = last }
+        return last
+    }
+
+    package func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry] {
+        let number = place.number + 1
+        var last = known.withLock { $0 }
+        if last < number { last = try end() }
+        guard last >= number else { return [] }
+        let page = max(1, min(limit, Self.pageBytes / max(1, stream.connection.maximumPayload)))
+        return try persistently { time in
+            let numbers = number...min(last, number + UInt64(page) - 1)
+            let entries = try stream.entries(numbers, within: min(time, LogStream.answerTime))
+            guard entries.isEmpty else { return try entries.map(Self.placed) }
+            // A replica that is not up to date has answered, or the log has no such entry.
+            if let data = try stream.entryOfLeader(number, within: time) { return [try Self.placed((number, data))] }
+            let state = try stream.state(of: incarnation, within: time)
+            if state.last < number { return [] }
+            if state.first > number { throw OrderedLogError.outOfRetention(number: number) }
+            throw ReplicatedLogError.missing(number: number)
+        }
+    }
+
+    private static func placed(_ stored: (number: UInt64, data: [UInt8])) throws(LogEntryError) -> PlacedEntry {
+        PlacedEntry(number: stored.number, entry: try LogEntry(encoded: stored.data))
+    }
+
+    private func learn(_ number: UInt64) { known.withLock { $0 = max($0, number) } }
+
+    // MARK: Patience
+
+    /// Repeats an attempt until it has a result or the log's time is over; blocks.
+    ///
+    /// - Throws: The error of the attempt; ``ReplicatedLogError/noAnswer(seconds:reason:)`` instead of
+    ///   ``LogStream/Unanswered``.
+    private func persistently<Output>(_ attempt: (_ rest: Duration) throws -> Output) throws -> Output {
+        try Patience(stream.configuration.patience).run(attempt)
+    }
+}

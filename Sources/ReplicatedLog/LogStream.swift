@@ -1,0 +1,188 @@
+import Foundation
+
+/// A log's stream at its servers, as requests of the engine's interface ask for it; all of them block.
+struct LogStream: Sendable {
+    /// A leader that has heard from a majority this recently is the only one: an election takes at least 4 s.
+    private static let confirmation = Duration.seconds(2)
+    /// Time for one answer. Together with ``confirmation`` it is not longer than an election.
+    static let answerTime = Duration.seconds(2)
+    /// Time in which the engine knows repeated entries.
+    private static let duplicateWindow = Duration.seconds(120)
+    private static let description = "newswire log 1, incarnation "
+    private static let newerDescription = "newswire log "
+
+    let connection: EngineConnection
+    let configuration: ReplicatedLogConfiguration
+
+    private var name: String { configuration.subjects.stream }
+
+    /// The reason why a request has no result yet, and may be repeated.
+    struct Unanswered: Error {
+        let reason: String
+
+        init(_ reason: String) { self.reason = reason }
+        init(_ fault: EngineFault) { reason = "\(fault)" }
+    }
+
+    // MARK: The stream
+
+    /// The state of the log, which has at least the entries that were acknowledged before.
+    ///
+    /// - Throws: ``Unanswered`` if the answer is not confirmed by a majority; ``ReplicatedLogError``.
+    func state(of incarnation: String, within time: Duration) throws -> StreamInfo.State {
+        let info = try info(within: time)
+        guard try Self.incarnation(of: info.config) == incarnation else { throw ReplicatedLogError.restarted(stream: name) }
+        guard Self.isConfirmed(info) else { throw Unanswered("its servers have no majority") }
+        return info.state
+    }
+
+    /// True if no other server can have become the leader.
+    private static func isConfirmed(_ info: StreamInfo) -> Bool {
+        // A single server has no cluster.
+        guard info.config.replicas > 1, let cluster = info.cluster else { return true }
+        guard cluster.leader?.isEmpty == false else { return false }
+        let followers = (cluster.replicas ?? []).count { peer in
+            peer.isOffline != true && .nanoseconds(peer.silence) < confirmation
+        }
+        return (followers + 1) * 2 > info.config.replicas
+    }
+
+    /// - Throws: ``Unanswered``, or ``ReplicatedLogError``.
+    func info(within time: Duration) throws -> StreamInfo { try request("STREAM.INFO.\(name)", [], within: time) }
+
+    /// Finds the stream, or creates it.
+    ///
+    /// - Returns: The log's incarnation.
+    /// - Throws: ``Unanswered``, or ``ReplicatedLogError``.
+    func open(within time: Duration) throws -> String {
+        do {
+            return try Self.incarnation(of: info(within: time).config)
+        } catch ReplicatedLogError.removed {
+            return try create(within: time)
+        }
+    }
+
+    /// Deletes the stream, if there is one, and creates it again.
+    ///
+    /// - Returns: The new log's incarnation.
+    /// - Throws: ``Unanswered``, or ``ReplicatedLogError``.
+    func createAgain(within time: Duration) throws -> String {
+        struct Deleted: Decodable {}
+        do {
+            _ = try Self.incarnation(of: info(within: time).config)
+            let _: Deleted = try request("STREAM.DELETE.\(name)", [], within: time)
+        } catch ReplicatedLogError.removed {
+            // Nothing is left of it.
+        }
+        return try create(within: time)
+    }
+
+    private func create(within time: Duration) throws -> String {
+        let incarnation = RandomName.make()
+        let subjects = configuration.subjects
+        let stream = StreamConfiguration(
+            name: name,
+            description: Self.description + incarnation,
+            subjects: [subjects.entries(incarnation)],
+            retention: "limits",
+            storage: "file",
+            discard: "old",
+            replicas: configuration.replicas,
+            maximumBytes: configuration.maximumBytes,
+            maximumAge: configuration.maximumAge.nanoseconds,
+            duplicateWindow: min(Self.duplicateWindow, configuration.maximumAge).nanoseconds,
+            deniesDelete: true,
+            deniesPurge: true,
+            allowsDirect: true,
+            republish: .init(src: subjects.entries(incarnation), dest: subjects.stored, headersOnly: true)
+        )
+        do {
+            let made: StreamInfo = try request(
+                "STREAM.CREATE.\(name)",
+                Array(try JSONEncoder().encode(stream)),
+                within: time
+            )
+            return try Self.incarnation(of: made.config)
+        } catch ReplicatedLogError.engine(let error) where error.number == EngineError.Number.exists {
+            // Another node was first.
+            throw Unanswered("another node creates it")
+        }
+    }
+
+    /// The incarnation that the node that created the log has given it.
+    static func incarnation(of stream: StreamConfiguration) throws(ReplicatedLogError) -> String {
+        let description = stream.description ?? ""
+        guard description.hasPrefix(Self.description) else {
+            if description.hasPrefix(newerDescription) { throw .newerLog(stream: stream.name) }
+            throw .notALog(stream: stream.name)
+        }
+        return String(description.dropFirst(Self.description.count))
+    }
+
+    // MARK: Entries
+
+    /// The entries with these numbers, up to the first that the asked replicas do not have.
+    func entries(_ numbers: ClosedRange<UInt64>, within time: Duration) throws -> [(number: UInt64, data: [UInt8])] {
+        let requests = numbers.map { number in
+            EngineMessage(subject: "$JS.API.DIRECT.GET.\(name)", data: Self.query(number))
+        }
+        var entries: [(UInt64, [UInt8])] = []
+        for (number, answer) in zip(numbers, connection.answers(to: requests, within: time)) {
+            switch answer {
+            case .success(let message):
+                guard message.header("Nats-Sequence") == "\(number)" else { return entries }
+                entries.append((number, message.data))
+            case .failure(let fault):
+                guard entries.isEmpty else { return entries }
+                throw Unanswered(fault)
+            }
+        }
+        return entries
+    }
+
+    /// The entry with this number, as the leader has it; `nil` if it has none.
+    func entryOfLeader(_ number: UInt64, within time: Duration) throws -> [UInt8]? {
+        struct Found: Decodable {
+            struct Message: Decodable {
+                let data: Data?
+            }
+            let message: Message
+        }
+        do {
+            let found: Found = try request("STREAM.MSG.GET.\(name)", Self.query(number), within: time)
+            return Array(found.message.data ?? Data())
+        } catch ReplicatedLogError.engine(let error) where error.number == EngineError.Number.noMessage {
+            return nil
+        }
+    }
+
+    private static func query(_ number: UInt64) -> [UInt8] { Array(#"{"seq":\#(number)}"#.utf8) }
+
+    // MARK: Requests
+
+    private func request<Document: Decodable>(
+        _ name: String,
+        _ data: [UInt8],
+        within time: Duration
+    ) throws -> Document {
+        let message = EngineMessage(subject: "$JS.API.\(name)", data: data)
+        do {
+            return try EngineAnswer.read(connection.answer(to: message, within: min(time, Self.answerTime)).data)
+        } catch let fault as EngineFault {
+            throw Unanswered(fault)
+        } catch let error as EngineError {
+            throw error.number == EngineError.Number.noStream
+                ? ReplicatedLogError.removed(stream: self.name) : try Self.refusal(error)
+        }
+    }
+
+    /// - Throws: ``Unanswered`` if the error is temporary.
+    static func refusal(_ error: EngineError) throws(Unanswered) -> ReplicatedLogError {
+        if error.isTemporary { throw Unanswered(error.reason) }
+        return .engine(error)
+    }
+}
+
+extension Duration {
+    var nanoseconds: Int64 { components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000 }
+}

@@ -1,0 +1,108 @@
+import Dispatch
+import Glibc
+package import Logging
+
+/// A node's connection to the log that the nodes of a hub share, and to the other nodes.
+package final class ReplicatedLog: Sendable {
+    package let log: JetStreamLog
+    package let channel: NatsChannel
+    private let connection: EngineConnection
+    private let presence: NodePresence
+
+    /// Joins the log, which the first node creates.
+    ///
+    /// - Throws: ``ReplicatedLogError``.
+    package static func connect(
+        _ configuration: ReplicatedLogConfiguration,
+        logger: Logger
+    ) async throws -> ReplicatedLog {
+        try await blocking { try ReplicatedLog(configuration, logger) }
+    }
+
+    private init(_ configuration: ReplicatedLogConfiguration, _ logger: Logger) throws {
+        let problems = configuration.problems
+        guard problems.isEmpty else { throw ReplicatedLogError.misconfigured(problems) }
+        let patience = Patience(configuration.startPatience)
+        connection = try patience.run { _ in
+            do {
+                return try EngineConnection(configuration, logger)
+            } catch ReplicatedLogError.unreachable(let reason) {
+                throw LogStream.Unanswered(reason)
+            }
+        }
+        do {
+            presence = try NodePresence(connection, configuration)
+            let stream = LogStream(connection: connection, configuration: configuration)
+            let incarnation = try patience.run { try stream.open(within: $0) }
+            log = try JetStreamLog(stream, incarnation: incarnation)
+            channel = NatsChannel(connection, configuration, logger)
+        } catch {
+            connection.close()
+            throw error
+        }
+    }
+
+    /// Deletes the log, and begins another one of the same name; no node may be using it.
+    ///
+    /// - Returns: The new log's incarnation.
+    /// - Throws: ``ReplicatedLogError``.
+    package static func beginAgain(
+        _ configuration: ReplicatedLogConfiguration,
+        logger: Logger
+    ) async throws -> String {
+        try await blocking {
+            let problems = configuration.problems
+            guard problems.isEmpty else { throw ReplicatedLogError.misconfigured(problems) }
+            let connection = try EngineConnection(configuration, logger)
+            defer { connection.close() }
+            let stream = LogStream(connection: connection, configuration: configuration)
+            return try Patience(configuration.startPatience).run { try stream.createAgain(within: $0) }
+        }
+    }
+
+    /// Leaves the log; what waits for it fails.
+    package func close() async {
+        _ = try? await Self.blocking { [connection] in connection.close() }
+    }
+
+    /// Runs what blocks outside of the threads of tasks.
+    static func blocking<Output: Sendable>(_ work: @escaping @Sendable () throws -> Output) async throws -> Output {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result(catching: work)) }
+        }
+    }
+}
+
+/// Says that a node is there, so that no other process takes its name.
+private final class NodePresence: Sendable {
+    /// Time within which the other process must answer.
+    private static let answerTime = Duration.seconds(1)
+
+    private let subscription: Subscription
+
+    /// - Throws: ``ReplicatedLogError/nodeExists(node:other:)``.
+    init(_ connection: EngineConnection, _ configuration: ReplicatedLogConfiguration) throws {
+        let subject = configuration.subjects.presence(of: configuration.node)
+        let own = Array("process \(getpid()) on '\(Self.host)'".utf8)
+        // First, so that of two that start at once at least one notices.
+        subscription = try connection.subscribe(subject) { message in
+            guard let reply = message.reply else { return }
+            try? connection.publish(EngineMessage(subject: reply, data: own))
+        }
+        switch connection.answers(to: [EngineMessage(subject: subject)], within: Self.answerTime)[0] {
+        case .success(let other):
+            throw ReplicatedLogError.nodeExists(
+                node: configuration.node,
+                other: String(decoding: other.data.prefix(200), as: UTF8.self)
+            )
+        case .failure(.noResponders), .failure(.timeout): break
+        case .failure(let fault): throw fault
+        }
+    }
+
+    private static var host: String {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return "?" }
+        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}

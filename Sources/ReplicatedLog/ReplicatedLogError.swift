@@ -1,0 +1,66 @@
+package import HubStore
+
+/// The reason why a replicated log cannot be used.
+package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConvertible {
+    /// The settings are wrong.
+    case misconfigured([String])
+    /// No server can be reached.
+    case unreachable(String)
+    /// A server has refused this node: its certificate, its credentials, or a right that it lacks.
+    case rejected(String)
+    /// Another process has this node's name.
+    case nodeExists(node: String, other: String)
+    /// The stream was not created by newswire.
+    case notALog(stream: String)
+    /// A later version of newswire has created the stream.
+    case newerLog(stream: String)
+    /// The log is not there any more.
+    case removed(stream: String)
+    /// The log was started anew, so this node's database belongs to another one.
+    case restarted(stream: String)
+    /// The servers have no majority, no leader, or do not answer.
+    case noAnswer(seconds: Int, reason: String)
+    /// The servers refuse to store an entry, or to create the log.
+    case engine(EngineError)
+    /// A number in the middle of the log has no entry.
+    case missing(number: UInt64)
+    /// The log has given an entry another number than the one that was asked for.
+    case misplaced(number: UInt64, expected: UInt64)
+
+    package var description: String {
+        switch self {
+        case .misconfigured(let problems): problems.joined(separator: "; ")
+        case .unreachable(let reason): "cannot reach a server of the log: \(reason)"
+        case .rejected(let reason): "a server of the log refuses this node: \(reason)"
+        case .nodeExists(let node, let other):
+            "cannot join the log as '\(node)': \(other) already has this name; give each node a name of its own"
+        case .notALog(let stream): "stream '\(stream)' is not a newswire log: use another name for the log"
+        case .newerLog(let stream):
+            "a newer version of newswire has created the log '\(stream)': install that version here"
+        case .removed(let stream): "the servers have no stream '\(stream)' any more: the log was deleted"
+        case .restarted(let stream):
+            "the log '\(stream)' was started anew since this node joined it: restart this node"
+        case .noAnswer(let seconds, let reason): "the log has not answered for \(seconds) s: \(reason)"
+        case .engine(let error): "the servers of the log refuse a request: \(error.reason)"
+        case .missing(let number): "entry \(number) is missing in the middle of the log"
+        case .misplaced(let number, let expected):
+            "the log has stored an entry as number \(number) instead of \(expected)"
+        }
+    }
+
+    package var isFinal: Bool {
+        switch self {
+        case .notALog, .newerLog, .removed, .restarted, .missing, .misplaced: true
+        case .misconfigured, .unreachable, .rejected, .nodeExists, .noAnswer, .engine: false
+        }
+    }
+
+    /// True if the error can clear without a change of settings or files.
+    package var isTemporary: Bool {
+        switch self {
+        case .unreachable, .noAnswer, .nodeExists: true
+        case .misconfigured, .rejected, .notALog, .newerLog, .removed, .restarted, .engine, .missing, .misplaced:
+            false
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import HostSystem
+package import NetworkAddresses
+package import ReplicatedLog
+package import Settings
+
+/// Settings of the log that several hubs share, together.
+package struct LogSettings: Sendable {
+    package var servers: [LogServer]?
+    package var name: String
+    package var node: String?
+    package var replicas: Int
+    package var credentials: String?
+    package var authority: String?
+    package var certificate: String?
+    package var key: String?
+
+    /// Takes them from file and environment.
+    package init(_ settings: Settings) {
+        servers = settings.value(HubSettings.logServers)
+        name = settings.value(HubSettings.logName)
+        node = settings.value(HubSettings.logNode)
+        replicas = settings.value(HubSettings.logReplicas)
+        credentials = settings.value(HubSettings.logCredentials)
+        authority = settings.value(HubSettings.logAuthority)
+        certificate = settings.value(HubSettings.logCertificate)
+        key = settings.value(HubSettings.logKey)
+    }
+
+    /// The log's servers and this hub's part in it; `nil` for a hub that is the only one.
+    package var configuration: ReplicatedLogConfiguration? {
+        guard let servers else { return nil }
+        var configuration = ReplicatedLogConfiguration(servers: servers, name: name, node: node ?? Self.machine)
+        configuration.replicas = replicas
+        configuration.credentials = credentials
+        configuration.authority = authority
+        configuration.certificate = certificate
+        configuration.key = key
+        return configuration
+    }
+
+    /// This machine's name up to the first dot, with '-' for what a node's name may not contain.
+    private static var machine: String {
+        let name = MachineNames.all(patience: .zero).first ?? "node"
+        let label = name.prefix { $0 != "." }.prefix(32)
+        let isAllowed = { (character: Character) in
+            character.isASCII && (character.isLetter || character.isNumber || "_-".contains(character))
+        }
+        return label.isEmpty ? "node" : String(label.map { isAllowed($0) ? $0 : "-" })
+    }
+
+    /// Problems that keep them from being used together, or with the rest of a hub.
+    ///
+    /// Accounts, and what readers of pages have, are in databases of each hub's own.
+    package func problems(hasAppBackend: Bool, hasPages: Bool) -> [String] {
+        guard let configuration else {
+            let isLeft = [node, credentials, authority, certificate, key].contains { $0 != nil }
+            return isLeft ? ["settings of a log are there and 'log-servers' is not"] : []
+        }
+        var problems = configuration.problems
+        if hasAppBackend {
+            problems.append("accounts are not shared by the hubs of a log: set 'app-backend: false' beside 'log-servers'")
+        }
+        if hasPages { problems.append("pages are not shared by the hubs of a log: set 'pages: off' beside 'log-servers'") }
+        return problems
+    }
+}

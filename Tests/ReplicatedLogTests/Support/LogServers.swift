@@ -1,0 +1,170 @@
+import Foundation
+import HubTestServer
+import NetworkAddresses
+import Synchronization
+import Testing
+
+@testable import ReplicatedLog
+
+/// Log servers on this machine: one alone, or several in a cluster.
+final class LogServers: Sendable {
+    /// The engine that `make oracles` installs beside the Python of ``Oracle``; `nil` where it did not.
+    static let program = Oracle.python.map { URL(filePath: $0).deletingLastPathComponent().path + "/nats-server" }
+        .flatMap { FileManager.default.isExecutableFile(atPath: $0) ? $0 : nil }
+    static let reason: Comment = "'make oracles' installs the log's servers"
+
+    private let folder: ScratchFolder
+    let servers: [LogServerProcess]
+
+    /// Starts them; `settings` are lines for all their configuration files, and `jetStream` for that part of them.
+    init(_ count: Int = 1, settings: String = "", jetStream: String = "") async throws {
+        folder = try ScratchFolder()
+        let (ports, routes) = (try Self.freePorts(count), try Self.freePorts(count))
+        let peers = routes.map { "\"nats://127.0.0.1:\($0)\"" }.joined(separator: ", ")
+        var servers: [LogServerProcess] = []
+        for (number, port) in ports.enumerated() {
+            let cluster =
+                count == 1 ? "" : "cluster { name: test, listen: \"127.0.0.1:\(routes[number])\", routes: [\(peers)] }"
+            let file = folder.file("server\(number).conf")
+            try """
+            server_name: log\(number)
+            listen: "127.0.0.1:\(port)"
+            jetstream { store_dir: "\(folder.file("store\(number)"))", sync_interval: always, \(jetStream) }
+            \(cluster)
+            \(settings)
+
+            """.write(toFile: file, atomically: true, encoding: .utf8)
+            servers.append(LogServerProcess(name: "log\(number)", port: port, configuration: file))
+        }
+        self.servers = servers
+        for server in servers { try await server.start() }
+    }
+
+    deinit { for server in servers { server.send(SIGKILL) } }
+
+    func configuration(_ node: String = "a", replicas: Int? = nil) throws -> ReplicatedLogConfiguration {
+        var configuration = ReplicatedLogConfiguration(
+            servers: try servers.map { try #require(LogServer("nats://127.0.0.1:\($0.port)")) },
+            name: "test",
+            node: node
+        )
+        configuration.replicas = replicas ?? servers.count
+        // Elements come from entries alone.
+        configuration.wakeUpInterval = .seconds(3_600)
+        return configuration
+    }
+
+    /// Joins the log as a node.
+    func node(
+        _ name: String = "a",
+        _ change: (inout ReplicatedLogConfiguration) -> Void = { _ in }
+    ) async throws -> ReplicatedLog {
+        var configuration = try configuration(name)
+        change(&configuration)
+        return try await ReplicatedLog.connect(configuration, logger: .quiet)
+    }
+
+    /// The server that leads the log's stream.
+    func leader(of node: ReplicatedLog) async throws -> LogServerProcess {
+        let name = try await ReplicatedLog.blocking {
+            try Patience(.seconds(20)).run { rest in
+                guard let leader = try node.log.stream.info(within: rest).cluster?.leader, !leader.isEmpty else {
+                    throw LogStream.Unanswered("no leader")
+                }
+                return leader
+            }
+        }
+        return try #require(servers.first { $0.name == name })
+    }
+
+    private static func freePorts(_ count: Int) throws -> [UInt16] {
+        // All at once, so that they differ.
+        let sockets = (0..<count).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        defer { for socket in sockets { close(socket) } }
+        return try sockets.map { socket in
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let status = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    bind(socket, address, length) == 0 && getsockname(socket, address, &length) == 0
+                }
+            }
+            try #require(status)
+            return UInt16(bigEndian: address.sin_port)
+        }
+    }
+}
+
+/// A log server, which can be ended in every way and started again.
+final class LogServerProcess: Sendable {
+    let name: String
+    let port: UInt16
+    private let configuration: String
+    private let process = Mutex<Process?>(nil)
+
+    init(name: String, port: UInt16, configuration: String) {
+        self.name = name
+        self.port = port
+        self.configuration = configuration
+    }
+
+    /// Returns when it takes connections.
+    func start() async throws {
+        let process = Process()
+        process.executableURL = URL(filePath: try #require(LogServers.program))
+        process.arguments = ["-c", configuration]
+        process.standardOutput = FileHandle.nullDevice
+        let pipe = Pipe()
+        process.standardError = pipe
+        let (ready, continuation) = AsyncStream<Bool>.makeStream()
+        let log = Printed()
+        pipe.fileHandleForReading.readabilityHandler = { handle in
+            let data = handle.availableData
+            if data.isEmpty {
+                handle.readabilityHandler = nil
+                continuation.finish()
+            } else if log.append(String(decoding: data, as: UTF8.self)).contains("Server is ready") {
+                continuation.yield(true)
+            }
+        }
+        try process.run()
+        self.process.withLock { $0 = process }
+        let isReady = await ready.first { $0 }
+        try #require(isReady == true, "\(log.text)")
+    }
+
+    func send(_ number: Int32) {
+        process.withLock { process in
+            guard let process, process.isRunning else { return }
+            kill(process.processIdentifier, number)
+        }
+    }
+
+    /// Ends it as a power cut would, and returns when it has ended.
+    func end() async {
+        send(SIGKILL)
+        let process = process.withLock { $0 }
+        guard let process else { return }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                process.waitUntilExit()
+                continuation.resume()
+            }
+        }
+    }
+
+    private final class Printed: Sendable {
+        private let lines = Mutex("")
+
+        var text: String { lines.withLock { $0 } }
+
+        func append(_ text: String) -> String {
+            lines.withLock { lines in
+                lines += text
+                return lines
+            }
+        }
+    }
+}
