@@ -1,4 +1,4 @@
-package import HubStore
+import HubStore
 
 /// The reason why a replicated log cannot be used.
 package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConvertible {

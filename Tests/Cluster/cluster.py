@@ -110,7 +110,9 @@ class Node(Process):
         super().start("is ready")
 
     def run(self, *arguments, check=True):
-        """Runs a command of the program, and returns its output."""
+        """Runs a command of the program that asks this hub, and returns its output."""
+        if arguments[0] != "publish":
+            arguments = [*arguments, "--connection-file", f"{self.state}/full.connection"]
         done = subprocess.run(
             [self.program, *arguments], env=self.environment, capture_output=True, text=True, timeout=120
         )
@@ -149,7 +151,7 @@ class Cluster:
         first.start()
         for node in others:
             os.makedirs(node.state, mode=0o700)
-            shutil.copy2(f"{first.state}/hub.secrets", f"{node.state}/hub.secrets")
+            shutil.copy2(f"{first.state}/secrets.key", f"{node.state}/secrets.key")
             node.start()
         self.authorization = first.token()
         return self

@@ -160,7 +160,7 @@ def main():
         feed = Feed()
         os.makedirs(f"{folder}/feeds")
         with open(f"{folder}/feeds/world.yaml", "w") as file:
-            file.write(f"category: World\nfeeds:\n  - url: http://127.0.0.1:{feed.server_address[1]}/world.rss\n")
+            file.write(f"category: World\nfeeds:\n  - url: http://127.0.0.1:{feed.server_address[1]}/world.rss\n    local: true\n")
         try:
             for number in range(options.agents):
                 subscribers.append(
@@ -183,7 +183,7 @@ def main():
             stories = len(feed.titles)
             expected = {f"http://127.0.0.1/{number}": 1 for number in range(stories)}
             complete = wait_until(lambda: all(one.stories == expected for one in subscribers), 60)
-            say(first.run("hub", "log", "status", "--connection-file", f"{first.state}/full.connection").rstrip())
+            say(first.run("hub", "log", "status").rstrip())
             for number, subscriber in enumerate(subscribers):
                 got = subscriber.stories
                 twice = sum(count > 1 for count in got.values())
@@ -201,7 +201,7 @@ def main():
 
 
 def registered(node):
-    overview = node.run("hub", "overview", "--json", "--connection-file", f"{node.state}/full.connection", check=False)
+    overview = node.run("hub", "overview", "--json", check=False)
     return sum(json.loads(overview.stdout)["installations"].values()) if overview.returncode == 0 else 0
 
 

@@ -6,6 +6,7 @@ Ends with 0 only if every acknowledged message came to every agent once, without
 
 import argparse
 import hashlib
+import json
 import random
 import signal
 import sqlite3
@@ -76,6 +77,19 @@ def differing(nodes):
     return sorted({table for one in digests[1:] for table in one if one[table] != digests[0].get(table)})
 
 
+def wait_for_equal_positions(nodes, seconds):
+    """Waits until all hubs have the same entries; returns their places if they do not get there."""
+    end = time.monotonic() + seconds
+    while True:
+        states = [json.loads(node.run("hub", "log", "status", "--json")) for node in nodes]
+        places = {state["name"]: (state["position"], state["logEnd"]) for state in states}
+        if len(set(places.values())) == 1 and all(place == last for place, last in places.values()):
+            return None
+        if time.monotonic() > end:
+            return places
+        time.sleep(0.5)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("program", help="newswire")
@@ -116,8 +130,10 @@ def main():
             "repeated": traffic.repeated()[:5],
             "gaps": traffic.gaps()[:5],
         }
+        problems["positions that differ"] = wait_for_equal_positions(cluster.nodes, 60)
+        # A stop would write: all end where they are.
         for node in cluster.nodes:
-            node.end()
+            node.kill()
         problems["tables that differ"] = differing(cluster.nodes)
         print(
             f"{acknowledged} messages acknowledged in {sending:.0f} s, {faults.count} faults, "

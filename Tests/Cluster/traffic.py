@@ -72,33 +72,32 @@ class Agent(threading.Thread):
             self.stopped.wait(self.chance.uniform(0.05, 0.5))
 
     def stream(self, node):
-        connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=10)
-        try:
-            fields = {"Authorization": self.authorization, "Newswire-Push-Channel": push_channel(self.number)}
-            if self.cursor:
-                fields["Last-Event-ID"] = self.cursor
-            connection.request("GET", f"/{HUB}/installations/agent{self.number}/stream", headers=fields)
-            reply = connection.getresponse()
-            if reply.status != 200:
+        with socket.create_connection(("127.0.0.1", node.port), timeout=10) as connection:
+            cursor = f"Last-Event-ID: {self.cursor}\r\n" if self.cursor else ""
+            connection.sendall(
+                f"GET /{HUB}/installations/agent{self.number}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                f"Authorization: {self.authorization}\r\nNewswire-Push-Channel: {push_channel(self.number)}\r\n"
+                f"{cursor}\r\n".encode()
+            )
+            head = b""
+            while b"\r\n\r\n" not in head:
+                octets = connection.recv(65_536)
+                if not octets:
+                    return
+                head += octets
+            head, rest = head.split(b"\r\n\r\n", 1)
+            if not head.startswith(b"HTTP/1.1 200"):
                 return
             self.streams += 1
             self.opened.set()
-            connection.sock.settimeout(1)
-            self.read(reply, time.monotonic() + self.chance.uniform(5, 30))
-        finally:
-            connection.close()
+            self.read(connection, rest, time.monotonic() + self.chance.uniform(5, 30))
 
-    def read(self, reply, move):
+    def read(self, connection, rest, move):
         """Reads events, and leaves for another node after a while."""
-        event, rest = {}, b""
+        connection.settimeout(1)
+        event = {}
         while not self.stopped.is_set() and time.monotonic() < move:
-            try:
-                octets = reply.read1(65_536)
-            except (socket.timeout, TimeoutError):
-                continue
-            if not octets:
-                return
-            *lines, rest = (rest + octets).split(b"\n")
+            *lines, rest = rest.split(b"\n")
             for line in lines:
                 if line:
                     name, _, value = line.decode().partition(":")
@@ -106,6 +105,13 @@ class Agent(threading.Thread):
                     continue
                 self.take(event)
                 event = {}
+            try:
+                octets = connection.recv(65_536)
+            except TimeoutError:
+                continue
+            if not octets:
+                return
+            rest += octets
 
     def take(self, event):
         if "id" in event:
