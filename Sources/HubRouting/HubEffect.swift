@@ -21,6 +21,10 @@ package enum HubEffect: Sendable {
     case unscheduled(messages: Int, bytes: Int, nextDue: Timestamp?)
     /// The stored recipient counts of messages were corrected.
     case recounted([LogSequence])
+    /// A publisher announces other categories.
+    case categories
+    /// A publisher has reported.
+    case report
 }
 
 /// The effect of a committed change on the namespace, or on one of its hubs.

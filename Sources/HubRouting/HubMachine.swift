@@ -42,6 +42,8 @@ package struct HubMachine: Sendable {
     private var hasDeliveries = false
     /// Streams with stamps that were attached since they were last asked for.
     private var attached: [AttachedStream] = []
+    private var categoryRevision = 0
+    private var reportRevision = 0
     /// Progress of streams that the store does not have yet.
     private(set) var progress: [Ordinal: StreamProgress] = [:]
     /// Messages whose stored counts must be corrected.
@@ -86,7 +88,9 @@ package struct HubMachine: Sendable {
             listenUsage: registry.listenUsage,
             installationCounts: registry.installationCounts,
             registrationCounts: registry.registrationCounts,
-            streamCount: streams.count
+            streamCount: streams.count,
+            categoryRevision: categoryRevision,
+            reportRevision: reportRevision
         )
     }
 
@@ -138,6 +142,8 @@ extension HubMachine {
             scheduled.nextDue = nextDue
         case .recounted(let sequences):
             for sequence in sequences { recounted[sequence] = nil }
+        case .categories: categoryRevision += 1
+        case .report: reportRevision += 1
         }
     }
 
@@ -353,4 +359,8 @@ package struct HubStatus: Sendable {
     /// Native and template registrations, by platform in lower case.
     package let registrationCounts: [String: Int]
     package let streamCount: Int
+    /// Number of changes of the announced categories since the start.
+    package let categoryRevision: Int
+    /// Number of publishers' reports since the start.
+    package let reportRevision: Int
 }

@@ -37,8 +37,6 @@ final class Hub: Sendable {
     let alarms = HubAlarms()
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
-    private let categoryChanges = Atomic(0)
-    private let reports = Atomic(0)
     private let hasSaidOversize = Atomic(false)
     private let hasSaidUnreadable = Atomic(false)
 
@@ -169,19 +167,9 @@ extension Hub {
         let hub = record.id
         try await perform(bytes: bytes) { transaction, _ in
             try transaction.setCategories(names, publisher: publisher, hub: hub)
-            return ((), [])
+            return ((), [.categories])
         }
-        categoryChanges.add(1, ordering: .acquiringAndReleasing)
     }
-
-    /// Number of changes of the announced categories since the start.
-    var categoryRevision: Int { categoryChanges.load(ordering: .acquiring) }
-
-    /// Notes that a publisher has reported.
-    func noteReport() { reports.add(1, ordering: .acquiringAndReleasing) }
-
-    /// Counts the reports of publishers since the start.
-    var reportRevision: Int { reports.load(ordering: .acquiring) }
 
     /// The six standard categories, then all announced ones, each once.
     func categories() async throws -> [String] {

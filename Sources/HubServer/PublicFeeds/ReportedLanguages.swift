@@ -16,7 +16,7 @@ struct ReportedLanguages: Sendable {
     /// Begins to read.
     init(of hub: Hub) {
         // A report that comes during the reading has another revision.
-        revision = hub.reportRevision
+        revision = hub.status.reportRevision
         readAt = hub.configuration.monotonic()
         reading = Task { try await Self.read(hub) }
     }
@@ -24,7 +24,7 @@ struct ReportedLanguages: Sendable {
     var names: [String: [LanguageName]] { get async throws { try await reading.value } }
 
     func isCurrent(of hub: Hub) -> Bool {
-        revision == hub.reportRevision && hub.configuration.monotonic() - readAt < Self.lifetime
+        revision == hub.status.reportRevision && hub.configuration.monotonic() - readAt < Self.lifetime
     }
 
     private static func read(_ hub: Hub) async throws -> [String: [LanguageName]] {

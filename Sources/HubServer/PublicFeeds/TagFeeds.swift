@@ -122,7 +122,7 @@ actor TagFeeds {
     // MARK: What seldom changes
 
     private func spelling(of tag: Tag, _ hub: Hub) async throws -> Tag? {
-        let revision = hub.categoryRevision
+        let revision = hub.status.categoryRevision
         if let categories, categories.revision == revision { return categories.spellings[tag] }
         let known = try await hub.categories().compactMap { try? Tag($0) }
         let spellings = Dictionary(known.map { ($0, $0) }) { first, _ in first }

@@ -51,9 +51,8 @@ extension Hub {
         let (hub, at) = (record.id, configuration.timestamp)
         try await perform(bytes: bytes) { transaction, _ in
             try transaction.setReport(report, publisher: publisher, hub: hub, at: at)
-            return ((), [])
+            return ((), [.report])
         }
-        noteReport()
     }
 
     /// The publishers whose report has not expired.

@@ -59,6 +59,8 @@ struct EffectReader {
         case .unscheduled(let hub, let messages, let bytes, let nextDue):
             return .hub(hub, .unscheduled(messages: Int(messages), bytes: Int(bytes), nextDue: nextDue))
         case .recounted(let hub, let sequences): return .hub(hub, .recounted(sequences))
+        case .categories(let hub): return .hub(hub, .categories)
+        case .report(let hub): return .hub(hub, .report)
         case .created(let hub):
             return try transaction.hub(id: hub).map { .created($0.record, $0.policy, try transaction.extent()) }
         case .deleted(let hub): return .deleted(hub)
@@ -80,8 +82,8 @@ extension LoggedEffect {
         switch self {
         case .installation(_, let change): change.targets + change.replaced
         case .targets(_, let ordinals): ordinals
-        case .message, .unreadable, .delivery, .policy, .scheduled, .unscheduled, .recounted, .created, .deleted,
-            .dropped:
+        case .message, .unreadable, .delivery, .policy, .scheduled, .unscheduled, .recounted, .categories, .report,
+            .created, .deleted, .dropped:
             []
         }
     }

@@ -14,6 +14,8 @@ package enum LoggedEffect: Sendable, Equatable {
     case scheduled(HubKey, bytes: Int64, dueAt: Timestamp)
     case unscheduled(HubKey, messages: Int64, bytes: Int64, nextDue: Timestamp?)
     case recounted(HubKey, [LogSequence])
+    case categories(HubKey)
+    case report(HubKey)
     case created(HubKey)
     case deleted(HubKey)
     case dropped(through: LogSequence)
@@ -39,6 +41,8 @@ package enum LoggedEffect: Sendable, Equatable {
         case .unscheduled(let messages, let bytes, let nextDue):
             self = .unscheduled(hub, messages: Int64(messages), bytes: Int64(bytes), nextDue: nextDue)
         case .recounted(let sequences): self = .recounted(hub, sequences)
+        case .categories: self = .categories(hub)
+        case .report: self = .report(hub)
         }
     }
 }
@@ -100,6 +104,8 @@ extension LoggedEffect {
         static let created: UInt8 = 10
         static let deleted: UInt8 = 11
         static let dropped: UInt8 = 12
+        static let categories: UInt8 = 13
+        static let report: UInt8 = 14
     }
 
     func append(to writer: inout EntryWriter) {
@@ -126,6 +132,8 @@ extension LoggedEffect {
         case .recounted(let hub, let sequences):
             writer.append(Kind.recounted, hub)
             writer.append(list: sequences) { $0.append(signed: $1.rawValue) }
+        case .categories(let hub): writer.append(Kind.categories, hub)
+        case .report(let hub): writer.append(Kind.report, hub)
         case .created(let hub): writer.append(Kind.created, hub)
         case .deleted(let hub): writer.append(Kind.deleted, hub)
         case .dropped(let sequence):
@@ -157,6 +165,8 @@ extension LoggedEffect {
             self = .unscheduled(hub, messages: messages, bytes: bytes, nextDue: nextDue)
         case Kind.recounted:
             self = .recounted(hub, try reader.list { reader throws(LogEntryError) in try reader.sequence() })
+        case Kind.categories: self = .categories(hub)
+        case Kind.report: self = .report(hub)
         case Kind.created: self = .created(hub)
         case Kind.deleted: self = .deleted(hub)
         default: throw .damaged("an effect is of no known kind")

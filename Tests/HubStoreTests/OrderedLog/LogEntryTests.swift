@@ -26,7 +26,7 @@ struct LogEntryTests {
         .message(1, 300), .unreadable(2, 301), .delivery(1), .installation(1, LoggedInstallation(change)),
         .targets(1, ordinals), .policy(9), .scheduled(1, bytes: 5, dueAt: -1),
         .unscheduled(1, messages: 2, bytes: 5, nextDue: nil), .unscheduled(1, messages: 0, bytes: 0, nextDue: 7),
-        .recounted(1, [3, 2]), .created(3), .deleted(3), .dropped(through: .end),
+        .recounted(1, [3, 2]), .categories(1), .report(2), .created(3), .deleted(3), .dropped(through: .end),
     ]
 
     private static let entry = LogEntry(
@@ -78,6 +78,7 @@ struct LogEntryTests {
             .hub(9, .policy(HubPolicy())), .hub(1, .scheduled(bytes: 5, dueAt: -1)),
             .hub(1, .unscheduled(messages: 2, bytes: 5, nextDue: nil)),
             .hub(1, .unscheduled(messages: 0, bytes: 0, nextDue: 7)), .hub(1, .recounted([3, 2])),
+            .hub(1, .categories), .hub(2, .report),
             .created(record, HubPolicy(), LogExtent(top: 0, droppedThrough: 0)), .deleted(3), .dropped(through: .end),
         ]
         #expect(effects.map(LoggedEffect.init) == Self.effects)
