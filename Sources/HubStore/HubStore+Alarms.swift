@@ -7,6 +7,11 @@ extension Transaction {
     package func setAlarmState(_ state: String, hub: HubKey) throws {
         try execute(AlarmQuery.put, [hub, state])
     }
+
+    /// The stored state of a hub's alarms.
+    package func alarmState(hub: HubKey) throws -> String? {
+        try String.fetchOne(try db.cachedStatement(sql: AlarmQuery.one), arguments: [hub])
+    }
 }
 
 /// The tag expression of a message, from which its categories are derived.
@@ -23,6 +28,11 @@ extension HubStore {
             let rows = try Row.fetchAll(db, sql: AlarmQuery.all)
             return Dictionary(uniqueKeysWithValues: rows.map { ($0["hubID"], $0["state"]) })
         }
+    }
+
+    /// The stored state of a hub's alarms.
+    package func alarmState(hub: HubKey) async throws -> String? {
+        try await pool.read { db in try Transaction(db).alarmState(hub: hub) }
     }
 
     /// The first messages of a hub after a sequence, in log order.
@@ -43,6 +53,7 @@ extension HubStore {
 enum AlarmQuery {
     static let put = "INSERT OR REPLACE INTO alarmState VALUES (?, ?)"
     static let all = "SELECT hubID, state FROM alarmState"
+    static let one = "SELECT state FROM alarmState WHERE hubID = ?"
     static let tags = """
         SELECT sequence, tags FROM log WHERE hubID = ? AND sequence > ? AND messageID IS NOT NULL
         ORDER BY sequence LIMIT ?

@@ -6,12 +6,15 @@ package import HubRouting
 /// A job with the state that only the hub knows.
 package struct StoredJob: Sendable, Equatable {
     package let hub: HubKey
+    /// The node that has the job's files and runs it; `nil` in a hub with one node.
+    package let node: String?
     package var job: NotificationHubJob
     /// The progress of the job in the worker's own format; `nil` before the job has begun.
     package var checkpoint: String?
 
-    package init(hub: HubKey, job: NotificationHubJob, checkpoint: String? = nil) {
+    package init(hub: HubKey, node: String? = nil, job: NotificationHubJob, checkpoint: String? = nil) {
         self.hub = hub
+        self.node = node
         self.job = job
         self.checkpoint = checkpoint
     }
@@ -32,27 +35,28 @@ extension HubStore {
         }
     }
 
-    /// The unfinished jobs of all hubs, oldest first.
+    /// The unfinished jobs that this node runs, of all hubs, oldest first.
     package func unfinishedJobs() async throws -> [StoredJob] {
-        try await pool.read { db in
-            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.unfinished)).map(StoredJob.init(row:))
+        try await pool.read { [node] db in
+            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.unfinished), arguments: [node])
+                .map(StoredJob.init(row:))
         }
     }
 }
 
 extension Transaction {
-    /// Number of unfinished jobs of a hub.
-    package func unfinishedJobCount(hub: HubKey) throws -> Int {
-        try Int.fetchOne(try db.cachedStatement(sql: JobQuery.unfinishedCount), arguments: [hub]) ?? 0
+    /// Number of unfinished jobs of a hub that one node runs; `nil` is the only node of a hub.
+    package func unfinishedJobCount(hub: HubKey, node: String?) throws -> Int {
+        try Int.fetchOne(try db.cachedStatement(sql: JobQuery.unfinishedCount), arguments: [hub, node]) ?? 0
     }
 
     package func insert(_ job: StoredJob) throws {
         try execute(
-            "INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
                 job.hub, job.job.id, try StoredJob.text(job.job.request), job.job.status.rawValue, job.job.progress,
                 job.job.failure, try StoredJob.text(job.job.outputProperties), job.checkpoint,
-                job.job.createdAt.milliseconds, job.job.updatedAt.milliseconds,
+                job.job.createdAt.milliseconds, job.job.updatedAt.milliseconds, job.node,
             ]
         )
     }
@@ -72,11 +76,20 @@ extension Transaction {
         )
     }
 
+    /// Gives a node the jobs that were accepted while the hub had one node.
+    ///
+    /// The first node of a log is the first to call this, and its machine has the files.
+    package func claimJobs(by node: String) throws {
+        try execute("UPDATE job SET node = ? WHERE node IS NULL", [node])
+    }
+
     /// Deletes the oldest finished jobs of a hub, so that at most `kept` jobs are left.
     ///
+    /// With a node, only its jobs are counted and deleted, because it has their files.
+    ///
     /// - Returns: The ids of the deleted jobs.
-    package func dropOldJobs(hub: HubKey, kept: Int) throws -> [String] {
-        let old = try String.fetchAll(try db.cachedStatement(sql: JobQuery.old), arguments: [hub, kept])
+    package func dropOldJobs(hub: HubKey, node: String? = nil, kept: Int) throws -> [String] {
+        let old = try String.fetchAll(try db.cachedStatement(sql: JobQuery.old), arguments: [hub, kept, node])
         for id in old { try execute("DELETE FROM job WHERE hubID = ? AND jobID = ?", [hub, id]) }
         return old
     }
@@ -85,18 +98,24 @@ extension Transaction {
 /// Statements about jobs, in one place so that a test can check their query plans; a hub has few jobs.
 enum JobQuery {
     private static let columns = """
-        SELECT hubID, jobID, request, status, progress, failure, output, checkpoint, job.createdAt, job.updatedAt FROM job
+        SELECT hubID, jobID, request, status, progress, failure, output, checkpoint, job.createdAt, job.updatedAt, node
+        FROM job
         """
+    /// A hub with one node runs all jobs, also those that were accepted by other nodes before.
+    private static func isOfNode(_ parameter: String) -> String { "(\(parameter) IS NULL OR node = \(parameter))" }
     private static let isUnfinished = "status IN ('Started', 'Running')"
     static let newest = "\(columns) WHERE hubID = ? ORDER BY jobID LIMIT ?"
     static let one = "\(columns) WHERE hubID = ? AND jobID = ?"
     static let unfinished = """
-        \(columns) JOIN hub USING (hubID) WHERE \(isUnfinished) AND deletedAt IS NULL ORDER BY job.createdAt, jobID DESC
+        \(columns) JOIN hub USING (hubID) WHERE \(isUnfinished) AND deletedAt IS NULL AND \(isOfNode("?1"))
+        ORDER BY job.createdAt, jobID DESC
         """
-    static let unfinishedCount = "SELECT count(*) FROM job WHERE hubID = ? AND \(isUnfinished)"
+    static let unfinishedCount = """
+        SELECT count(*) FROM job WHERE hubID = ?1 AND \(isUnfinished) AND \(isOfNode("?2"))
+        """
     static let old = """
-        SELECT jobID FROM job WHERE hubID = ?1 AND NOT \(isUnfinished)
-        AND jobID NOT IN (SELECT jobID FROM job WHERE hubID = ?1 ORDER BY jobID LIMIT ?2)
+        SELECT jobID FROM job WHERE hubID = ?1 AND \(isOfNode("?3")) AND NOT \(isUnfinished) AND jobID NOT IN (
+            SELECT jobID FROM job WHERE hubID = ?1 AND \(isOfNode("?3")) ORDER BY jobID LIMIT ?2)
         """
 }
 
@@ -106,6 +125,7 @@ extension StoredJob {
         let output: String? = row["output"]
         self.init(
             hub: row["hubID"],
+            node: row["node"],
             job: NotificationHubJob(
                 id: row["jobID"],
                 request: try Self.value(NotificationHubJob.Request.self, row["request"]),

@@ -129,6 +129,9 @@ package final class HubStore: Sendable {
         try await pool.writeWithoutTransaction { db in try follower.join(db) }
     }
 
+    /// The name of this node among those of the log; `nil` with an embedded log.
+    package var node: String? { follower?.identity.node }
+
     /// Replays the entries that other nodes have written; does nothing with an embedded log.
     ///
     /// `foreign` receives the effects of each entry, on the database's thread.

@@ -7,25 +7,32 @@ import ServiceLifecycle
 import Synchronization
 
 /// Observes each hub once a minute, and notifies its operators of alarms that begin and end.
+///
+/// A node without duties only follows what the other one finds.
 final class AlarmService: Service {
     static let interval = Duration.seconds(60)
 
     private let store: HubStore
     private let directory: HubDirectory
+    private let duties: DutyRoster
     private let configuration: HubConfiguration
     private let isClockSteady: @Sendable () -> Bool
     private let logger: Logger
     private let hasSaidFailure = Mutex(false)
+    /// The term of the last look.
+    private let term = Mutex(DutyTerm.unshared)
 
     init(
         store: HubStore,
         directory: HubDirectory,
+        duties: DutyRoster,
         configuration: HubConfiguration,
         isClockSteady: @escaping @Sendable () -> Bool,
         logger: Logger
     ) {
         self.store = store
         self.directory = directory
+        self.duties = duties
         self.configuration = configuration
         self.isClockSteady = isClockSteady
         self.logger = logger
@@ -35,9 +42,10 @@ final class AlarmService: Service {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil { await self.look() }
         }
+        guard let term = duties.current else { return }
         // Stores the observations since the last write.
         for hub in directory.all.map(\.hub) {
-            try? await hub.alarms.turns.pass { try await hub.write(hub.alarms.record) }
+            try? await hub.alarms.turns.pass { try await hub.write(hub.alarms.record, in: term) }
         }
     }
 
@@ -45,24 +53,22 @@ final class AlarmService: Service {
     func load(isRestored: Bool) async throws {
         let states = try await store.alarmStates()
         for hub in directory.all.map(\.hub) {
-            var record = AlarmRecord()
-            if let text = states[hub.record.id] {
-                do {
-                    record = try AlarmRecord(text: text)
-                } catch {
-                    logger.warning(
-                        "the state of alarms cannot be read: they are watched from now on",
-                        metadata: ["hub.name": "\(hub.record.name)", "error.reason": "\(error)"]
-                    )
-                }
-            }
-            hub.alarms.load(record, isRestored: isRestored)
+            hub.loadAlarms(states[hub.record.id])
+            hub.alarms.begin(isRestored: isRestored)
         }
     }
 
     /// Observes all hubs.
     func look() async {
         let hubs = directory.all.map(\.hub)
+        guard let term = duties.current else {
+            for hub in hubs { try? await hub.alarms.turns.pass { try await hub.followAlarms() } }
+            return
+        }
+        let begins = self.term.withLock { former in
+            defer { former = term }
+            return former != term
+        }
         let primary = hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
         var failure: (any Error)?
         do {
@@ -70,7 +76,15 @@ final class AlarmService: Service {
             let publishers = try await store.publishers(since: since)
             for hub in hubs {
                 do {
-                    try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary)
+                    if begins {
+                        try await hub.alarms.turns.pass { try await hub.followAlarms() }
+                        hub.alarms.begin(isRestored: false)
+                    }
+                    try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary, term)
+                } catch is AlarmsChanged {
+                    // The next look begins with that change.
+                } catch is DutyLost {
+                    return
                 } catch  where hub.isDeleted {
                 } catch {
                     // What is wrong with one hub must not hide the alarms of the others.
@@ -97,10 +111,16 @@ final class AlarmService: Service {
     }
 
     /// Observes one hub; a disabled hub sends nothing, and nothing is expected of it.
-    private func look(at hub: Hub, _ publishers: [PublisherSummary], isPrimary: Bool) async throws {
+    private func look(
+        at hub: Hub,
+        _ publishers: [PublisherSummary],
+        isPrimary: Bool,
+        _ term: DutyTerm
+    ) async throws {
         guard !hub.status.isDisabled else { return }
         let observer = AlarmObserver(hub: hub, publishers: publishers, isPrimary: isPrimary, tls: directory.tls)
         try await hub.alarms.turns.pass {
+            try await hub.followAlarms()
             var record = hub.alarms.record
             let facts = try await observer.facts(&record)
             let room = hub.alarms.room(at: configuration.monotonic())
@@ -117,7 +137,7 @@ final class AlarmService: Service {
                 let finding = record.judge.finding(of: alarm) ?? described.finding(of: alarm)
                 return AlarmDescription(alarm, finding, id: alarm.id)
             }
-            try await hub.write(record, changes, notices)
+            try await hub.write(record, changes, notices, in: term)
         }
     }
 }

@@ -19,6 +19,8 @@ final class HubAlarms: Sendable {
 
     private struct State {
         var record = AlarmRecord()
+        /// The stored state that ``record`` is based on; `nil` in a hub with one node.
+        var basis: AlarmBasis?
         var reports: [String: ReadReport] = [:]
         var budget = AlarmBudget()
         /// Number of looks since the state was last written.
@@ -32,16 +34,21 @@ final class HubAlarms: Sendable {
 
     /// Serializes looks and silences.
     let turns = RequestTurns("changes of alarms")
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    /// Takes over the stored state after a start.
-    func load(_ record: AlarmRecord, isRestored: Bool) {
-        var record = record
-        record.judge.begin(isRestored: isRestored)
-        state.withLock { $0.record = record }
+    /// `isShared` is true if other nodes can write the alarms, too.
+    init(isShared: Bool) { state = Mutex(State(basis: isShared ? AlarmBasis(text: nil) : nil)) }
+
+    /// Takes over a stored state.
+    func load(_ record: AlarmRecord, _ basis: AlarmBasis?) {
+        state.withLock { ($0.record, $0.basis, $0.looks) = (record, basis, 0) }
     }
 
+    /// Begins to watch, after a start or a takeover of the duties; earlier time is not judged.
+    func begin(isRestored: Bool) { state.withLock { $0.record.judge.begin(isRestored: isRestored) } }
+
     var record: AlarmRecord { state.withLock { $0.record } }
+    var basis: AlarmBasis? { state.withLock { $0.basis } }
     var reports: [String: ReadReport] {
         get { state.withLock { $0.reports } }
         set { state.withLock { $0.reports = newValue } }
@@ -65,15 +72,24 @@ final class HubAlarms: Sendable {
     }
 
     /// Takes over a state that was written.
-    func take(_ record: AlarmRecord, _ changes: [AlarmChange], notices: Int) {
+    func take(_ record: AlarmRecord, _ basis: AlarmBasis?, _ changes: [AlarmChange], notices: Int) {
         state.withLock { state in
-            state.record = record
+            (state.record, state.basis) = (record, basis)
             state.looks = 0
             state.budget.spend(notices)
             for change in changes where change.isRaised { state.raised[change.alarm.kind, default: 0] += 1 }
         }
     }
 }
+
+/// The stored state of a hub's alarms that a change was made from, where other nodes can change it, too.
+struct AlarmBasis: Sendable, Equatable {
+    /// `nil` if no state is stored.
+    let text: String?
+}
+
+/// Another node has changed the alarms meanwhile.
+struct AlarmsChanged: Error {}
 
 /// Limits the number of notices: with Send, a client can make alarms begin and end as often as reports are read.
 struct AlarmBudget: Sendable {
@@ -99,21 +115,54 @@ struct AlarmBudget: Sendable {
 // MARK: - Changes
 
 extension Hub {
+    /// Takes over a stored state of the alarms; alarms are watched anew if it cannot be read.
+    func loadAlarms(_ text: String?) {
+        var record = AlarmRecord()
+        do {
+            if let text { record = try AlarmRecord(text: text) }
+        } catch {
+            logger.warning(
+                "the state of alarms cannot be read: they are watched from now on",
+                metadata: ["hub.name": "\(self.record.name)", "error.reason": "\(error)"]
+            )
+        }
+        alarms.load(record, alarms.basis.map { _ in AlarmBasis(text: text) })
+    }
+
+    /// Takes over the state that another node has written, if there is one.
+    ///
+    /// Observations since the last write are lost, as in a crash.
+    func followAlarms() async throws {
+        guard let basis = alarms.basis else { return }
+        let text = try await store.alarmState(hub: record.id)
+        if text != basis.text { loadAlarms(text) }
+    }
+
     /// Writes a state of the alarms, and sends its notices in the same commit.
-    func write(_ record: AlarmRecord, _ changes: [AlarmChange] = [], _ notices: [AlarmNotice] = []) async throws {
+    ///
+    /// - Throws: ``AlarmsChanged``, ``DutyLost``, 503 if the hub cannot write, 404 if it was deleted.
+    func write(
+        _ record: AlarmRecord,
+        _ changes: [AlarmChange] = [],
+        _ notices: [AlarmNotice] = [],
+        in term: DutyTerm = .unshared
+    ) async throws {
         let text = try record.text
+        let basis = alarms.basis
         let at = configuration.timestamp
         let key = self.record.id
         let incoming = try configuration.alarmTag.map { tag in
             try notices.map { try IncomingMessage(alarm: $0, to: tag, at: at) }
         }
         let counts = try await perform(bytes: text.utf8.count) { transaction, view in
+            try term.check(transaction)
+            if let basis, try transaction.alarmState(hub: key) != basis.text { throw AlarmsChanged() }
             try transaction.setAlarmState(text, hub: key)
             let sent = try (incoming ?? []).map { try self.messages.send($0, at: at, transaction, view) }
             return (sent.map(\.counts), sent.flatMap(\.effects))
         }
         for count in counts { counters.accept(count) }
-        alarms.take(record, changes, notices: notices.count)
+        alarms.take(record, basis.map { _ in AlarmBasis(text: text) }, changes, notices: notices.count)
         for notice in notices {
             logger.log(
                 level: notice.isRaised ? .warning : .notice,
@@ -137,14 +186,21 @@ extension Hub {
 
     private func changeAlarm(_ id: String, _ change: (inout AlarmJudge, Alarm) -> Void) async throws {
         try await alarms.turns.pass {
-            var record = alarms.record
-            guard let alarm = record.alarm(id, at: configuration.timestamp) else {
-                throw ProtocolError.notFound("There is no active or silenced alarm '\(id.excerpt)'.")
+            for _ in 0..<Self.maximumAttempts {
+                try await followAlarms()
+                var record = alarms.record
+                guard let alarm = record.alarm(id, at: configuration.timestamp) else {
+                    throw ProtocolError.notFound("There is no active or silenced alarm '\(id.excerpt)'.")
+                }
+                change(&record.judge, alarm)
+                do { return try await write(record) } catch is AlarmsChanged {}
             }
-            change(&record.judge, alarm)
-            try await write(record)
+            throw ProtocolError.unavailable("Another node changes the hub's alarms; try again shortly.")
         }
     }
+
+    /// Number of attempts to change the alarms while other nodes change them.
+    private static let maximumAttempts = 3
 }
 
 extension IncomingMessage {

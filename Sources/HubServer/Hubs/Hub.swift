@@ -34,7 +34,7 @@ final class Hub: Sendable {
     let testSends: TestSends
     let publicFeeds = TagFeeds()
     let personalMessages = PersonalMessages()
-    let alarms = HubAlarms()
+    let alarms: HubAlarms
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
     private let hasSaidOversize = Atomic(false)
@@ -57,6 +57,7 @@ final class Hub: Sendable {
         self.others = others
         self.configuration = configuration
         self.logger = logger
+        alarms = HubAlarms(isShared: store.node != nil)
         testSends = TestSends(clock: configuration.monotonic)
         encoding = EventEncoding(epoch: epochs.current)
         published = Mutex(Published(status: status, tokens: TokenChecker(status.rules)))

@@ -95,6 +95,8 @@ package struct HubConfiguration: Sendable {
     /// True if each stage of a change runs twice and the first run is rolled back: tests show that stages can be
     /// repeated.
     var rehearsesStages = false
+    /// Time between two looks at the holder of duties.
+    var dutyInterval = DutyKeeper.interval
     /// Maximum age of a `/metrics` page.
     var metricsInterval = Duration.seconds(1)
     /// The wall clock.

@@ -16,7 +16,6 @@ final class HubManagement: Sendable {
     let writer: HubWriter
     /// The time of the last refusal that was checked against what other nodes have written.
     let rechecked = Mutex<Duration?>(nil)
-    private let purge: HubPurgeService
     let jobs: JobService
     private let logger: Logger
 
@@ -24,7 +23,6 @@ final class HubManagement: Sendable {
         directory: HubDirectory,
         store: HubStore,
         writer: HubWriter,
-        purge: HubPurgeService,
         jobs: JobService,
         configuration: HubConfiguration,
         logger: Logger
@@ -32,7 +30,6 @@ final class HubManagement: Sendable {
         self.directory = directory
         self.store = store
         self.writer = writer
-        self.purge = purge
         self.jobs = jobs
         self.configuration = configuration
         self.logger = logger
@@ -93,7 +90,6 @@ final class HubManagement: Sendable {
             return ((), [.deleted(hub.record.id)])
         }
         logger.notice("a hub was deleted", metadata: ["hub.name": "\(hub.record.name)"])
-        purge.start()
     }
 }
 

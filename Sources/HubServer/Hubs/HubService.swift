@@ -26,6 +26,9 @@ package final class HubService: Sendable {
     let releases: ReleaseService
     let push: PushDelivery
     let alarms: AlarmService
+    let duties: DutyRoster
+    /// `nil` for a hub with one node.
+    let dutyKeeper: DutyKeeper?
     let tls: TLSKeeper?
     private let connections: ConnectionQuota
     private let responses = ResponseCounts()
@@ -103,8 +106,11 @@ package final class HubService: Sendable {
             logger: logger
         )
         let directory = directory
+        let duties = DutyRoster(isShared: store.node != nil, clock: configuration.monotonic)
+        self.duties = duties
         let releases = ReleaseService(
             hubs: { directory.all.map(\.hub) },
+            duties: duties,
             configuration: configuration,
             logger: logger,
             lastSeen: lastSeen
@@ -112,13 +118,16 @@ package final class HubService: Sendable {
         self.releases = releases
         let push = PushDelivery(
             hubs: { directory.all.map(\.hub) },
+            duties: duties,
             isClockSteady: { releases.isClockSteady },
             logger: logger
         )
         self.push = push
+        let deletions = Bell()
         writer = HubWriter(store: store, machine: machine, logger: logger) { output, writer in
             directory.carryOut(output, writer)
             push.carryOut(output)
+            if !output.closed.isEmpty { deletions.ring() }
         }
         for hub in stored {
             guard let status = machine.status(of: hub.record.id) else { continue }
@@ -139,6 +148,7 @@ package final class HubService: Sendable {
             store: store,
             writer: writer,
             directory: directory,
+            duties: duties,
             generationFile: generationFile,
             configuration: configuration,
             logger: logger,
@@ -147,6 +157,7 @@ package final class HubService: Sendable {
         alarms = AlarmService(
             store: store,
             directory: directory,
+            duties: duties,
             configuration: configuration,
             isClockSteady: { releases.isClockSteady },
             logger: logger
@@ -157,14 +168,29 @@ package final class HubService: Sendable {
             store: store,
             writer: writer,
             jobs: jobs,
+            duties: duties,
+            deletions: deletions,
             configuration: configuration,
             logger: logger
         )
+        dutyKeeper = store.node.map { [writer, store] node in
+            DutyKeeper(
+                node: node,
+                roster: duties,
+                store: store,
+                writer: writer,
+                interval: configuration.dutyInterval,
+                clock: configuration.monotonic,
+                logger: logger
+            ) {
+                push.noteDuties()
+                deletions.ring()
+            }
+        }
         management = HubManagement(
             directory: directory,
             store: store,
             writer: writer,
-            purge: hubPurge,
             jobs: jobs,
             configuration: configuration,
             logger: logger
@@ -219,6 +245,8 @@ package final class HubService: Sendable {
     /// The findings and changes of a start.
     private struct Start: Sendable {
         let notes: [HubProvisions.Note]
+        /// The changes of hubs, of which nodes that are running learn by the log.
+        let effects: [NamespaceEffect]
         let generation: Generation
         var restore: (sign: GenerationFile.RestoreSign, loss: Loss)?
 
@@ -242,49 +270,65 @@ package final class HubService: Sendable {
     ) async throws -> Start {
         let inFile = try generationFile.read()
         let at = configuration.timestamp
-        let incarnation = store.incarnation
+        let (incarnation, node) = (store.incarnation, store.node)
         let epoch = incarnation ?? EpochHistory.newName()
-        let results = try await store.commit([
-            { @Sendable transaction -> Start in
-                // An operator may have deleted the last hub.
-                let isNew = try transaction.isNew()
-                // Credentials that cannot be read must not be overwritten: the key file may come back.
-                let sealed = Set(try transaction.hubsWithLostSecrets().map(\.id))
-                if isNew { try transaction.noteClock(at) }
-                try transaction.sealSecrets()
-                if isNew, configuration.makesFirstHub {
-                    _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
-                }
-                if try !transaction.namespaceRules().contains(where: { $0.name == AccessRule.rootName }) {
-                    let root = AccessRule.generated(name: AccessRule.rootName, rights: [.listen, .manage, .send])
-                    try transaction.putNamespaceRule(root, at: at)
-                }
-                _ = try transaction.beginEpoch(named: epoch, at: at)
-                let counted = try transaction.generation()
-                let sign = GenerationFile.sign(of: counted, inFile, isCopy: try transaction.isCopy())
-                // A new database never accepted messages. An older copy of a node's database gets the rest from the
-                // log.
-                let mayLack = sign != nil && !isNew && incarnation == nil
-                let loss = mayLack ? try transaction.noteLoss(epoch: epoch, at: at) : nil
-                if sign == .copy { try transaction.clearCopyMark() }
-                let generation = GenerationFile.next(after: counted, inFile)
-                try transaction.set(generation)
-                let notes = try configuration.provisions.apply(transaction, at: at)
-                for var hub in try transaction.hubs() where !sealed.contains(hub.record.id) {
-                    guard let keys = BrowserKeys.missing(in: hub.description.credentials, configuration) else {
-                        continue
-                    }
-                    hub.description.credentials.append(keys)
-                    try transaction.update(hub)
-                }
-                return Start(
-                    notes: notes,
-                    generation: generation,
-                    restore: sign.flatMap { sign in loss.map { (sign: sign, loss: $0) } }
-                )
+        let begin = { @Sendable (transaction: Transaction) -> Start in
+            let former = Dictionary(
+                uniqueKeysWithValues: try transaction.hubs().map { ($0.record.id, $0.policy) }
+            )
+            if let node { try transaction.claimJobs(by: node) }
+            // An operator may have deleted the last hub.
+            let isNew = try transaction.isNew()
+            // Credentials that cannot be read must not be overwritten: the key file may come back.
+            let sealed = Set(try transaction.hubsWithLostSecrets().map(\.id))
+            if isNew { try transaction.noteClock(at) }
+            try transaction.sealSecrets()
+            if isNew, configuration.makesFirstHub {
+                _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
             }
-        ])
-        return try results[0].get()
+            if try !transaction.namespaceRules().contains(where: { $0.name == AccessRule.rootName }) {
+                let root = AccessRule.generated(name: AccessRule.rootName, rights: [.listen, .manage, .send])
+                try transaction.putNamespaceRule(root, at: at)
+            }
+            _ = try transaction.beginEpoch(named: epoch, at: at)
+            let counted = try transaction.generation()
+            let sign = GenerationFile.sign(of: counted, inFile, isCopy: try transaction.isCopy())
+            // A new database never accepted messages. An older copy of a node's database gets the rest from the
+            // log.
+            let mayLack = sign != nil && !isNew && incarnation == nil
+            let loss = mayLack ? try transaction.noteLoss(epoch: epoch, at: at) : nil
+            if sign == .copy { try transaction.clearCopyMark() }
+            let generation = GenerationFile.next(after: counted, inFile)
+            try transaction.set(generation)
+            let notes = try configuration.provisions.apply(transaction, at: at)
+            for var hub in try transaction.hubs() where !sealed.contains(hub.record.id) {
+                guard let keys = BrowserKeys.missing(in: hub.description.credentials, configuration) else {
+                    continue
+                }
+                hub.description.credentials.append(keys)
+                try transaction.update(hub)
+            }
+            return Start(
+                notes: notes,
+                effects: try effects(after: former, transaction),
+                generation: generation,
+                restore: sign.flatMap { sign in loss.map { (sign: sign, loss: $0) } }
+            )
+        }
+        return try await store.commit([begin], effects: \.effects)[0].get()
+    }
+
+    /// The effects of a start on hubs whose former policies are given.
+    private static func effects(
+        after former: [HubKey: HubPolicy],
+        _ transaction: Transaction
+    ) throws -> [NamespaceEffect] {
+        try transaction.hubs().compactMap { hub in
+            guard let policy = former[hub.record.id] else {
+                return .created(hub.record, hub.policy, try transaction.extent())
+            }
+            return policy == hub.policy ? nil : .hub(hub.record.id, .policy(hub.policy))
+        }
     }
 
     /// Serves until the task is cancelled or a signal requests a stop; streams then end first, and accepted changes are
@@ -315,6 +359,8 @@ package final class HubService: Sendable {
         }
         var services: [any Service] = [writer]
         if let following { services.append(following) }
+        // Gives the duties back after the services below have stopped.
+        if let dutyKeeper { services.append(dutyKeeper) }
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch]
         // Applications stop after the requests that need them.
         services += applications.flatMap(\.services)
@@ -384,6 +430,9 @@ package final class HubService: Sendable {
         if !endsProcess { try await group.shutdownGracefully() }
         try store.close()
     }
+
+    /// Returns when this node has applied what other nodes have written until now; see ``HubWriter/catchUp()``.
+    func catchUp() async throws { try await writer.catchUp() }
 
     /// The connection string of each rule of the primary hub; the one with Listen only comes first.
     package func connectionStrings(endpoint: String) throws -> [ConnectionString] {

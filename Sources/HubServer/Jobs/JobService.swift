@@ -5,6 +5,8 @@ import Logging
 import ServiceLifecycle
 
 /// Runs the jobs of all hubs, one at a time and oldest first; jobs interrupted by a stop continue after the next start.
+///
+/// A job runs at the node that accepted it, which has its files; other nodes only show it.
 final class JobService: Service {
     /// Maximum number of unfinished jobs of a hub.
     static let maximumWaiting = 16
@@ -42,6 +44,7 @@ final class JobService: Service {
         let at = configuration.timestamp
         let job = StoredJob(
             hub: hub.record.id,
+            node: store.node,
             job: NotificationHubJob(
                 id: NotificationHubJob.newID(at: at),
                 request: request,
@@ -50,13 +53,13 @@ final class JobService: Service {
             )
         )
         let dropped = try await hub.perform(bytes: bytes) { transaction, _ in
-            guard try transaction.unfinishedJobCount(hub: job.hub) < Self.maximumWaiting else {
+            guard try transaction.unfinishedJobCount(hub: job.hub, node: job.node) < Self.maximumWaiting else {
                 throw ProtocolError.tooManyRequests(
                     "\(Self.maximumWaiting) jobs of this hub wait or run, which is the most; try again later."
                 )
             }
             try transaction.insert(job)
-            return (try transaction.dropOldJobs(hub: job.hub, kept: Self.maximumKept), [])
+            return (try transaction.dropOldJobs(hub: job.hub, node: job.node, kept: Self.maximumKept), [])
         }
         for id in dropped { await remove(id, files) }
         continuation.yield()
@@ -112,7 +115,7 @@ final class JobService: Service {
 
     /// Removes the files of all jobs of a deleted hub, except files to be imported, which the hub did not write.
     func removeFiles(of jobs: [StoredJob]) async {
-        for job in jobs {
+        for job in jobs where job.node == nil || job.node == store.node {
             // The path tells the hub, whose name is no longer known.
             guard let path = job.job.outputProperties[NotificationHubJob.outputFilePath],
                 let name = path.split(separator: "/").dropLast(2).last.flatMap({ try? HubName(String($0)) })

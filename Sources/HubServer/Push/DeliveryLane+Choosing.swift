@@ -11,6 +11,7 @@ extension DeliveryLane {
     /// - Returns: Time until there is something to do; `nil` if there is more to do now.
     func step() async throws -> Duration? {
         let now = hub.configuration.timestamp
+        guard isOnDuty else { return term == nil ? Self.longestRest : Self.dutyInterval }
         // A wrong clock would let messages expire.
         let hasMore = isClockSteady() ? try await endExpired(at: now) : false
         guard let rest = try await sendAll(at: now), !hasMore else { return nil }

@@ -61,12 +61,12 @@ extension DeliveryLane {
         // After an outage there may be a million, and others wait for the writer.
         var hasRetries = true
         while hasRetries {
-            hasRetries = try await hub.perform { transaction, _ in
+            hasRetries = try await perform { transaction in
                 (try transaction.dropRetries(of: key) == Transaction.maximumDroppedTargets, [])
             }
         }
         let at = hub.configuration.timestamp
-        let count = try await hub.perform { transaction, _ in
+        let count = try await perform { transaction in
             (try transaction.end(key, as: outcome, at: at), [])
         }
         var counts: [PushCounters.Outcome: Int] = [:]

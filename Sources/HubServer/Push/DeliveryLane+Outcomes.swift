@@ -34,7 +34,7 @@ extension DeliveryLane {
         let key = hub.record.id
         let expiring = Set(batch.progress.keys.filter(expiries.has))
         do {
-            let (counts, done) = try await hub.perform { transaction, _ in
+            let (counts, done) = try await perform { transaction in
                 var counts: [PushCounters.Outcome: Int] = [:]
                 var done: [DeliveryKey] = []
                 for (delivery, progress) in batch.progress.sorted(by: { $0.key.sequence < $1.key.sequence }) {
@@ -49,6 +49,9 @@ extension DeliveryLane {
             hub.counters.push.add(counts)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
             if !counts.isEmpty || hasRetries || batch.hasReturned { bell.ring() }
+        } catch is DutyLost {
+            // Another node has delivered these messages, or does so now.
+            letGo(batch)
         } catch {
             // Outcomes of a deleted hub are of no use.
             if hub.isDeleted { letGo(batch) }

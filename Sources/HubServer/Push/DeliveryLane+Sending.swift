@@ -28,10 +28,10 @@ extension DeliveryLane {
     /// Number of targets of one host that may be in flight now.
     var limit: Int { circuit.reason == nil ? service?.concurrency ?? 1 : 1 }
 
-    /// True unless the service is paused, the credential refused, or the hub disabled.
+    /// True unless the service is paused, the credential refused, the hub disabled, or this node without duties.
     private var mayGoOn: Bool {
         let now = hub.configuration.timestamp
-        guard !isPaused(at: now), !Task.isCancelled, !hub.status.isDisabled else { return false }
+        guard !isPaused(at: now), !Task.isCancelled, !hub.status.isDisabled, isOnDuty else { return false }
         return switch circuit.allowance(at: now) {
         case .everything, .oneProbe: true
         case .nothing: false

@@ -23,6 +23,8 @@ actor DeliveryLane {
     static let longestRest = Duration.seconds(30)
     /// Time after its acceptance in which the first attempt to send a message without storage (`TTL` 0) may begin.
     static let latestOnce = Duration.seconds(600)
+    /// Time between two looks at the roster of a lane that is not on duty: a term that lapsed may be renewed.
+    static let dutyInterval = Duration.seconds(1)
     /// Targets for which the lane remembers a refusal of the credential.
     static let maximumRefused = 1_024
     /// Time that a chunk waits for hosts that have their share of slots in flight.
@@ -63,6 +65,9 @@ actor DeliveryLane {
     let hub: Hub
     let service: (any PushService)?
     let audience: String?
+    private let duties: DutyRoster
+    /// `nil` for a node without duties, which delivers nothing.
+    nonisolated let term: DutyTerm?
     let isClockSteady: @Sendable () -> Bool
     let slots = PushSlots()
     let landings = PushLandings()
@@ -93,6 +98,7 @@ actor DeliveryLane {
     var refusedFor: [TargetKey: Int] = [:]
     var goodAnswers = 0
     var pausedUntil = Timestamp.distantPast
+    private var hasLostDuty = false
     private var hasSaidFailure = false
     private var settlers: [CheckedContinuation<Void, Never>] = []
 
@@ -104,12 +110,16 @@ actor DeliveryLane {
         platform: String,
         service: (any PushService)?,
         audience: String?,
+        duties: DutyRoster,
+        term: DutyTerm?,
         isClockSteady: @escaping @Sendable () -> Bool
     ) {
         self.hub = hub
         self.platform = platform
         self.service = service
         self.audience = audience
+        self.duties = duties
+        self.term = term
         self.isClockSteady = isClockSteady
     }
 
@@ -173,7 +183,7 @@ actor DeliveryLane {
         guard !settlers.isEmpty else { return false }
         await slots.waitUntilLanded()
         await flush()
-        let isStopped = service == nil || hub.status.isDisabled
+        let isStopped = service == nil || hub.status.isDisabled || !isOnDuty
         let isHeldUp = isPaused(at: hub.configuration.timestamp) || circuit.reason != nil
         let hasTargets = !slowHosts.isEmpty || courses.values.contains(where: \.isReading)
         let canOpen = hasNews && reading.count < Self.maximumReading
@@ -184,6 +194,28 @@ actor DeliveryLane {
         return false
     }
 
+    // MARK: - Duties
+
+    /// True while this node may deliver.
+    var isOnDuty: Bool { term != nil && !hasLostDuty && duties.current == term }
+
+    /// Makes a change of the hub, unless another node delivers its messages now.
+    ///
+    /// - Throws: The errors of a change; ``DutyLost``, after which this lane does nothing any more.
+    func perform<Answer: Sendable>(
+        _ stage: @escaping @Sendable (Transaction) throws -> (Answer, [HubEffect])
+    ) async throws -> Answer {
+        do {
+            return try await hub.perform { [term] transaction, _ in
+                try term?.check(transaction)
+                return try stage(transaction)
+            }
+        } catch let error as DutyLost {
+            hasLostDuty = true
+            throw error
+        }
+    }
+
     /// True while the whole service is paused.
     func isPaused(at now: Timestamp) -> Bool {
         if pausedUntil > now + Self.longestPause { pausedUntil = now }
@@ -191,7 +223,7 @@ actor DeliveryLane {
     }
 
     func noteFailure(_ error: any Error) {
-        guard !(error is CancellationError), !hub.isDeleted, !hasSaidFailure else { return }
+        guard !(error is CancellationError), !(error is DutyLost), !hub.isDeleted, !hasSaidFailure else { return }
         hasSaidFailure = true
         hub.logger.warning(
             "cannot read or record messages for a push service; the hub tries again",

@@ -7,6 +7,9 @@ import ServiceLifecycle
 import Synchronization
 
 /// Delivers the messages of all hubs to push services: a ``DeliveryLane`` for each platform of each hub.
+///
+/// A lane delivers during one term of this node's duties. The lanes of a node without duties only have the push services
+/// ready, for test sends.
 final class PushDelivery: Service {
     private struct LaneKey: Hashable {
         let hub: HubKey
@@ -17,10 +20,11 @@ final class PushDelivery: Service {
         let lane: DeliveryLane
         let task: Task<Void, Never>
         let credential: PlatformCredential?
+        let term: DutyTerm?
     }
 
     private struct State {
-        /// Hubs whose credentials may have changed.
+        /// Hubs whose lanes may have to change.
         var changed: Set<HubKey> = []
         var credentials: [HubKey: [PlatformCredential]] = [:]
         var lanes: [LaneKey: RunningLane] = [:]
@@ -31,6 +35,7 @@ final class PushDelivery: Service {
     }
 
     private let hubs: @Sendable () -> [Hub]
+    private let duties: DutyRoster
     private let isClockSteady: @Sendable () -> Bool
     private let logger: Logger
     private let state = Mutex(State())
@@ -38,10 +43,12 @@ final class PushDelivery: Service {
 
     init(
         hubs: @escaping @Sendable () -> [Hub],
+        duties: DutyRoster,
         isClockSteady: @escaping @Sendable () -> Bool,
         logger: Logger
     ) {
         self.hubs = hubs
+        self.duties = duties
         self.isClockSteady = isClockSteady
         self.logger = logger
     }
@@ -62,6 +69,13 @@ final class PushDelivery: Service {
             return true
         }
         if isNew { bell.ring() }
+    }
+
+    /// Notes that this node got the duties, or has lost them.
+    func noteDuties() {
+        state.withLock { $0.changed.formUnion($0.credentials.keys) }
+        bell.ring()
+        wakeAll()
     }
 
     /// The lanes that run now.
@@ -150,13 +164,16 @@ final class PushDelivery: Service {
 
     /// Runs the lanes that a hub needs: one for each credential and for each platform with pending messages.
     private func reconcile(_ key: HubKey) async {
+        let term = duties.term
         let hub = hubs().first { $0.record.id == key }
         let credentials = hub.map { PushCredentials($0.status.credentials, $0.configuration) }
         var platforms = Set(credentials?.platforms ?? [])
         if let hub { platforms.formUnion((try? await hub.store.openPlatforms(hub: key)) ?? []) }
         let former = state.withLock { $0.lanes.filter { $0.key.hub == key } }
         for (laneKey, running) in former {
-            let isSame = platforms.contains(laneKey.platform) && credentials?[laneKey.platform] == running.credential
+            let isSame =
+                platforms.contains(laneKey.platform) && credentials?[laneKey.platform] == running.credential
+                && running.term == term
             guard !isSame else { continue }
             hub?.push[laneKey.platform] = nil
             running.lane.retire()
@@ -178,10 +195,14 @@ final class PushDelivery: Service {
                 audience: credential.flatMap {
                     hub.push.audience(of: $0, on: platform, by: hub.configuration.pushServices)
                 },
+                duties: duties,
+                term: term,
                 isClockSteady: isClockSteady
             )
             let task = Task { await lane.run() }
-            state.withLock { $0.lanes[laneKey] = RunningLane(lane: lane, task: task, credential: credential) }
+            state.withLock {
+                $0.lanes[laneKey] = RunningLane(lane: lane, task: task, credential: credential, term: term)
+            }
         }
     }
 

@@ -1,13 +1,15 @@
 import Foundation
 import HubProtocol
+import HubStore
 import Hummingbird
 
 /// A hub's alarms, for operators: an extension that Azure does not have.
 enum AlarmRoutes {
     static let routes = [
         Route(method: .get, path: "/alarms", right: .manage) { request, _ in
-            let configuration = request.hub.configuration
-            var list = request.hub.alarms.record.list(at: configuration.timestamp)
+            let (hub, configuration) = (request.hub, request.hub.configuration)
+            if hub.store.node != nil { try await hub.alarms.turns.pass { try await hub.followAlarms() } }
+            var list = hub.alarms.record.list(at: configuration.timestamp)
             list.tag = configuration.alarmTag?.text
             return .json([UInt8](try JSONEncoder.sorted.encode(list)))
         },

@@ -22,6 +22,7 @@ final class ReleaseService: Service {
     }
 
     private let hubs: @Sendable () -> [Hub]
+    private let duties: DutyRoster
     private let configuration: HubConfiguration
     private let logger: Logger
     private let state: Mutex<State>
@@ -29,11 +30,13 @@ final class ReleaseService: Service {
     /// `lastSeen` is the wall clock as it was last noted before this start.
     init(
         hubs: @escaping @Sendable () -> [Hub],
+        duties: DutyRoster,
         configuration: HubConfiguration,
         logger: Logger,
         lastSeen: Timestamp?
     ) {
         self.hubs = hubs
+        self.duties = duties
         self.configuration = configuration
         self.logger = logger
         let (wall, monotonic) = Self.read(configuration)
@@ -60,9 +63,10 @@ final class ReleaseService: Service {
         return (now, state.withLock { $0.clock.look(wall: now, monotonic: monotonic) == .steady })
     }
 
-    /// Releases the messages that are due.
+    /// Releases the messages that are due, if this node has the duties.
     func look() async {
         let (now, isSteady) = lookAtClock()
+        guard let term = duties.current else { return }
         // A disabled hub sends nothing until it is enabled again.
         for hub in hubs() {
             let status = hub.status
@@ -71,15 +75,17 @@ final class ReleaseService: Service {
                 noteWaiting()
                 continue
             }
-            await release(hub, at: now)
+            await release(hub, at: now, term)
         }
         if isSteady { state.withLock { $0.hasSaidWaiting = false } }
     }
 
-    private func release(_ hub: Hub, at now: Timestamp) async {
+    private func release(_ hub: Hub, at now: Timestamp, _ term: DutyTerm) async {
         do {
-            while try await hub.scheduled.releaseDue(at: now) {}
+            while try await hub.scheduled.releaseDue(at: now, in: term) {}
             state.withLock { $0.hasSaidFailure = false }
+        } catch is DutyLost {
+            // Another node releases them.
         } catch is ProtocolError {
             // The writer has logged why it cannot write, or the hub was deleted; the next check tries again.
         } catch {

@@ -58,6 +58,7 @@ final class Housekeeping: Service {
     private let store: HubStore
     private let writer: HubWriter
     private let directory: HubDirectory
+    private let duties: DutyRoster
     private let generationFile: GenerationFile
     private let configuration: HubConfiguration
     private let logger: Logger
@@ -67,6 +68,7 @@ final class Housekeeping: Service {
         store: HubStore,
         writer: HubWriter,
         directory: HubDirectory,
+        duties: DutyRoster,
         generationFile: GenerationFile,
         configuration: HubConfiguration,
         logger: Logger,
@@ -75,6 +77,7 @@ final class Housekeeping: Service {
         self.store = store
         self.writer = writer
         self.directory = directory
+        self.duties = duties
         self.generationFile = generationFile
         self.configuration = configuration
         self.logger = logger
@@ -139,6 +142,8 @@ final class Housekeeping: Service {
             try await work()
             state.withLock { $0.hasSaidFailure = false }
         } catch is ProtocolError {
+        } catch is DutyLost {
+            // Another node does it.
         } catch is CancellationError {
             // The hub is stopping.
         } catch {
@@ -179,20 +184,28 @@ final class Housekeeping: Service {
 
     /// Drops messages and installations that have expired, and the oldest messages if the log is too large.
     ///
-    /// Nothing expires while the clock cannot be trusted; the size still limits the log.
+    /// Nothing expires while the clock cannot be trusted; the size still limits the log. A node without the duties only
+    /// watches its own clock.
     func purge(monotonic: Duration = Housekeeping.monotonic) async throws {
         let now = configuration.timestamp
         let verdict = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) }
         note(verdict)
-        if case .jumped(let jump) = verdict { state.withLock { $0.jumps.append(Jump(jump, now: now)) } }
-        try await followJumps()
         let isSteady = verdict == .steady
+        guard let term = duties.current else {
+            // The node with the duties dates by its own clock what expires.
+            state.withLock { $0.jumps = [] }
+            if isSteady { try await noteClock(now) }
+            return
+        }
+        if case .jumped(let jump) = verdict { state.withLock { $0.jumps.append(Jump(jump, now: now)) } }
+        try await followJumps(in: term)
         let cutoff = isSteady ? now - configuration.timeToLive : nil
         let keyCutoff = isSteady ? now - configuration.keyLifetime : nil
         let maximumBytes = configuration.maximumLogBytes
         var isDone = false
         while !isDone {
             let dropped = try await writer.perform { transaction, _ in
+                try term.check(transaction)
                 // The next start must not find an untrusted time.
                 if isSteady { try transaction.noteClock(now) }
                 if let keyCutoff { try transaction.dropKeys(notedBefore: keyCutoff) }
@@ -209,7 +222,7 @@ final class Housekeeping: Service {
             if dropped.bySize > 0 { noteSize(dropped.bySize) }
             isDone = !dropped.hasMore
         }
-        try await compactChanges()
+        try await compactChanges(in: term)
         guard isSteady else { return }
         try await forEachHub { hub in
             while try await hub.installations.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
@@ -217,10 +230,17 @@ final class Housekeeping: Service {
         }
     }
 
+    private func noteClock(_ now: Timestamp) async throws {
+        try await writer.perform { transaction, _ in
+            try transaction.noteClock(now)
+            return ((), [])
+        }
+    }
+
     /// Drops the oldest registry changes while they exceed their limit; messages stay.
     ///
     /// With Listen, a client can register and change again and again.
-    private func compactChanges() async throws {
+    private func compactChanges(in term: DutyTerm) async throws {
         let limit = configuration.maximumChangeBytes
         guard try await store.changeSize().bytes > limit else { return }
         let before = try await store.changeSize().rows
@@ -229,7 +249,8 @@ final class Housekeeping: Service {
             var isDone = false
             while !isDone, try await store.changeSize().bytes > limit - limit / 4 {
                 let dropped = try await hub.perform { transaction, _ in
-                    (try transaction.dropChanges(hub: hub.record.id, limit: Self.purgeRows), [])
+                    try term.check(transaction)
+                    return (try transaction.dropChanges(hub: hub.record.id, limit: Self.purgeRows), [])
                 }
                 isDone = dropped < Self.purgeRows
             }
@@ -259,10 +280,11 @@ final class Housekeeping: Service {
     }
 
     /// Moves the instants stored before a jump of the clock by that jump, so that nothing becomes older.
-    private func followJumps() async throws {
+    private func followJumps(in term: DutyTerm) async throws {
         while let jump = state.withLock({ $0.jumps.first }) {
             let after = jump.through ?? (0, 0)
             let last = try await writer.perform { transaction, _ in
+                try term.check(transaction)
                 if jump.through == nil { try transaction.moveKeys(by: jump.distance, noted: jump.noted) }
                 let last = (
                     sequence: try transaction.moveInstants(

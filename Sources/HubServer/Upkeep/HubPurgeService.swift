@@ -9,56 +9,69 @@ final class HubPurgeService: Service {
     static let rows = 500
     /// Pause after a failure, such as a full disk.
     private static let pause = Duration.seconds(30)
+    /// Time between two looks without a deletion.
+    private static let interval = Duration.seconds(3_600)
 
     private let store: HubStore
     private let writer: HubWriter
     private let jobs: JobService
+    private let duties: DutyRoster
     private let configuration: HubConfiguration
     private let logger: Logger
-    private let requests: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
+    private let deletions: Bell
 
-    init(store: HubStore, writer: HubWriter, jobs: JobService, configuration: HubConfiguration, logger: Logger) {
+    /// `deletions` rings when a hub was deleted, and when this node got the duties.
+    init(
+        store: HubStore,
+        writer: HubWriter,
+        jobs: JobService,
+        duties: DutyRoster,
+        deletions: Bell,
+        configuration: HubConfiguration,
+        logger: Logger
+    ) {
         self.store = store
         self.writer = writer
         self.jobs = jobs
+        self.duties = duties
         self.configuration = configuration
+        self.deletions = deletions
         self.logger = logger
-        (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        continuation.yield()
     }
-
-    /// Looks for deleted hubs.
-    func start() { continuation.yield() }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            for await _ in self.requests {
+            while !Task.isCancelled {
+                var rest = Self.interval
                 do {
                     try await self.purge()
                 } catch is CancellationError {
                     return
+                } catch is DutyLost {
+                    // Another node continues.
                 } catch {
                     // The writer logs why it cannot write.
                     self.logger.debug("rows of a deleted hub stay for now", metadata: ["error.reason": "\(error)"])
-                    guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
-                    self.start()
+                    rest = Self.pause
                 }
+                await self.deletions.wait(atMost: rest)
             }
         }
     }
 
-    /// Drops all rows of deleted hubs.
+    /// Drops all rows of deleted hubs, if this node has the duties; otherwise only the files of its own jobs.
     func purge() async throws {
         let at = configuration.timestamp
         for hub in try await store.hubsToPurge() {
             await jobs.removeFiles(of: try await store.jobs(hub: hub, limit: .max))
+            guard let term = duties.current else { continue }
             var isDone = false
             while !isDone {
                 try Task.checkCancellation()
                 let begun = ContinuousClock.now
                 isDone = try await writer.perform { transaction, _ in
-                    (try transaction.purge(hub: hub, limit: Self.rows, at: at), [])
+                    try term.check(transaction)
+                    return (try transaction.purge(hub: hub, limit: Self.rows, at: at), [])
                 }
                 // Leaves the writer to other changes for as long.
                 if !isDone { try await Task.sleep(for: .now - begun) }

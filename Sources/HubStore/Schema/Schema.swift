@@ -38,6 +38,7 @@ enum Schema {
         add("13 reports of publishers", version16)
         add("17 alarms", version17)
         add("18 the place in an ordered log", version18)
+        add("19 the holder of duties and the nodes of jobs", version19)
         return migrator
     }
 

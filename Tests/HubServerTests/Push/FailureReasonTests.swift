@@ -88,7 +88,7 @@ struct FailureReasonTests {
                 "{}"
             )
             clock.advance(by: 3_600)
-            let isMore = try await hub.hub.scheduled.releaseDue(at: hub.hub.configuration.timestamp)
+            let isMore = try await hub.hub.scheduled.releaseDue(at: hub.hub.configuration.timestamp, in: .unshared)
             #expect(!isMore)
             let id = try reply.messageID
             #expect(try await hub.failures(id).map(\.outcome) == [OutcomeName.abandoned.rawValue])

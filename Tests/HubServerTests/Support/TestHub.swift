@@ -87,6 +87,7 @@ struct TestHub: Sendable {
     static func run<Output: Sendable>(
         _ scratch: Scratch,
         log: any OrderedLog = EmbeddedLog(),
+        channel: any NodeChannel = NoOtherNodes(),
         clock: TestClock = TestClock(),
         logger: Logger = .quiet,
         configure: (inout HubConfiguration) -> Void = { _ in },
@@ -100,7 +101,7 @@ struct TestHub: Sendable {
         configuration.metricsInterval = .zero
         configuration.rehearsesStages = true
         configure(&configuration)
-        let service = try await HubService(configuration, log: log, logger: logger)
+        let service = try await HubService(configuration, log: log, channel: channel, logger: logger)
         let rules = service.directory.all[0].hub.status.rules.hub
         let (ports, port) = AsyncStream<Int>.makeStream()
         let group = ServiceGroup(

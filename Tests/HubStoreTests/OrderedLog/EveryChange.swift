@@ -19,7 +19,19 @@ struct EveryChange {
         try await deliveries(hub)
         try await reports(hub)
         try await upkeep(hub)
+        try await duties()
         try await deletion()
+    }
+
+    private func duties() async throws {
+        for node in ["a", "b"] {
+            try await store.change { transaction in
+                try transaction.claimJobs(by: node)
+                _ = try transaction.takeDuties(by: node)
+                try transaction.renewDuties()
+                try transaction.giveBackDuties()
+            }
+        }
     }
 
     /// A start with an older copy, once with an empty log and once more.

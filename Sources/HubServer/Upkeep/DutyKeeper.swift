@@ -1,0 +1,144 @@
+import HubProtocol
+import HubStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Takes over the duties of a hub that several nodes serve, renews this node's term, and gives it back at a stop.
+///
+/// No clocks of different nodes are compared: a node takes over after it has not seen the row change for some time of
+/// its own clock, and only if the row is unchanged in the transaction that takes over.
+final class DutyKeeper: Service {
+    /// Usual time between two looks at the row.
+    static let interval = Duration.milliseconds(500)
+    /// Time between two renewals.
+    static let renewal = Duration.seconds(5)
+    /// Time without a change of the row after which another node takes over.
+    static let patience = Duration.seconds(15)
+
+    private struct State {
+        /// The row as last seen while another node had the duties, and since when.
+        var seen: (record: DutyRecord, since: Duration)?
+        var hasSaidFailure = false
+    }
+
+    private let node: String
+    private let roster: DutyRoster
+    private let store: HubStore
+    private let writer: HubWriter
+    private let interval: Duration
+    private let clock: @Sendable () -> Duration
+    private let logger: Logger
+    /// Called when this node may act again, and when it has lost its duties.
+    private let changed: @Sendable () -> Void
+    private let state = Mutex(State())
+
+    /// Makes the keeper of the node with the name `node`; `clock` never jumps.
+    init(
+        node: String,
+        roster: DutyRoster,
+        store: HubStore,
+        writer: HubWriter,
+        interval: Duration,
+        clock: @escaping @Sendable () -> Duration,
+        logger: Logger,
+        changed: @escaping @Sendable () -> Void
+    ) {
+        self.node = node
+        self.roster = roster
+        self.store = store
+        self.writer = writer
+        self.interval = interval
+        self.clock = clock
+        self.logger = logger
+        self.changed = changed
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            repeat { await self.look() } while (try? await Task.sleep(for: self.interval)) != nil
+        }
+        await giveBack()
+    }
+
+    /// Does what is due: takes over, renews, or does nothing.
+    func look() async {
+        do {
+            if let term = roster.term { try await keep(term) } else { try await takeOverIfDue() }
+            state.withLock { $0.hasSaidFailure = false }
+        } catch is DutyLost {
+            // Another node was first.
+        } catch is ProtocolError {
+            // The writer has logged why it cannot write.
+        } catch is CancellationError {
+            // The hub is stopping.
+        } catch {
+            let isFirst = state.withLock { state in
+                defer { state.hasSaidFailure = true }
+                return !state.hasSaidFailure
+            }
+            guard isFirst else { return }
+            logger.warning("the holder of duties cannot be read", metadata: ["error.reason": "\(error)"])
+        }
+    }
+
+    private func keep(_ term: DutyTerm) async throws {
+        let record = try await store.duty()
+        guard record.term == term.number, record.node == node else { return lose(to: record) }
+        let now = clock()
+        guard now - (roster.renewedAt ?? .zero) >= Self.renewal else { return }
+        let hasLapsed = roster.current == nil
+        do {
+            try await writer.perform { transaction, _ in
+                try term.check(transaction)
+                try transaction.renewDuties()
+                return ((), [])
+            }
+        } catch let error as DutyLost {
+            lose(to: try await store.duty())
+            throw error
+        }
+        roster.note(term, at: now)
+        if hasLapsed { changed() }
+    }
+
+    private func lose(to record: DutyRecord) {
+        roster.end()
+        logger.warning("this node has lost its duties", metadata: ["node.holder": "\(record.node ?? "")"])
+        changed()
+    }
+
+    private func takeOverIfDue() async throws {
+        let record = try await store.duty()
+        let now = clock()
+        let since = state.withLock { state in
+            if state.seen?.record != record { state.seen = (record, now) }
+            return state.seen?.since ?? now
+        }
+        // An earlier run of this node has left its name in the row.
+        let isFree = record.node == nil || record.node == node
+        guard isFree || now - since >= Self.patience else { return }
+        let node = node
+        let number = try await writer.perform { transaction, _ in
+            guard try transaction.duty() == record else { throw DutyLost() }
+            return (try transaction.takeDuties(by: node), [])
+        }
+        roster.note(DutyTerm(number: number), at: now)
+        logger.notice(
+            "this node has the hub's duties",
+            metadata: ["node.name": "\(node)", "node.former": "\(record.node ?? "")", "duty.term": "\(number)"]
+        )
+        changed()
+    }
+
+    /// Lets another node take over at once.
+    private func giveBack() async {
+        guard let term = roster.term else { return }
+        roster.end()
+        _ = try? await writer.perform { transaction, _ in
+            try term.check(transaction)
+            try transaction.giveBackDuties()
+            return ((), [])
+        }
+    }
+}

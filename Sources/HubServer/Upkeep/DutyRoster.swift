@@ -1,0 +1,73 @@
+import HubStore
+import Synchronization
+
+/// The duties that one node of a hub has at a time: releasing scheduled messages, purging and expiry, compaction, alarms,
+/// dropping deleted hubs, and delivery to push services.
+///
+/// A hub with one node always has them.
+final class DutyRoster: Sendable {
+    /// Time after the last renewal in which this node may act.
+    ///
+    /// Shorter than ``DutyKeeper/patience``, so that this node stops before another one takes over.
+    static let validity = Duration.seconds(10)
+
+    private struct Tenure {
+        let term: DutyTerm
+        var renewedAt: Duration
+    }
+
+    /// True if other nodes can have the duties.
+    private let isShared: Bool
+    private let clock: @Sendable () -> Duration
+    private let tenure = Mutex<Tenure?>(nil)
+
+    /// `clock` never jumps.
+    init(isShared: Bool, clock: @escaping @Sendable () -> Duration) {
+        self.isShared = isShared
+        self.clock = clock
+    }
+
+    /// The term of this node, until it learns that the term has ended; `nil` if it has no duties.
+    var term: DutyTerm? { isShared ? tenure.withLock { $0?.term } : .unshared }
+
+    /// The term of this node if it may act now: the term was renewed a short time ago.
+    var current: DutyTerm? {
+        guard isShared else { return .unshared }
+        let now = clock()
+        return tenure.withLock { tenure in
+            tenure.flatMap { now - $0.renewedAt < Self.validity ? $0.term : nil }
+        }
+    }
+
+    /// The time of the last renewal.
+    var renewedAt: Duration? { tenure.withLock { $0?.renewedAt } }
+
+    /// Notes that a term was begun or renewed by a change that was made at `time` or later.
+    func note(_ term: DutyTerm, at time: Duration) {
+        tenure.withLock { $0 = Tenure(term: term, renewedAt: time) }
+    }
+
+    func end() { tenure.withLock { $0 = nil } }
+}
+
+/// The time from one takeover of the duties to the next.
+struct DutyTerm: Sendable, Equatable {
+    /// The term of a hub with one node, which does not end.
+    static let unshared = DutyTerm(number: nil)
+
+    let number: Int64?
+
+    /// Refuses a change in the transaction that makes it, if the term has ended.
+    ///
+    /// A node may have been paused since it looked at the roster.
+    ///
+    /// - Throws: ``DutyLost``.
+    func check(_ transaction: Transaction) throws {
+        guard let number else { return }
+        let duty = try transaction.duty()
+        guard duty.term == number, duty.node != nil else { throw DutyLost() }
+    }
+}
+
+/// Another node has the duties, or none has.
+struct DutyLost: Error {}

@@ -1,0 +1,42 @@
+import GRDB
+
+/// The row that names the node with the hub's duties.
+package struct DutyRecord: Sendable, Equatable {
+    /// `nil` if no node has them.
+    package let node: String?
+    /// Rises with each takeover.
+    package let term: Int64
+    /// Rises with each renewal of the term.
+    package let renewals: Int64
+
+    package init(node: String?, term: Int64, renewals: Int64) {
+        self.node = node
+        self.term = term
+        self.renewals = renewals
+    }
+}
+
+extension HubStore {
+    package func duty() async throws -> DutyRecord { try await pool.read { db in try Transaction(db).duty() } }
+}
+
+extension Transaction {
+    package func duty() throws -> DutyRecord {
+        let statement = try db.cachedStatement(sql: "SELECT node, term, renewals FROM duty")
+        guard let row = try Row.fetchOne(statement) else { throw HubStoreError.unreadableRecord }
+        return DutyRecord(node: row["node"], term: row["term"], renewals: row["renewals"])
+    }
+
+    /// Gives the duties to a node.
+    ///
+    /// - Returns: The new term.
+    package func takeDuties(by node: String) throws -> Int64 {
+        try execute("UPDATE duty SET node = ?, term = term + 1, renewals = 0", [node])
+        return try duty().term
+    }
+
+    package func renewDuties() throws { try execute("UPDATE duty SET renewals = renewals + 1", []) }
+
+    /// Leaves the duties to any node.
+    package func giveBackDuties() throws { try execute("UPDATE duty SET node = NULL", []) }
+}

@@ -1,0 +1,291 @@
+import Alarms
+import Foundation
+import HubProtocol
+import HubRouting
+import HubStore
+import PushServices
+import SharedLog
+import Testing
+
+@testable import HubServer
+
+/// Duties that one of several nodes has at a time.
+struct DutyTests {
+    @Test func `one node has the duties, and keeps them while it renews them`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            let term = try #require(a.service.duties.current)
+            for _ in 0..<10 {
+                for node in [a, b] { node.clock.advance(by: 5) }
+                for node in [a, b] { await node.keepDuties() }
+                try await nodes.catchUp()
+                #expect(a.service.duties.current == term && b.service.duties.current == nil)
+            }
+            let duty = try await b.hub.store.duty()
+            #expect(duty.node == "a" && duty.term == term.number && duty.renewals == 10)
+        }
+    }
+
+    @Test func `another node takes over after fifteen seconds without a renewal, whatever the wall clocks say`()
+        async throws
+    {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            await b.keepDuties()
+            b.clock.jump(by: 86_400)
+            b.clock.advance(by: 14.9)
+            await b.keepDuties()
+            #expect(b.service.duties.current == nil)
+            a.clock.advance(by: 9.9)
+            #expect(a.service.duties.current != nil)
+            a.clock.advance(by: 0.1)
+            #expect(a.service.duties.current == nil, "a node that cannot renew stops before another takes over")
+            b.clock.advance(by: 0.1)
+            await b.keepDuties()
+            let term = try #require(b.service.duties.current?.number)
+            let duty = try await b.hub.store.duty()
+            #expect(duty == DutyRecord(node: "b", term: term, renewals: 0))
+            await a.keepDuties()
+            #expect(a.service.duties.term == nil && b.service.duties.current?.number == term)
+        }
+    }
+
+    @Test func `a renewal that a node has not seen yet keeps it from taking over`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            await b.keepDuties()
+            a.clock.advance(by: 5)
+            await a.keepDuties()
+            b.clock.advance(by: 60)
+            await b.keepDuties()
+            #expect(b.service.duties.term == nil && a.service.duties.current != nil)
+        }
+    }
+
+    @Test func `a term that has lapsed goes on if nobody has taken over`() async throws {
+        try await TwoNodes.run { nodes in
+            let term = nodes.a.service.duties.term
+            nodes.a.clock.advance(by: 3_600)
+            #expect(nodes.a.service.duties.current == nil)
+            await nodes.a.keepDuties()
+            #expect(nodes.a.service.duties.current == term)
+        }
+    }
+
+    @Test func `a node that stops hands over, and one that starts again is not waited for`() async throws {
+        let (log, first, second) = (MemoryLog(incarnation: "log"), try Scratch(), try Scratch())
+        func run(_ scratch: Scratch, _ node: String, _ body: (TestHub) async throws -> Void) async throws {
+            let secrets = first.path + ".key"
+            func configure(_ configuration: inout HubConfiguration) {
+                configuration.secretsPath = secrets
+                configuration.dutyInterval = .seconds(3_600)
+            }
+            try await TestHub.run(scratch, log: log.node(node), configure: configure, body)
+        }
+        try await run(second, "b") { b in
+            await b.keepDuties()
+            try await run(first, "a") { a in
+                await a.keepDuties()
+                a.clock.advance(by: 15)
+                await a.keepDuties()
+                #expect(a.service.duties.current != nil)
+            }
+            try await b.service.catchUp()
+            await b.keepDuties()
+            #expect(b.service.duties.term == nil, "the other one had them meanwhile")
+            await b.keepDuties()
+            #expect(b.service.duties.current != nil, "at once")
+        }
+        // As after a crash: the row names the node.
+        let store = try HubStore(path: second.path, log: log.node("b"))
+        let take = { @Sendable (transaction: Transaction) in try transaction.takeDuties(by: "b") }
+        let term = try await store.commit([take])[0].get()
+        try store.close()
+        try await run(second, "b") { b in
+            await b.keepDuties()
+            #expect(b.service.duties.current?.number == term + 1)
+        }
+    }
+
+    @Test func `a hub with one node has its duties without a row`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            hub.clock.advance(by: 86_400)
+            #expect(hub.service.duties.current == .unshared && hub.service.dutyKeeper == nil)
+            let duty = try await hub.hub.store.duty()
+            #expect(duty == DutyRecord(node: nil, term: 0, renewals: 0))
+        }
+    }
+
+    // MARK: Acts
+
+    @Test func `a scheduled message is released once, by the node with the duties`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            let reply = try await b.send(
+                "POST",
+                "schedulednotifications",
+                as: b.full,
+                headers: [HeaderName.format: "template", HeaderName.scheduleTime: "2030-03-17T18:00:00"],
+                #"{"title":"later"}"#
+            )
+            try #require(reply.status == 201)
+            try await nodes.takeOver()
+            // `a` does not know yet: it was paused.
+            let term = try #require(a.service.duties.term)
+            for node in [a, b] { node.clock.jump(by: 3_600) }
+            let now = a.hub.configuration.timestamp
+            await #expect(throws: DutyLost.self) { try await a.hub.scheduled.releaseDue(at: now, in: term) }
+            let held = try #require(b.service.duties.current)
+            #expect(try await b.hub.scheduled.releaseDue(at: now, in: held) == false)
+            #expect(try await b.hub.scheduled.releaseDue(at: now, in: held) == false)
+            try await nodes.catchUp()
+            #expect(a.hub.status.scheduled.messages == 0 && a.hub.status.scheduled.nextDue == nil)
+            for node in [a, b] { #expect(try await node.newest().map(\.id) == [try reply.messageID]) }
+        }
+    }
+
+    @Test func `only the node with the duties drops what has expired`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            try await a.accept("old")
+            try await b.service.catchUp()
+            for node in [a, b] { node.clock.advance(by: 73 * 3_600) }
+            // Both clocks have been steady for as long.
+            let time = TestTime()
+            time.monotonic += .seconds(73 * 3_600)
+            try await b.service.housekeeping.purge(monotonic: time.monotonic)
+            #expect(try await b.newest().count == 1)
+            await a.keepDuties()
+            try await a.service.housekeeping.purge(monotonic: time.monotonic)
+            try await b.service.catchUp()
+            #expect(try await b.newest().isEmpty)
+            #expect(b.hub.status.droppedThrough == a.hub.status.droppedThrough)
+        }
+    }
+
+    @Test func `a hub that was deleted at any node is purged by the node with the duties`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            _ = try await b.make("other")
+            try await a.service.catchUp()
+            #expect(a.service.directory.all.map(\.hub.record.name.text) == ["news", "other"])
+            #expect(try await b.manage("DELETE", "/other").status == 200)
+            try await b.service.hubPurge.purge()
+            #expect(try await b.hub.store.hubsToPurge().count == 1)
+            try await a.service.catchUp()
+            #expect(a.service.directory.all.count == 1)
+            try await a.service.hubPurge.purge()
+            try await b.service.catchUp()
+            #expect(try await b.hub.store.hubsToPurge().isEmpty)
+        }
+    }
+
+    @Test func `a job runs where its files are`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            try await a.install("phone", handle: "AABB", tags: ["World"])
+            let reply = try await b.manage("POST", "/news/jobs", TestHub.job("ExportRegistrations"))
+            try #require(reply.status == 201, "\(reply.body)")
+            let hub = b.hub.record.id
+            let id = try #require(try await b.hub.store.jobs(hub: hub, limit: 1).first).job.id
+            var job: StoredJob?
+            while job?.job.status.isOver != true { job = try await b.hub.store.job(hub: hub, id: id) }
+            #expect(job?.node == "b" && job?.job.status == .completed)
+            try await a.service.catchUp()
+            #expect(try await a.manage("GET", "/news/jobs/\(id)").body.contains("<Status>Completed</Status>"))
+            #expect(try String(contentsOfFile: "\(b.jobs)/news/\(id)/Output.txt", encoding: .utf8).contains("AABB"))
+            #expect(!FileManager.default.fileExists(atPath: "\(a.jobs)/news/\(id)"))
+        }
+    }
+
+    @Test func `a job of another node waits for that node`() async throws {
+        try await TwoNodes.run { nodes in
+            let job = StoredJob(
+                hub: nodes.a.hub.record.id,
+                node: "c",
+                job: NotificationHubJob(
+                    id: "j",
+                    request: .init(kind: .exportRegistrations, outputContainerURI: "c"),
+                    createdAt: 1,
+                    updatedAt: 1
+                )
+            )
+            try await nodes.a.hub.perform { transaction, _ in
+                try transaction.insert(job)
+                return ((), [])
+            }
+            try await nodes.catchUp()
+            for node in [nodes.a, nodes.b] {
+                #expect(try await node.hub.store.unfinishedJobs().isEmpty)
+                #expect(try await node.manage("GET", "/news/jobs/j").body.contains("<Status>Started</Status>"))
+            }
+        }
+    }
+
+    // MARK: State in memory
+
+    @Test func `nodes learn of categories, hubs and rules that another one has changed`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            let (categories, reports) = (b.hub.status.categoryRevision, b.hub.status.reportRevision)
+            try await a.hub.setCategories(["Harbour"], publisher: "p", bytes: 1)
+            try await a.report()
+            try await b.service.catchUp()
+            #expect(b.hub.status.categoryRevision > categories && b.hub.status.reportRevision > reports)
+        }
+    }
+
+    @Test func `a hub of the configuration is known to nodes that run already`() async throws {
+        let (log, first, second) = (MemoryLog(incarnation: "log"), try Scratch(), try Scratch())
+        let secrets = first.path + ".key"
+        try await TestHub.run(first, log: log.node("a"), configure: { $0.secretsPath = secrets }) { a in
+            let name = try HubName("weather")
+            try await TestHub.run(second, log: log.node("b")) {
+                $0.secretsPath = secrets
+                $0.provisions.hubs = [.init(name: name, registrationTimeToLive: nil, rules: [])]
+            } _: { _ in
+                try await a.service.catchUp()
+                #expect(a.service.directory.all.map(\.hub.record.name.text) == ["news", "weather"])
+            }
+        }
+    }
+
+    @Test func `an alarm that is silenced at one node is silent at all`() async throws {
+        let tag = try Tag("ops")
+        try await TwoNodes.run {
+            $0.alarmTag = tag
+            $0.alarmRules.silences = ["World": .seconds(900)]
+        } _: { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            func pass(_ minutes: Int) async throws {
+                for _ in 0..<minutes / 5 {
+                    for node in [a, b] { node.clock.advance(by: 300) }
+                    await a.keepDuties()
+                    for node in [a, b] { await node.service.alarms.look() }
+                    try await nodes.catchUp()
+                }
+            }
+            await a.service.alarms.look()
+            try await a.accept("news", tags: "World")
+            try await pass(30)
+            let alarm = try #require(try await b.alarms().alarms.first)
+            #expect(alarm.kind == "silentCategory" && !alarm.isSilenced)
+            #expect(try await b.told() == ["No news in 'World'"], "the node without duties says nothing of its own")
+            #expect(try await b.send("PUT", "alarms/\(alarm.id)/silence", as: b.full).status == 200)
+            try await pass(10)
+            for node in [a, b] { #expect(try await node.alarms().alarms.map(\.isSilenced) == [true]) }
+        }
+    }
+
+    @Test func `a former holder's judgement of alarms is not written`() async throws {
+        let tag = try Tag("ops")
+        try await TwoNodes.run { $0.alarmTag = tag } _: { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            let term = try #require(a.service.duties.term)
+            try await nodes.takeOver()
+            await #expect(throws: DutyLost.self) { try await a.hub.write(a.hub.alarms.record, in: term) }
+            await b.service.alarms.look()
+            #expect(b.service.duties.current != nil)
+        }
+    }
+}
