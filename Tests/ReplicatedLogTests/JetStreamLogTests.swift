@@ -110,11 +110,11 @@ struct JetStreamLogTests {
         var place = try await node.grow(after: .beginning)
         for _ in 0..<3 {
             await servers.servers[0].end()
-            let entry = LogEntry.plain(after: place)
-            async let answer = node.append(entry, after: place)
+            let (entry, last) = (LogEntry.plain(after: place), place)
+            async let answer = node.append(entry, after: last)
             try await servers.servers[0].start()
-            #expect(try await answer == .accepted(place.number + 1))
-            place = LogPlace(number: place.number + 1, entry: entry.id)
+            #expect(try await answer == .accepted(last.number + 1))
+            place = LogPlace(number: last.number + 1, entry: entry.id)
         }
         #expect(try await node.end() == 4)
         #expect(try await node.all().count == 4)
