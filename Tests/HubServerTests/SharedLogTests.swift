@@ -1,3 +1,4 @@
+import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
@@ -12,12 +13,21 @@ struct SharedLogTests {
     private func nodes(_ body: (_ one: TestHub, _ other: TestHub) async throws -> Void) async throws {
         let (first, second, log) = (try Scratch(), try Scratch(), MemoryLog(incarnation: "log"))
         // Entries hold credentials, encrypted with the key that all nodes have.
-        let secrets = first.path + ".key"
-        try await TestHub.run(first, log: log.node("a"), configure: { $0.secretsPath = secrets }) { one in
-            try await TestHub.run(second, log: log.node("b"), configure: { $0.secretsPath = secrets }) { other in
-                try await body(one, other)
-            }
+        let (secrets, channel) = (first.path + ".key", MemoryChannel())
+        func run(
+            _ scratch: Scratch,
+            _ name: String,
+            _ body: (TestHub) async throws -> Void
+        ) async throws {
+            try await TestHub.run(
+                scratch,
+                log: log.node(name),
+                channel: channel.node(name),
+                configure: { $0.secretsPath = secrets },
+                body
+            )
         }
+        try await run(first, "a") { one in try await run(second, "b") { other in try await body(one, other) } }
     }
 
     @Test func `nodes have the same keys and one epoch, and agents may change over`() async throws {
@@ -62,6 +72,33 @@ struct SharedLogTests {
             let stream = try await other.stream(agent)
             try await one.accept("first")
             #expect(try await stream.message().title == "first", "without a write at this node")
+        }
+    }
+
+    @Test func `a stream ends an older one of its installation at another node, whatever the clocks say`() async throws {
+        try await nodes { one, other in
+            let agent = Agent("a")
+            try await one.register(agent)
+            other.clock.jump(by: 3_600)
+            let first = try await other.stream(agent)
+            _ = try await one.stream(agent)
+            #expect(try await first.named().name == StreamEventName.replaced)
+        }
+    }
+
+    @Test func `an overview shows how far the nodes follow the log`() async throws {
+        try await nodes { one, other in
+            _ = try await one.accept("first")
+            try await other.hub.writer.catchUp()
+            other.hub.others?.announcePresence()
+            try await other.hub.writer.catchUp()
+            let reply = try await one.send("GET", "overview", as: one.full)
+            let overview = try JSONDecoder().decode(HubOverview.self, from: Data(reply.body.utf8))
+            let node = try #require(overview.node)
+            #expect(node.name == "a" && node.writer == "a" && node.cutOffSeconds == nil)
+            #expect(node.position == node.logEnd)
+            let metrics = try await one.send("GET", "/metrics", as: nil)
+            #expect(metrics.body.contains("newswire_node_log_available 1"))
         }
     }
 

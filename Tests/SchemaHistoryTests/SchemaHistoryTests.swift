@@ -64,7 +64,7 @@ struct SchemaHistoryTests {
                 "2389e395 13 reports of publishers",
                 "6a3ac2df 17 alarms",
                 "a9939744 18 the place in an ordered log",
-                "00000000 19 the holder of duties and the nodes of jobs",
+                "f2aa3454 19 the holder of duties and the nodes of jobs",
             ]
         ),
         History(

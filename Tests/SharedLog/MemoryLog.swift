@@ -26,8 +26,9 @@ package final class MemoryLog: Sendable {
 
     package init(incarnation: String = "memory") { self.incarnation = incarnation }
 
-    package func node(_ name: String) -> Node {
-        Node(log: self, identity: LogIdentity(node: name, incarnation: incarnation))
+    /// A node that is told of the others' entries, or follows only when it is asked to.
+    package func node(_ name: String, isTold: Bool = true) -> Node {
+        Node(log: self, isTold: isTold, identity: LogIdentity(node: name, incarnation: incarnation))
     }
 
     /// Each of the next calls of `append` meets one fault.
@@ -65,6 +66,7 @@ package final class MemoryLog: Sendable {
     /// The log as one node has it.
     package struct Node: OrderedLog {
         fileprivate let log: MemoryLog
+        fileprivate let isTold: Bool
         package let identity: LogIdentity?
 
         package func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
@@ -85,7 +87,7 @@ package final class MemoryLog: Sendable {
 
         package func wakeUps() -> AsyncStream<Void> {
             let (wakeUps, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-            log.state.withLock { $0.followers.append(continuation) }
+            if isTold { log.state.withLock { $0.followers.append(continuation) } }
             return wakeUps
         }
     }

@@ -33,7 +33,7 @@ struct TwoNodes {
         }
         try await TestHub.run(
             first,
-            log: log.node("a"),
+            log: log.node("a", isTold: false),
             channel: channel.node("a"),
             clock: clocks.a,
             configure: prepare
@@ -42,7 +42,7 @@ struct TwoNodes {
             await a.keepDuties()
             try await TestHub.run(
                 second,
-                log: log.node("b"),
+                log: log.node("b", isTold: false),
                 channel: channel.node("b"),
                 clock: clocks.b,
                 configure: prepare

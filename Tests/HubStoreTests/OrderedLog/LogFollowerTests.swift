@@ -242,11 +242,15 @@ struct LogFollowerTests {
         #expect(try await nodes.files[0].place() == place)
     }
 
-    @Test func `a database that follows a log is not opened without one`() async throws {
+    @Test func `a database that follows a log is read and not written without one`() async throws {
         let nodes = try await Nodes()
         for (store, file) in zip(nodes.stores, nodes.files) {
             try store.close()
-            let error = #expect(throws: HubStoreError.self) { try HubStore(path: file.path) }
+            let alone = try HubStore(path: file.path)
+            #expect(try await alone.hubs().map(\.id) == [nodes.hub])
+            let error = await #expect(throws: HubStoreError.self) {
+                try await alone.change { try $0.insertHub(try HubName("other"), rules: [], at: 0) }
+            }
             #expect(error.map { "\($0)".contains("without its log") } == true)
         }
     }
