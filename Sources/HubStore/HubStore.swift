@@ -65,7 +65,9 @@ package final class HubStore: Sendable {
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
-        isReadOnly = try follower == nil && pool.read { db in try Transaction(db).logPlace() != .beginning }
+        let place = try pool.read { db in try Transaction(db).logPlace() }
+        isReadOnly = follower == nil && place != .beginning
+        follower?.note(LogHead(number: place.number, node: nil))
     }
 
     /// The hubs whose credentials were encrypted with another key.
@@ -131,6 +133,9 @@ package final class HubStore: Sendable {
 
     /// The name of this node among those of the log; `nil` with an embedded log.
     package var node: String? { follower?.identity.node }
+
+    /// The newest entry of the log that the database has.
+    package var head: LogHead { logState?.head ?? LogHead(number: 0, node: nil) }
 
     /// Replays the entries that other nodes have written; does nothing with an embedded log.
     ///

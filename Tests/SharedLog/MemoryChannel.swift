@@ -18,6 +18,7 @@ package final class MemoryChannel: Sendable {
         var answers: [String: Answer] = [:]
         var faults: [Fault] = []
         var requests: [String] = []
+        var silent: Set<String> = []
     }
 
     private let state = Mutex(State())
@@ -28,6 +29,9 @@ package final class MemoryChannel: Sendable {
 
     /// Each of the next requests meets one fault.
     package func fail(_ faults: Fault...) { state.withLock { $0.faults += faults } }
+
+    /// No announcement of a node reaches the others any more.
+    package func silence(_ name: String) { state.withLock { _ = $0.silent.insert(name) } }
 
     /// The nodes that were asked so far, one name for each request.
     package var requests: [String] { state.withLock { $0.requests } }
@@ -41,7 +45,9 @@ package final class MemoryChannel: Sendable {
         fileprivate let name: String
 
         package func announce(_ announcement: [UInt8]) {
-            let others = channel.state.withLock { state in state.listeners.filter { $0.key != name }.values }
+            let others = channel.state.withLock { state in
+                state.silent.contains(name) ? [] : Array(state.listeners.filter { $0.key != name }.values)
+            }
             for other in others { other.yield(announcement) }
         }
 

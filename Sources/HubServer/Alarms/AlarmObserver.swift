@@ -145,8 +145,10 @@ struct AlarmObserver {
             expected.map { id in view.entry(of: id).map { view.hasStream($0.ordinal) } }
         }
         var agents: [String: Bool] = [:]
+        let now = hub.configuration.monotonic()
         for (id, isOpen) in zip(expected, open) {
-            if isOpen != nil || judge.knows(agent: id.text) { agents[id.text] = isOpen ?? false }
+            guard isOpen != nil || judge.knows(agent: id.text) else { continue }
+            agents[id.text] = isOpen == true || hub.alarms.isElsewhere(id.text, at: now)
         }
         return agents
     }

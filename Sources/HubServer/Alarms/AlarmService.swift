@@ -15,6 +15,7 @@ final class AlarmService: Service {
     private let store: HubStore
     private let directory: HubDirectory
     private let duties: DutyRoster
+    private let channel: any NodeChannel
     private let configuration: HubConfiguration
     private let isClockSteady: @Sendable () -> Bool
     private let logger: Logger
@@ -26,6 +27,7 @@ final class AlarmService: Service {
         store: HubStore,
         directory: HubDirectory,
         duties: DutyRoster,
+        channel: any NodeChannel,
         configuration: HubConfiguration,
         isClockSteady: @escaping @Sendable () -> Bool,
         logger: Logger
@@ -33,6 +35,7 @@ final class AlarmService: Service {
         self.store = store
         self.directory = directory
         self.duties = duties
+        self.channel = channel
         self.configuration = configuration
         self.isClockSteady = isClockSteady
         self.logger = logger
@@ -62,7 +65,10 @@ final class AlarmService: Service {
     func look() async {
         let hubs = directory.all.map(\.hub)
         guard let term = duties.current else {
-            for hub in hubs { try? await hub.alarms.turns.pass { try await hub.followAlarms() } }
+            for hub in hubs {
+                try? await hub.alarms.turns.pass { try await hub.followAlarms() }
+                await announceAgents(of: hub)
+            }
             return
         }
         let begins = self.term.withLock { former in
@@ -95,6 +101,31 @@ final class AlarmService: Service {
             failure = error
         }
         note(failure)
+    }
+
+    /// Tells the node with the duties which of the expected agents have streams here.
+    private func announceAgents(of hub: Hub) async {
+        let expected = configuration.alarmAgents
+        guard !expected.isEmpty,
+            let open = try? await hub.ask({ view in
+                expected.filter { id in view.entry(of: id).map { view.hasStream($0.ordinal) } ?? false }
+            })
+        else { return }
+        var bytes = EntryWriter()
+        bytes.append(NodeMessages.Kind.agents)
+        bytes.append(signed: hub.record.id.rawValue)
+        bytes.append(list: open) { $0.append(text: $1.text) }
+        channel.announce(bytes.bytes)
+    }
+
+    /// Notes the agents that have streams at another node.
+    func note(agents bytes: ArraySlice<UInt8>) {
+        var reader = EntryReader(Array(bytes))
+        guard let key = try? reader.signed(),
+            let names = try? reader.list({ reader throws(LogEntryError) in try reader.text() }),
+            let hub = directory.all.map(\.hub).first(where: { $0.record.id.rawValue == key })
+        else { return }
+        hub.alarms.note(agentsElsewhere: names, at: configuration.monotonic())
     }
 
     /// Logs the first of several failures in a row.

@@ -22,6 +22,8 @@ final class HubAlarms: Sendable {
         /// The stored state that ``record`` is based on; `nil` in a hub with one node.
         var basis: AlarmBasis?
         var reports: [String: ReadReport] = [:]
+        /// Expected agents with streams at other nodes, and when these nodes have last said so.
+        var elsewhere: [String: Duration] = [:]
         var budget = AlarmBudget()
         /// Number of looks since the state was last written.
         var looks = 0
@@ -53,6 +55,21 @@ final class HubAlarms: Sendable {
         get { state.withLock { $0.reports } }
         set { state.withLock { $0.reports = newValue } }
     }
+    /// Time for which an agent counts as connected after another node has said so: three looks.
+    private static let hearsay = AlarmService.interval * 3
+
+    func note(agentsElsewhere names: [String], at monotonic: Duration) {
+        state.withLock { state in
+            state.elsewhere = state.elsewhere.filter { monotonic - $0.value < Self.hearsay }
+            for name in names { state.elsewhere[name] = monotonic }
+        }
+    }
+
+    /// True if an expected agent has a stream at another node.
+    func isElsewhere(_ agent: String, at monotonic: Duration) -> Bool {
+        state.withLock { $0.elsewhere[agent].map { monotonic - $0 < Self.hearsay } ?? false }
+    }
+
     /// Number of alarms that have begun since the start, by kind.
     var raised: [Alarm.Kind: Int] { state.withLock { $0.raised } }
 

@@ -20,6 +20,7 @@ package final class HubService: Sendable {
     let directory: HubDirectory
     let housekeeping: Housekeeping
     private let following: LogFollowing?
+    private let others: OtherNodes?
     let management: HubManagement
     let hubPurge: HubPurgeService
     let jobs: JobService
@@ -29,6 +30,8 @@ package final class HubService: Sendable {
     let duties: DutyRoster
     /// `nil` for a hub with one node.
     let dutyKeeper: DutyKeeper?
+    /// `nil` for a hub with one node.
+    let forwarding: RequestForwarding?
     let tls: TLSKeeper?
     private let connections: ConnectionQuota
     private let responses = ResponseCounts()
@@ -91,8 +94,7 @@ package final class HubService: Sendable {
         let stored = try await store.storedHubs()
         let machine = try await Self.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
-        let store = store
-        let others = log.identity.map { identity in
+        others = log.identity.map { [store] identity in
             OtherNodes(channel, of: store, named: identity.node, version: configuration.version ?? "unknown")
         }
         directory = HubDirectory(
@@ -140,8 +142,7 @@ package final class HubService: Sendable {
                 log: log,
                 others: others,
                 writer: writer,
-                directory: directory,
-                now: { configuration.timestamp }
+                directory: directory
             )
         }
         housekeeping = Housekeeping(
@@ -158,6 +159,7 @@ package final class HubService: Sendable {
             store: store,
             directory: directory,
             duties: duties,
+            channel: channel,
             configuration: configuration,
             isClockSteady: { releases.isClockSteady },
             logger: logger
@@ -186,6 +188,16 @@ package final class HubService: Sendable {
                 push.noteDuties()
                 deletions.ring()
             }
+        }
+        forwarding = store.node.map { [writer, store] node in
+            let writers = WriterWatch(
+                node: node,
+                store: store,
+                writer: writer,
+                channel: channel,
+                clock: configuration.monotonic
+            )
+            return RequestForwarding(writers: writers, channel: channel, store: store, writer: writer)
         }
         management = HubManagement(
             directory: directory,
@@ -362,6 +374,10 @@ package final class HubService: Sendable {
         // Gives the duties back after the services below have stopped.
         if let dutyKeeper { services.append(dutyKeeper) }
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch]
+        if let forwarding {
+            services.append(forwarding.writers)
+            services.append(messages(forwarding))
+        }
         // Applications stop after the requests that need them.
         services += applications.flatMap(\.services)
         services += listener(applications).services(onRunning: running)
@@ -383,6 +399,23 @@ package final class HubService: Sendable {
             throw HubListenError(error) ?? error
         }
         try await close(endsProcess: stopsOnSignals)
+    }
+
+    /// The parts of the hub that other nodes talk to.
+    private func messages(_ forwarding: RequestForwarding) -> NodeMessages {
+        let execution = ForwardedExecution(responder: responder(nil), store: store, logger: logger)
+        return NodeMessages(
+            channel: forwarding.channel,
+            listeners: [
+                NodeMessages.Kind.heartbeat: { forwarding.writers.note($0) },
+                NodeMessages.Kind.agents: { [alarms] in alarms.note(agents: $0) },
+                NodeMessages.Kind.streams: { [others, writer, configuration] in
+                    others?.note(streams: $0, writer, at: configuration.timestamp)
+                },
+                NodeMessages.Kind.presence: { [others] in others?.note(presence: $0) },
+            ],
+            answerers: [NodeMessages.Kind.forwardedRequest: { await execution.answer($0) }]
+        )
     }
 
     /// The services that accept and answer requests on the hub's port.
@@ -422,6 +455,7 @@ package final class HubService: Sendable {
             connections: connections,
             responses: responses,
             pages: pages,
+            forwarding: forwarding,
             logger: logger
         )
     }

@@ -31,7 +31,7 @@ package struct InternalCalls: Sendable {
     ) async throws -> (head: HTTPResponse, body: ByteBuffer) {
         let request = Request(head: head, body: RequestBody(buffer: body))
         let response = try await responder.respond(to: request, context: HubRequestContext(logger: logger))
-        let collected = Collector(limit: replyLimit)
+        let collected = ReplyCollector(limit: replyLimit)
         try await response.body.write(collected)
         return (response.head, collected.bytes)
     }
@@ -56,19 +56,19 @@ package struct InternalCalls: Sendable {
         let managing = (own + directory.namespaceRules).filter { $0.rights.grants(.manage) }
         return managing.first { $0.name == AccessRule.defaultFullName } ?? managing.first
     }
+}
 
-    /// Collects the body of a reply; for one writer.
-    private final class Collector: ResponseBodyWriter {
-        private(set) var bytes = ByteBuffer()
-        private let limit: Int
+/// Collects the body of a reply; for one writer.
+final class ReplyCollector: ResponseBodyWriter {
+    private(set) var bytes = ByteBuffer()
+    private let limit: Int
 
-        init(limit: Int) { self.limit = limit }
+    init(limit: Int) { self.limit = limit }
 
-        func write(_ buffer: ByteBuffer) async throws {
-            guard bytes.readableBytes + buffer.readableBytes <= limit else { throw TooLarge() }
-            bytes.writeImmutableBuffer(buffer)
-        }
-
-        func finish(_ trailingHeaders: HTTPFields?) async throws {}
+    func write(_ buffer: ByteBuffer) async throws {
+        guard bytes.readableBytes + buffer.readableBytes <= limit else { throw InternalCalls.TooLarge() }
+        bytes.writeImmutableBuffer(buffer)
     }
+
+    func finish(_ trailingHeaders: HTTPFields?) async throws {}
 }

@@ -1,4 +1,3 @@
-import HubProtocol
 import HubRouting
 import HubStore
 import ServiceLifecycle
@@ -16,13 +15,11 @@ struct LogFollowing: Service {
     let others: OtherNodes
     let writer: HubWriter
     let directory: HubDirectory
-    let now: @Sendable () -> Timestamp
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await withTaskGroup { group in
                 group.addTask { for await _ in log.wakeUps() { writer.follow() } }
-                group.addTask { await others.listen(writer, now: now) }
                 group.addTask { await watch() }
             }
         }

@@ -1,4 +1,3 @@
-import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
@@ -9,19 +8,6 @@ import Synchronization
 /// Each node tells about its streams, so that an installation has one stream at all of them, and how far it follows the
 /// log. Announcements may be lost; an installation then has two streams until the older one breaks.
 final class OtherNodes: Sendable {
-    /// A message to all other nodes.
-    enum Announcement: Codable, Equatable {
-        /// These installations have a stream at the sender: `[ordinal, stamp]`.
-        case streams(hub: Int64, opened: [Opened])
-        /// The sender follows the log up to this entry.
-        case presence(node: String, version: String, position: UInt64)
-
-        struct Opened: Codable, Equatable {
-            let ordinal: Int64
-            let stamp: UInt64
-        }
-    }
-
     private struct Peer {
         let version: String
         let position: UInt64
@@ -59,37 +45,60 @@ final class OtherNodes: Sendable {
         }
     }
 
+    // MARK: Streams
+
+    /// Tells the other nodes which installations have a stream here.
     func announce(_ streams: [AttachedStream], of hub: HubKey) {
-        let opened = streams.map { Announcement.Opened(ordinal: $0.ordinal.rawValue, stamp: $0.stamp) }
-        announce(.streams(hub: hub.rawValue, opened: opened))
+        var bytes = EntryWriter()
+        bytes.append(NodeMessages.Kind.streams)
+        bytes.append(number: UInt64(hub.rawValue))
+        bytes.append(list: streams) { bytes, stream in
+            bytes.append(number: UInt64(stream.ordinal.rawValue))
+            bytes.append(number: stream.stamp)
+        }
+        channel.announce(bytes.bytes)
     }
+
+    /// Ends the streams of installations that have one at another node.
+    func note(streams announcement: ArraySlice<UInt8>, _ writer: HubWriter, at time: Timestamp) {
+        var reader = EntryReader(Array(announcement))
+        guard
+            let hub = try? reader.number(),
+            let streams = try? reader.list({ reader throws(LogEntryError) in
+                (ordinal: try reader.number(), stamp: try reader.number())
+            })
+        else { return }
+        for stream in streams {
+            last.withLock { $0 = max($0, stream.stamp) }
+            writer.post(
+                .openedElsewhere(
+                    Ordinal(rawValue: Int64(truncatingIfNeeded: stream.ordinal)),
+                    stamp: stream.stamp,
+                    at: time
+                ),
+                to: HubKey(rawValue: Int64(truncatingIfNeeded: hub))
+            )
+        }
+    }
+
+    // MARK: Presence
 
     /// Tells the other nodes how far this one follows the log.
     func announcePresence() {
-        announce(.presence(node: name, version: version, position: store.logState?.place.number ?? 0))
+        var bytes = EntryWriter()
+        bytes.append(NodeMessages.Kind.presence)
+        bytes.append(text: name)
+        bytes.append(text: version)
+        bytes.append(number: store.head.number)
+        channel.announce(bytes.bytes)
     }
 
-    private func announce(_ announcement: Announcement) {
-        guard let data = try? JSONEncoder().encode(announcement) else { return }
-        channel.announce([UInt8](data))
-    }
-
-    /// Passes what other nodes announce to the hubs' machines until the task is cancelled.
-    func listen(_ writer: HubWriter, now: @Sendable () -> Timestamp) async {
-        for await bytes in channel.announcements() {
-            guard let announcement = try? JSONDecoder().decode(Announcement.self, from: Data(bytes)) else { continue }
-            switch announcement {
-            case .presence(let node, let version, let position): note(node, version, position)
-            case .streams(let hub, let opened):
-                for stream in opened {
-                    last.withLock { $0 = max($0, stream.stamp) }
-                    writer.post(
-                        .openedElsewhere(Ordinal(rawValue: stream.ordinal), stamp: stream.stamp, at: now()),
-                        to: HubKey(rawValue: hub)
-                    )
-                }
-            }
-        }
+    /// Notes how far another node follows the log.
+    func note(presence announcement: ArraySlice<UInt8>) {
+        var reader = EntryReader(Array(announcement))
+        guard let node = try? reader.text(), let version = try? reader.text(), let position = try? reader.number()
+        else { return }
+        note(node, version, position)
     }
 
     private func note(_ node: String, _ version: String, _ position: UInt64) {
@@ -106,9 +115,9 @@ final class OtherNodes: Sendable {
         let now = ContinuousClock.now
         return HubOverview.Node(
             name: name,
-            position: state?.place.number ?? 0,
+            position: state?.head.number ?? 0,
             logEnd: state?.end ?? 0,
-            writer: state?.writer,
+            writer: state?.head.node,
             cutOffSeconds: cutOffSince.map { Int((now - $0).components.seconds) },
             peers: peers.withLock { $0 }.sorted { $0.key < $1.key }.map { name, peer in
                 HubOverview.Node.Peer(

@@ -10,7 +10,7 @@ enum CredentialRoutes {
         Route(method: .get, path: "/credentials", right: .manage) { request, _ in
             try reply(CredentialInquiry(hub: request.hub).report())
         },
-        Route(method: .post, path: "/credentials/test", right: .manage) { request, _ in
+        Route(method: .post, path: "/credentials/test", right: .manage, staysHere: true) { request, _ in
             if let wait = request.hub.testSends.rate.admit(request.hub.record.id) {
                 throw ProtocolError.tooManyRequests("Push services are asked too often.", wait: wait)
             }

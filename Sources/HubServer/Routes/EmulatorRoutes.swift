@@ -15,7 +15,7 @@ enum EmulatorRoutes {
             return .json(try inbox.encoded())
         },
         // A browser of the emulator, which can decrypt its messages.
-        Route(method: .post, path: "/emulator/subscription", right: .manage) { request, _ in
+        Route(method: .post, path: "/emulator/subscription", right: .manage, staysHere: true) { request, _ in
             let channel = try emulator(request).makeBrowserSubscription()
             let members = ["endpoint": channel.endpoint, "p256dh": channel.p256dh, "auth": channel.auth]
             return .json([UInt8](try JSONEncoder.sorted.encode(members)))

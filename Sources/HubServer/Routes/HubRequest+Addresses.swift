@@ -16,20 +16,33 @@ struct HubRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// `nil` for a call of this process on its own behalf.
     let channel: (any Channel)?
+    /// True if another node has passed the request on.
+    let isForwarded: Bool
+    /// The other end of the client's connection to that node.
+    private let forwardedPeer: NetworkAddress?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
+        (isForwarded, forwardedPeer) = (false, nil)
     }
 
     /// The context of a call of this process.
     init(logger: Logger, channel: (any Channel)? = nil) {
         coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
         self.channel = channel
+        (isForwarded, forwardedPeer) = (false, nil)
     }
 
-    /// The other end of the connection.
-    var peer: NetworkAddress? { channel?.remoteAddress?.networkAddress }
+    /// The context of a request that another node has passed on.
+    init(logger: Logger, forwardedFrom peer: NetworkAddress?) {
+        coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
+        channel = nil
+        (isForwarded, forwardedPeer) = (true, peer)
+    }
+
+    /// The other end of the client's connection.
+    var peer: NetworkAddress? { isForwarded ? forwardedPeer : channel?.remoteAddress?.networkAddress }
 }
 
 /// The addresses in a reply: absolute, with `https` and the authority that the client has used.

@@ -9,7 +9,8 @@ import Hummingbird
 /// They are management operations: jobs of a disabled hub continue.
 enum JobRoutes {
     static let routes = [
-        Route(method: .post, address: "/:hub/jobs", scope: .hub) { request in
+        // The files to import are at this node.
+        Route(method: .post, address: "/:hub/jobs", scope: .hub, staysHere: true) { request in
             let hub = try request.presentHub
             let body = try await request.body(limit: NotificationHubJob.maximumBytes)
             let job = try await request.hubs.jobs.submit(.init(xml: body), to: hub, bytes: body.count)

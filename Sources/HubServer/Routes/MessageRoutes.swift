@@ -41,7 +41,7 @@ enum MessageRoutes {
             try await request.hub.scheduled.cancel(try MessageID(try request.parameter("id")))
             return Response(status: .ok)
         },
-        Route(method: .post, path: "/recipients", right: .send) { request, _ in
+        Route(method: .post, path: "/recipients", right: .send, staysHere: true) { request, _ in
             let body = try await request.body(limit: maximumQuery)
             guard let query = try? JSONDecoder().decode(RecipientQuery.self, from: Data(body)) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"tags": "…"}, "" for everybody."#)

@@ -13,7 +13,7 @@ struct NamespaceRequest: AllowedRequest {
     /// The hub's name in the path; empty without one.
     let name: String
     let grant: Grant
-    let request: Request
+    var request: Request
     let context: HubRequestContext
     let client: ClientAddress
 

@@ -9,7 +9,7 @@ import NIOCore
 /// Registrations (protocol document §3).
 enum RegistrationRoutes {
     static let routes = [
-        Route(method: .post, path: "/registrationids", right: .listen) { request, _ in
+        Route(method: .post, path: "/registrationids", right: .listen, staysHere: true) { request, _ in
             Response(status: .created, headers: [.location: request.address.item(RegistrationID.random())])
         },
         Route(method: .post, path: "/registrations", right: .listen) { request, hubs in

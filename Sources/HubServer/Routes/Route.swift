@@ -36,9 +36,13 @@ struct Route: Sendable {
     let takesTokenInQuery: Bool
     /// True if the answer is about this node as it is, which others cannot change.
     let isOfNode: Bool
+    /// True if the operation changes something for all nodes, so that the node that writes executes it.
+    let isForwarded: Bool
     let operation: Operation
 
     /// Creates an operation of a hub, which must exist; `path` is below the hub.
+    ///
+    /// `staysHere` is true for an operation that is not a GET and changes nothing for other nodes.
     init(
         method: HTTPRequest.Method,
         path: String,
@@ -46,6 +50,7 @@ struct Route: Sendable {
         exception: Exception? = nil,
         takesTokenInQuery: Bool = false,
         isOfNode: Bool = false,
+        staysHere: Bool = false,
         handle: @escaping @Sendable (HubRequest, HubDirectory) async throws -> Response
     ) {
         self.method = method
@@ -55,6 +60,7 @@ struct Route: Sendable {
         self.exception = exception
         self.takesTokenInQuery = takesTokenInQuery
         self.isOfNode = isOfNode
+        isForwarded = method != .get && !staysHere
         operation = .ofHub(handle)
     }
 
@@ -63,6 +69,7 @@ struct Route: Sendable {
         method: HTTPRequest.Method,
         address: String,
         scope: Scope,
+        staysHere: Bool = false,
         handle: @escaping @Sendable (NamespaceRequest) async throws -> Response
     ) {
         self.method = method
@@ -72,6 +79,7 @@ struct Route: Sendable {
         exception = nil
         takesTokenInQuery = false
         isOfNode = false
+        isForwarded = method != .get && !staysHere
         operation = .ofNamespace(handle)
     }
 

@@ -10,7 +10,7 @@ import NIOCore
 /// An authorized request.
 protocol AllowedRequest {
     var grant: Grant { get }
-    var request: Request { get }
+    var request: Request { get set }
     var context: HubRequestContext { get }
     var client: ClientAddress { get }
 }
@@ -52,7 +52,7 @@ extension AllowedRequest {
 struct HubRequest: AllowedRequest {
     let hub: Hub
     let grant: Grant
-    let request: Request
+    var request: Request
     let context: HubRequestContext
     let client: ClientAddress
 
@@ -102,13 +102,15 @@ enum RouteTable {
         }
     }
 
-    /// Makes a responder for all routes; `pages` is `nil` for calls of this process.
+    /// Makes a responder for all routes; `pages` is `nil` for calls of this process, `forwarding` for a hub with one
+    /// node.
     static func responder(
         hubs: HubManagement,
         client: ClientAddress,
         connections: ConnectionQuota,
         responses: ResponseCounts,
         pages: OwnPages?,
+        forwarding: RequestForwarding?,
         logger: Logger
     ) -> RouterResponder<HubRequestContext> {
         let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
@@ -126,19 +128,36 @@ enum RouteTable {
                             try allow(request, context, client, route, hubs.directory)
                         }
                         if let channel = context.channel { connections.prove(channel) }
-                        return try await handle(allowed, hubs.directory)
+                        return try await forward(allowed, route, forwarding) { try await handle($0, hubs.directory) }
                     case .ofNamespace(let handle):
                         let allowed = try await hubs.upToDate(for: route) { () throws(ProtocolError) in
                             try allow(request, context, client, route, hubs)
                         }
                         if let channel = context.channel { connections.prove(channel) }
-                        return try await handle(allowed)
+                        return try await forward(allowed, route, forwarding, or: handle)
                     }
                 }
             }
         }
         FeedRoutes(hubs.directory, hubs.configuration, client, connections).add(to: router)
         return router.buildResponder()
+    }
+
+    /// Passes a request that changes something to another node, if that one writes; otherwise executes it here.
+    private static func forward<Allowed: AllowedRequest>(
+        _ allowed: Allowed,
+        _ route: Route,
+        _ forwarding: RequestForwarding?,
+        or handle: (Allowed) async throws -> Response
+    ) async throws -> Response {
+        guard route.isForwarded, let forwarding else { return try await handle(allowed) }
+        switch try await forwarding.pass(allowed) {
+        case .answered(let response): return response
+        case .local(let request):
+            var allowed = allowed
+            allowed.request = request
+            return try await handle(allowed)
+        }
     }
 
     private static func allow(

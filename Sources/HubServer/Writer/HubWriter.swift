@@ -408,9 +408,6 @@ final class HubWriter: Service {
 
     // MARK: - The log that nodes share
 
-    /// This node's place in the log; `nil` if it is the only one.
-    var logState: LogState? { store.logState }
-
     private var foreign: LogFollower.Foreign {
         { [confined] effects in for effect in effects { confined.machine.apply(effect) } }
     }

@@ -1,14 +1,14 @@
-import Foundation
+/// Writes the parts of an entry, or of a message between nodes.
+package struct EntryWriter {
+    package private(set) var bytes: [UInt8] = []
 
-/// Writes the parts of an entry.
-struct EntryWriter {
-    private(set) var bytes: [UInt8] = []
+    package init() {}
 
-    mutating func append(_ byte: UInt8) { bytes.append(byte) }
-    mutating func append(raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
+    package mutating func append(_ byte: UInt8) { bytes.append(byte) }
+    package mutating func append(raw: some Sequence<UInt8>) { bytes.append(contentsOf: raw) }
 
     /// Appends a number with seven bits per byte, the lowest first; the high bit is set if more bytes follow.
-    mutating func append(number: UInt64) {
+    package mutating func append(number: UInt64) {
         var rest = number
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -18,43 +18,43 @@ struct EntryWriter {
     }
 
     /// Appends a signed number; small numbers of either sign take few bytes.
-    mutating func append(signed number: Int64) {
+    package mutating func append(signed number: Int64) {
         append(number: UInt64(bitPattern: (number << 1) ^ (number >> 63)))
     }
 
-    mutating func append(counted raw: some Collection<UInt8>) {
+    package mutating func append(counted raw: some Collection<UInt8>) {
         append(number: UInt64(raw.count))
         append(raw: raw)
     }
 
-    mutating func append(text: String) { append(counted: text.utf8) }
+    package mutating func append(text: String) { append(counted: text.utf8) }
 
-    mutating func append<Element>(list: [Element], _ write: (inout EntryWriter, Element) -> Void) {
+    package mutating func append<Element>(list: [Element], _ write: (inout EntryWriter, Element) -> Void) {
         append(number: UInt64(list.count))
         for element in list { write(&self, element) }
     }
 }
 
-/// Reads the parts of an entry, whose bytes cannot be trusted.
-struct EntryReader {
+/// Reads the parts of an entry, or of a message between nodes; the bytes cannot be trusted.
+package struct EntryReader {
     private var rest: ArraySlice<UInt8>
 
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
+    package init(_ bytes: [UInt8]) { rest = bytes[...] }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    package var isAtEnd: Bool { rest.isEmpty }
 
-    mutating func byte() throws(LogEntryError) -> UInt8 {
+    package mutating func byte() throws(LogEntryError) -> UInt8 {
         guard let byte = rest.popFirst() else { throw .damaged("it ends early") }
         return byte
     }
 
-    mutating func raw(_ count: Int) throws(LogEntryError) -> ArraySlice<UInt8> {
+    package mutating func raw(_ count: Int) throws(LogEntryError) -> ArraySlice<UInt8> {
         guard count <= rest.count else { throw .damaged("it ends early") }
         defer { rest.removeFirst(count) }
         return rest.prefix(count)
     }
 
-    mutating func number() throws(LogEntryError) -> UInt64 {
+    package mutating func number() throws(LogEntryError) -> UInt64 {
         var number: UInt64 = 0
         for shift in stride(from: 0, through: 63, by: 7) {
             let byte = try byte()
@@ -66,29 +66,29 @@ struct EntryReader {
         throw .damaged("a number is too large")
     }
 
-    mutating func signed() throws(LogEntryError) -> Int64 {
+    package mutating func signed() throws(LogEntryError) -> Int64 {
         let number = try number()
         return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
     }
 
     /// The number of items that follow, each of which takes at least one byte.
-    mutating func count() throws(LogEntryError) -> Int {
+    package mutating func count() throws(LogEntryError) -> Int {
         guard let count = Int(exactly: try number()), count <= rest.count else {
             throw .damaged("a count is too large")
         }
         return count
     }
 
-    mutating func counted() throws(LogEntryError) -> ArraySlice<UInt8> { try raw(try count()) }
+    package mutating func counted() throws(LogEntryError) -> ArraySlice<UInt8> { try raw(try count()) }
 
-    mutating func text() throws(LogEntryError) -> String {
+    package mutating func text() throws(LogEntryError) -> String {
         guard let text = String(validating: try counted(), as: UTF8.self) else {
             throw .damaged("a text is not UTF-8")
         }
         return text
     }
 
-    mutating func list<Element>(
+    package mutating func list<Element>(
         _ read: (inout EntryReader) throws(LogEntryError) -> Element
     ) throws(LogEntryError) -> [Element] {
         let count = try count()

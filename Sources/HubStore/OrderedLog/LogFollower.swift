@@ -26,6 +26,17 @@ package final class LogFollower: Sendable {
         self.identity = identity
     }
 
+    /// The newest entry that this node's database has, and the log's end as far as it is known.
+    var known: LogState { state.withLock { $0 } }
+
+    /// Notes the newest entry of the database.
+    func note(_ head: LogHead) {
+        state.withLock { state in
+            state.head = head
+            state.end = max(state.end, head.number)
+        }
+    }
+
     /// Commits changes once the log has accepted them.
     ///
     /// If all members fail, or change nothing that nodes share, no entry is written. These members have seen the state
@@ -41,27 +52,33 @@ package final class LogFollower: Sendable {
         try settle(db, foreign)
         for _ in 0..<Self.maximumRounds {
             var results: [Result<Output, any Error>] = []
-            var isFirst = true
+            var answer: LogAnswer?
             try db.inTransaction(.immediate) {
                 let recorder = StatementRecorder()
                 results = try group.stage(db, recorder)
-                isFirst = try append(recorder.statements, group.effects(of: results), Transaction(db))
-                return isFirst ? .commit : .rollback
+                answer = try append(recorder.statements, group.effects(of: results), Transaction(db))
+                if case .behind = answer { return .rollback }
+                return .commit
             }
-            if isFirst { return results }
-            try follow(db, foreign)
+            switch answer {
+            case nil: return results
+            case .accepted(let number):
+                note(LogHead(number: number, node: identity.node))
+                return results
+            case .behind: try follow(db, foreign)
+            }
         }
         throw OrderedLogError.overtaken
     }
 
-    /// - Returns: False if another node was first.
+    /// - Returns: `nil` if there is nothing that other nodes need.
     private func append(
         _ statements: [RecordedStatement],
         _ effects: [NamespaceEffect],
         _ transaction: Transaction
-    ) throws -> Bool {
+    ) throws -> LogAnswer? {
         // Changes of node-local tables alone need no entry.
-        guard !statements.isEmpty || !effects.isEmpty else { return true }
+        guard !statements.isEmpty || !effects.isEmpty else { return nil }
         let place = try transaction.logPlace()
         let entry = LogEntry(
             previous: place.entry,
@@ -74,14 +91,9 @@ package final class LogFollower: Sendable {
             let bytes = entry.encoded.count
             guard bytes <= limit else { throw OrderedLogError.tooLarge(bytes: bytes, limit: limit) }
         }
-        switch try send(entry, after: place) {
-        case .accepted(let number):
-            let place = LogPlace(number: number, entry: entry.id)
-            try transaction.set(place)
-            note(place, by: identity.node)
-            return true
-        case .behind: return false
-        }
+        let answer = try send(entry, after: place)
+        if case .accepted(let number) = answer { try transaction.set(LogPlace(number: number, entry: entry.id)) }
+        return answer
     }
 
     private func send(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
@@ -110,20 +122,6 @@ package final class LogFollower: Sendable {
         if try transaction.logPlace() == .beginning, try !transaction.isNew() {
             guard end == 0 else { throw OrderedLogError.otherDatabase(end: end) }
             try transaction.set(LogPlace(number: 0, entry: .random()))
-        }
-        note(try transaction.logPlace(), by: nil)
-    }
-
-    // MARK: - State
-
-    /// This node's place in the log, and the log's end as far as it is known.
-    var known: LogState { state.withLock { $0 } }
-
-    private func note(_ place: LogPlace, by node: String?) {
-        state.withLock { state in
-            state.place = place
-            state.end = max(state.end, place.number)
-            state.writer = node ?? state.writer
         }
     }
 
@@ -176,22 +174,12 @@ package final class LogFollower: Sendable {
                     effects = try Transaction(db).replay(placed)
                     return .commit
                 }
+                note(LogHead(number: placed.number, node: placed.entry.node))
                 foreign(effects)
                 place = placed.place
-                note(place, by: placed.entry.node)
             }
         }
     }
-}
-
-/// A node's place in an ordered log.
-package struct LogState: Sendable {
-    /// The last entry that the node's database contains.
-    package var place = LogPlace.beginning
-    /// The number of the log's last entry when this node last asked.
-    package var end: UInt64 = 0
-    /// The node that wrote the entry at ``place``; `nil` if this node has seen none since its start.
-    package var writer: String?
 }
 
 extension GroupCommit {

@@ -65,6 +65,25 @@ package struct LogPlace: Sendable, Hashable {
     }
 }
 
+/// The newest entry of a log that a node's database has.
+package struct LogHead: Sendable, Equatable {
+    package let number: UInt64
+    /// The node that wrote the entry; `nil` if this node has not seen an entry since its start.
+    package let node: String?
+
+    package init(number: UInt64, node: String?) {
+        self.number = number
+        self.node = node
+    }
+}
+
+/// How far a node follows a log.
+package struct LogState: Sendable {
+    package var head = LogHead(number: 0, node: nil)
+    /// The number of the log's last entry when this node last asked.
+    package var end: UInt64 = 0
+}
+
 /// An entry with its number.
 package struct PlacedEntry: Sendable, Equatable {
     package let number: UInt64

@@ -277,9 +277,45 @@ struct DutyTests {
         }
     }
 
+    @Test func `an agent that is connected to any node is not absent`() async throws {
+        let (tag, id) = (try Tag("ops"), try InstallationID("desk"))
+        try await TwoNodes.run {
+            $0.alarmTag = tag
+            $0.alarmAgents = [id]
+            $0.alarmRules.agentAbsence = .seconds(900)
+        } _: { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            let agent = Agent("desk")
+            try await a.register(agent)
+            try await b.service.catchUp()
+            let stream = try await b.stream(agent)
+            func pass(_ minutes: Int) async throws {
+                for _ in 0..<minutes {
+                    for node in [a, b] { node.clock.advance(by: 60) }
+                    await a.keepDuties()
+                    await b.service.alarms.look()
+                    // The announcement arrives a moment later.
+                    try await a.wait { a.hub.alarms.isElsewhere("desk", at: a.clock.monotonic) }
+                    await a.service.alarms.look()
+                }
+            }
+            try await pass(40)
+            #expect(try await a.alarms().alarms.isEmpty)
+            for _ in 0..<40 {
+                a.clock.advance(by: 60)
+                await a.keepDuties()
+                await a.service.alarms.look()
+            }
+            #expect(try await a.alarms().alarms.map(\.kind) == ["absentAgent"])
+            _ = stream
+        }
+    }
+
     @Test func `a former holder's judgement of alarms is not written`() async throws {
         let tag = try Tag("ops")
-        try await TwoNodes.run { $0.alarmTag = tag } _: { nodes in
+        try await TwoNodes.run {
+            $0.alarmTag = tag
+        } _: { nodes in
             let (a, b) = (nodes.a, nodes.b)
             let term = try #require(a.service.duties.term)
             try await nodes.takeOver()

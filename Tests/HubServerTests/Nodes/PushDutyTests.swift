@@ -11,7 +11,9 @@ import Testing
 /// Deliveries of several nodes to push services.
 struct PushDutyTests {
     private func run(_ service: ScriptedPushService, _ body: (TwoNodes) async throws -> Void) async throws {
-        try await TwoNodes.run { $0.pushServices = service } _: { nodes in
+        try await TwoNodes.run {
+            $0.pushServices = service
+        } _: { nodes in
             let hub = nodes.a.hub
             try await hub.perform { transaction, _ in
                 guard var stored = try transaction.hub(id: hub.record.id) else { throw TestHub.Stopped() }

@@ -1,0 +1,110 @@
+import HTTPTypes
+import HubStore
+import Hummingbird
+import NIOCore
+import NetworkAddresses
+
+/// A client's request that one node passes to another.
+struct ForwardedRequest: Sendable {
+    let head: HTTPRequest
+    /// The other end of the client's connection.
+    let peer: NetworkAddress?
+    let body: ByteBuffer
+
+    var encoded: [UInt8] {
+        var writer = EntryWriter()
+        writer.append(NodeMessages.Kind.forwardedRequest)
+        writer.append(text: head.method.rawValue)
+        writer.append(text: head.scheme ?? "")
+        writer.append(text: head.authority ?? "")
+        writer.append(text: head.path ?? "")
+        writer.append(head.headerFields)
+        writer.append(counted: peer?.bytes ?? [])
+        writer.append(counted: body.readableBytesView)
+        return writer.bytes
+    }
+
+    init(head: HTTPRequest, peer: NetworkAddress?, body: ByteBuffer) {
+        self.head = head
+        self.peer = peer
+        self.body = body
+    }
+
+    /// Reads a request, without the byte of its kind.
+    ///
+    /// - Throws: ``LogEntryError`` for bytes that are not a request.
+    init(encoded bytes: ArraySlice<UInt8>) throws(LogEntryError) {
+        var reader = EntryReader(Array(bytes))
+        guard let method = HTTPRequest.Method(rawValue: try reader.text()) else {
+            throw .damaged("a method is not a token")
+        }
+        let (scheme, authority, path) = (try reader.text(), try reader.text(), try reader.text())
+        head = HTTPRequest(
+            method: method,
+            scheme: scheme.isEmpty ? nil : scheme,
+            authority: authority.isEmpty ? nil : authority,
+            path: path,
+            headerFields: try reader.fields()
+        )
+        peer = NetworkAddress(octets: try reader.counted())
+        body = ByteBuffer(bytes: try reader.counted())
+        guard reader.isAtEnd else { throw .damaged("it is too long") }
+    }
+}
+
+/// The answer to a client's request from the node that has executed it.
+struct ForwardedReply: Sendable {
+    let head: HTTPResponse
+    let body: ByteBuffer
+    /// The newest entry of the log after the request.
+    let position: UInt64
+
+    var encoded: [UInt8] {
+        var writer = EntryWriter()
+        writer.append(number: position)
+        writer.append(number: UInt64(head.status.code))
+        writer.append(head.headerFields)
+        writer.append(counted: body.readableBytesView)
+        return writer.bytes
+    }
+
+    init(head: HTTPResponse, body: ByteBuffer, position: UInt64) {
+        self.head = head
+        self.body = body
+        self.position = position
+    }
+
+    /// - Throws: ``LogEntryError`` for bytes that are not a reply.
+    init(encoded bytes: [UInt8]) throws(LogEntryError) {
+        var reader = EntryReader(bytes)
+        position = try reader.number()
+        let code = try reader.number()
+        guard (200...599).contains(code) else { throw .damaged("a status is not one of HTTP") }
+        head = HTTPResponse(status: .init(code: Int(code)), headerFields: try reader.fields())
+        body = ByteBuffer(bytes: try reader.counted())
+        guard reader.isAtEnd else { throw .damaged("it is too long") }
+    }
+
+    var response: Response {
+        Response(status: head.status, headers: head.headerFields, body: .init(byteBuffer: body))
+    }
+}
+
+extension EntryWriter {
+    fileprivate mutating func append(_ fields: HTTPFields) {
+        append(list: Array(fields)) { writer, field in
+            writer.append(text: field.name.rawName)
+            writer.append(text: field.value)
+        }
+    }
+}
+
+extension EntryReader {
+    fileprivate mutating func fields() throws(LogEntryError) -> HTTPFields {
+        let list = try list { reader throws(LogEntryError) -> HTTPField in
+            guard let name = HTTPField.Name(try reader.text()) else { throw .damaged("a header has no valid name") }
+            return HTTPField(name: name, value: try reader.text())
+        }
+        return HTTPFields(list)
+    }
+}

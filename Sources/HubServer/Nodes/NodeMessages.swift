@@ -1,0 +1,42 @@
+import HubStore
+import ServiceLifecycle
+
+/// Passes the messages of other nodes to the parts of the hub that they concern.
+///
+/// The first byte of a message tells its kind; messages of unknown kinds come from newer versions and are ignored.
+struct NodeMessages: Service {
+    enum Kind {
+        /// The node that writes says so.
+        static let heartbeat: UInt8 = 1
+        /// A request of a client, to be executed by the node that writes.
+        static let forwardedRequest: UInt8 = 2
+        /// Agents that have streams at a node.
+        static let agents: UInt8 = 3
+        /// Installations that have a stream at a node.
+        static let streams: UInt8 = 4
+        /// How far a node follows the log.
+        static let presence: UInt8 = 5
+    }
+
+    let channel: any NodeChannel
+    /// By kind of announcement; called with the bytes after the kind.
+    let listeners: [UInt8: @Sendable (ArraySlice<UInt8>) -> Void]
+    /// By kind of request; called with the bytes after the kind.
+    let answerers: [UInt8: @Sendable (ArraySlice<UInt8>) async -> [UInt8]]
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            async let serving: Void = channel.serve { request in
+                guard let kind = request.first, let answer = answerers[kind] else { return [] }
+                return await answer(request.dropFirst())
+            }
+            for await announcement in channel.announcements() {
+                guard let kind = announcement.first else { continue }
+                listeners[kind]?(announcement.dropFirst())
+            }
+            await serving
+        }
+        // A channel to no other nodes ends at once.
+        try? await gracefulShutdown()
+    }
+}

@@ -1,0 +1,221 @@
+import Foundation
+import HTTPTypes
+import HubProtocol
+import HubRouting
+import HubStore
+import NIOCore
+import NetworkAddresses
+import SharedLog
+import Synchronization
+import Testing
+
+@testable import HubServer
+
+/// Requests that one node passes to the node that writes.
+struct ForwardingTests {
+    /// Runs two nodes, of which `a` writes, and `b` knows.
+    private func run(
+        configure: (inout HubConfiguration) throws -> Void = { _ in },
+        _ body: (TwoNodes) async throws -> Void
+    ) async throws {
+        try await TwoNodes.run(configure: configure) { nodes in
+            try await nodes.a.accept("first")
+            try await nodes.hearHeartbeat()
+            try await body(nodes)
+        }
+    }
+
+    @Test func `a send at another node is executed once, by the node that writes`() async throws {
+        try await run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            let entries = try nodes.log.entries.count
+            let reply = try await b.post(["title": "second"], tags: "World", key: "k")
+            #expect(reply.status == 201 && nodes.channel.requests == ["a"])
+            let id = try reply.messageID
+            #expect(reply.headers["location"] == "https://h/news/messages/\(id)")
+            #expect(reply.headers["trackingid"] != nil)
+            let written = try nodes.log.entries.dropFirst(entries)
+            #expect(written.map(\.node) == ["a"])
+            // The other node can be read at once.
+            for node in [b, a] {
+                let reports = try await node.newest()
+                #expect(reports.first?.id == id && reports.count == 2)
+            }
+            let repeated = try await b.post(["title": "second"], tags: "World", key: "k")
+            #expect(try repeated.messageID == id)
+            #expect(a.hub.counters.repeated.load(ordering: .relaxed) == 1)
+        }
+    }
+
+    @Test func `registrations, installations and hubs are changed where the node writes`() async throws {
+        try await run { nodes in
+            let b = nodes.b
+            let entries = try nodes.log.entries.count
+            let agent = Agent("phone", tags: ["World"])
+            #expect(try await b.put(agent).status == 200)
+            let read = try await b.send("GET", "installations/phone", as: b.listen, channel: agent.secret)
+            #expect(read.status == 200)
+            #expect(try await b.send("DELETE", "installations/phone", as: b.full).status == 204)
+            _ = try await b.make("other")
+            #expect(try await b.manage("DELETE", "/other").status == 200)
+            #expect(nodes.channel.requests.count == 4)
+            let written = try nodes.log.entries.dropFirst(entries)
+            #expect(Set(written.map(\.node)) == ["a"])
+        }
+    }
+
+    @Test func `refusals of the node that writes are passed on`() async throws {
+        try await run { nodes in
+            let b = nodes.b
+            _ = try await b.post(["title": "x"], key: "k")
+            let refused = try await b.post(["title": "y"], key: "k")
+            #expect(refused.status == 422 && refused.body.contains("Idempotency-Key"))
+            // Nobody else is asked about a request without a right.
+            let asked = nodes.channel.requests.count
+            #expect(try await b.send("POST", "messages", as: b.listen, "{}").status == 401)
+            #expect(nodes.channel.requests.count == asked)
+        }
+    }
+
+    @Test func `the node that writes counts the changes of each client's address`() async throws {
+        try await run {
+            $0.writeLimit.perSecond = 1
+            $0.trustedProxies = [try #require(AddressBlock("127.0.0.0/8"))]
+        } _: { nodes in
+            func put(_ node: TestHub, from address: String) async throws -> Int {
+                let body = #"{"installationId":"p","platform":"apns","pushChannel":"AA"}"#
+                let headers = ["X-Forwarded-For": address]
+                return try await node.send("PUT", "installations/p", as: node.listen, headers: headers, body).status
+            }
+            for _ in 0..<WriteLimit.burstSeconds {
+                #expect(try await put(nodes.b, from: "192.0.2.1") == 200)
+            }
+            #expect(try await put(nodes.a, from: "192.0.2.1") == 429, "counted where it was executed")
+            #expect(try await put(nodes.b, from: "192.0.2.1") == 429)
+            #expect(try await put(nodes.b, from: "192.0.2.2") == 200)
+        }
+    }
+
+    @Test func `if the node that writes is gone, another one writes`() async throws {
+        try await run { nodes in
+            nodes.channel.fail(.lost(.absent))
+            #expect(try await nodes.b.post(["title": "second"]).status == 201)
+            #expect(try nodes.log.entries.last?.node == "b")
+            #expect(nodes.b.service.forwarding?.writers.otherWriter == nil)
+            #expect(try await nodes.b.newest().count == 2)
+        }
+    }
+
+    @Test func `without a heartbeat for two seconds another node writes`() async throws {
+        try await run { nodes in
+            nodes.channel.silence("a")
+            nodes.b.clock.advance(by: 2)
+            #expect(try await nodes.b.post(["title": "second"]).status == 201)
+            #expect(nodes.channel.requests.isEmpty)
+            #expect(try nodes.log.entries.last?.node == "b")
+        }
+    }
+
+    @Test(arguments: [NodeChannelError.timeout, .disconnected])
+    func `a request without an answer is refused, and executed at most once`(error: NodeChannelError) async throws {
+        try await run { nodes in
+            nodes.channel.fail(.unanswered(error), .lost(error))
+            let answered = try await nodes.b.post(["title": "second"])
+            #expect(answered.status == 503 && answered.headers["retry-after"] == "2")
+            let lost = try await nodes.b.post(["title": "third"])
+            #expect(lost.status == 503)
+            try await nodes.catchUp()
+            for node in [nodes.a, nodes.b] { #expect(try await node.newest().count == 2) }
+            #expect(try nodes.log.entries.last?.node == "a")
+        }
+    }
+
+    @Test func `a forwarded request is executed where it arrives`() async throws {
+        try await run { nodes in
+            let b = nodes.b
+            #expect(b.service.forwarding?.writers.otherWriter == "a")
+            let head = HTTPRequest(
+                method: .post,
+                scheme: nil,
+                authority: "h",
+                path: "/news/messages",
+                headerFields: [.authorization: b.token(b.full), .contentLength: "2"]
+            )
+            let request = ForwardedRequest(head: head, peer: nil, body: ByteBuffer(string: "{}"))
+            let answer = try await nodes.channel.node("c").request(request.encoded, of: "b", timeout: .seconds(1))
+            let reply = try ForwardedReply(encoded: answer)
+            #expect(reply.head.status == .created && nodes.channel.requests == ["b"])
+            #expect(try nodes.log.entries.last?.node == "b")
+            #expect(reply.position == UInt64(try nodes.log.entries.count))
+        }
+    }
+
+    @Test func `large requests, jobs and questions stay where they are`() async throws {
+        try await run { nodes in
+            let b = nodes.b
+            let query = try await b.send("POST", "recipients", as: b.full, #"{"tags":""}"#)
+            #expect(query.status == 200)
+            #expect(try await b.manage("POST", "/news/jobs", TestHub.job("ExportRegistrations")).status == 201)
+            #expect(nodes.channel.requests.isEmpty)
+            let long = String(repeating: "x", count: RequestForwarding.maximumBody)
+            let reply = try await b.send(
+                "POST",
+                "messages",
+                as: b.full,
+                headers: [HeaderName.format: "template"],
+                #"{"title":"\#(long)"}"#
+            )
+            #expect(reply.status == 413 && nodes.channel.requests.isEmpty)
+        }
+    }
+
+    @Test func `a hub with one node forwards nothing`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            #expect(hub.service.forwarding == nil)
+        }
+    }
+
+    // MARK: Coding
+
+    @Test func `requests and replies are read as they were written, and refused when they are cut off`() throws {
+        let head = HTTPRequest(
+            method: .patch,
+            scheme: "https",
+            authority: "hub.example:8787",
+            path: "/news/installations/a?x=%20",
+            headerFields: [.contentType: "application/json", .ifMatch: "\"é\""]
+        )
+        let request = ForwardedRequest(
+            head: head,
+            peer: NetworkAddress("2001:db8::1"),
+            body: ByteBuffer(bytes: [0, 255, 7])
+        )
+        let bytes = request.encoded
+        #expect(bytes.first == NodeMessages.Kind.forwardedRequest)
+        let read = try ForwardedRequest(encoded: bytes.dropFirst())
+        #expect(read.head == head && read.peer == request.peer && read.body == request.body)
+        let reply = ForwardedReply(
+            head: HTTPResponse(status: .created, headerFields: [.location: "https://h/x"]),
+            body: ByteBuffer(string: "<x/>"),
+            position: 300
+        )
+        let answer = try ForwardedReply(encoded: reply.encoded)
+        #expect(answer.head == reply.head && answer.body == reply.body && answer.position == 300)
+        for count in 1..<bytes.count {
+            #expect(throws: LogEntryError.self) { try ForwardedRequest(encoded: bytes[1..<count]) }
+        }
+        for count in reply.encoded.indices {
+            #expect(throws: LogEntryError.self) { try ForwardedReply(encoded: Array(reply.encoded.prefix(count))) }
+        }
+    }
+}
+
+extension TwoNodes {
+    /// `b` knows that `a` writes.
+    func hearHeartbeat() async throws {
+        try await b.wait {
+            a.service.forwarding?.writers.announce()
+            return b.service.forwarding?.writers.otherWriter == "a"
+        }
+    }
+}
