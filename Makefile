@@ -35,7 +35,7 @@ RUN_TESTS = set -o pipefail; \
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-browser oracles program build bench fuzz install uninstall deb release lint format deps
+.PHONY: help demo demo-cluster test test-long test-browser oracles program build bench fuzz install uninstall deb release lint format deps
 
 help: ## lists the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -45,9 +45,15 @@ demo: deps ## runs the whole pipeline in a scratch directory: hub, publisher, tw
 	swift build --product newswire
 	@.build/debug/newswire demo --once
 
+# Uses an installed nats-server, or the one of PyPI.
+demo-cluster: deps oracles ## runs three hubs and three log servers, of which some are killed meanwhile
+	swift build --product newswire $(QUIET)
+	@engine="$$(command -v nats-server)" || engine="$$PWD/$(ORACLES)/bin/nats-server"; \
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Cluster/demo.py .build/debug/newswire "$$engine"
+
 # Programs that the tests need, each in the package of its name; dbus-daemon is the session bus of the desktop's tests.
 test test-long: TEST_PROGRAMS := dbus-daemon python3
-lint test-browser: TEST_PROGRAMS := python3
+lint test-browser demo-cluster: TEST_PROGRAMS := python3
 
 test: deps lint oracles ## runs every check: style, imports, links, wording, unit and end-to-end tests
 	swift build --build-tests $(QUIET)

@@ -63,7 +63,10 @@ extension Failure {
         case let error as PageStoreError:
             self.init(error.isTemporary ? .tryLater : .badConfiguration, "cannot use the pages' file \(error)")
         case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
-        default: self.init(.failed, "\(error)")
+        default:
+            let trouble = HubLogFile.trouble(error)
+            let status: ExitStatus = trouble.map { $0.isTemporary ? .tryLater : .badConfiguration } ?? .failed
+            self.init(status, trouble?.reason ?? "\(error)")
         }
     }
 

@@ -17,6 +17,18 @@ package enum HubLogFile {
         try LogMembership.begin(database, incarnation: incarnation, at: at)
     }
 
+    /// The reason why a hub cannot follow its log, or a program cannot write a file without its log; `nil` for an error
+    /// of another kind.
+    ///
+    /// A temporary failure can clear without a change of files or settings.
+    package static func trouble(_ error: any Error) -> (reason: String, isTemporary: Bool)? {
+        switch error {
+        case let error as OrderedLogError: ("\(error)", !error.isFinal)
+        case HubStoreError.sharedLog: ("\(error)", false)
+        default: nil
+        }
+    }
+
     /// Ends the tie between the file and its log, so that a hub serves it alone.
     ///
     /// - Throws: The errors of ``begin(_:incarnation:at:)``; the file is then unchanged.

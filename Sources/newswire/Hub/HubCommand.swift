@@ -293,9 +293,30 @@ struct HubServe: AsyncParsableCommand {
         if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
         var logger = Logger(label: "newswire.hub")
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
-        let listen = configuration.host
         let replicated: ReplicatedLog? =
             if let shared { try await ReplicatedLog.connect(shared, logger: logger) } else { nil }
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(
+                try await serve(configuration, replicated, endpoint, state, settings, http, logger)
+            )
+        } catch {
+            outcome = .failure(error)
+        }
+        await replicated?.close()
+        try outcome.get()
+    }
+
+    private func serve(
+        _ configuration: HubConfiguration,
+        _ replicated: ReplicatedLog?,
+        _ endpoint: HubEndpoint,
+        _ state: StateDirectory,
+        _ settings: Settings,
+        _ http: OutboundClient,
+        _ logger: Logger
+    ) async throws {
+        let listen = configuration.host
         let service: HubService =
             if let replicated {
                 try await HubService(configuration, log: replicated.log, channel: replicated.channel, logger: logger)
@@ -337,7 +358,6 @@ struct HubServe: AsyncParsableCommand {
             } onStopping: {
                 notifier?.stopping()
             }
-            await replicated?.close()
         } catch let error as HubListenError {
             throw Failure(error, listen: listen, port: configuration.port)
         }
