@@ -11,7 +11,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// The scalar as an error names it: in quotes, or by number where it cannot be seen.
+    /// The scalar as an error names it: in quotes, or by number if it is invisible.
     var named: String {
         if self == " " { return "a space" }
         if isPrintable { return "'\(self)'" }

@@ -4,14 +4,14 @@
 package struct HubName: TextIdentifier {
     /// Longest name, in characters (protocol §3.8).
     package static let maximumLength = 260
-    /// The name of a hub that was given none (protocol §11.6).
+    /// The name of a hub without a chosen name (protocol §11.6).
     package static let standard = "news"
-    /// First segments that the server itself answers (protocol §11.6).
+    /// First path segments that the server itself answers (protocol §11.6).
     package static let refused = ["api", "healthz", "readyz", "metrics", "$Resources"]
 
     package let text: String
 
-    /// - Throws: ``ProtocolError`` 400 saying what is wrong with the name.
+    /// - Throws: ``ProtocolError`` 400 with the problem of the name.
     package init(_ text: String) throws(ProtocolError) {
         guard !text.isEmpty else { throw .badRequest("the hub name is empty") }
         guard !Self.refused.contains(where: { $0.lowercased() == text.lowercased() }) else {

@@ -5,7 +5,7 @@ package struct AccessRule: Sendable, Equatable {
     /// The two rules that are made with every hub (protocol §1.1).
     package static let defaultListenName = "DefaultListenSharedAccessSignature"
     package static let defaultFullName = "DefaultFullSharedAccessSignature"
-    /// The namespace's own, for managing hubs.
+    /// The rule of the namespace, for managing hubs.
     package static let rootName = "RootManageSharedAccessKey"
 
     package let name: String
@@ -24,7 +24,7 @@ package struct AccessRule: Sendable, Equatable {
         AccessRule(name: name, primaryKey: generatedKey(), secondaryKey: generatedKey(), rights: rights)
     }
 
-    /// 32 random bytes in standard base64, the only form that every client takes (protocol §1.1).
+    /// Returns 32 random bytes in standard base64, the only form that every client accepts (protocol §1.1).
     package static func generatedKey() -> String {
         Data(RandomBytes.make(count: 32)).base64EncodedString()
     }

@@ -1,10 +1,10 @@
-/// Where an app backend is: scheme, host and port, below which its routes begin with `/api/`.
+/// The address of an app backend: scheme, host and port; its routes begin with `/api/`.
 package struct BackendAddress: Sendable, Equatable, CustomStringConvertible {
-    /// `https://push.example.org:8788`, without a slash at the end.
+    /// The address in the form `https://push.example.org:8788`, without a slash at the end.
     package let url: String
     private let endpoint: Endpoint
 
-    /// Takes `https` or `http`, a host and perhaps a port; a path is `/` or `/api/`, as apps call it.
+    /// Reads `https` or `http`, a host and an optional port; the path is `/` or `/api/`, as apps call it.
     package init(parsing text: String) throws(BackendAddressError) {
         func refuse(_ reason: String) -> BackendAddressError { BackendAddressError(address: text, reason: reason) }
 
@@ -29,7 +29,7 @@ package struct BackendAddress: Sendable, Equatable, CustomStringConvertible {
         url = "\(endpoint.scheme)://\(endpoint.authority)"
     }
 
-    /// The app backend that a hub serves on its own port.
+    /// Makes the address of the app backend that a hub serves on its own port.
     package init(servedBy hub: ConnectionString) throws(BackendAddressError) {
         let url: String
         do {
@@ -42,16 +42,16 @@ package struct BackendAddress: Sendable, Equatable, CustomStringConvertible {
 
     package var host: String { endpoint.host }
 
-    /// True if what is sent could be read on the way: plain HTTP to another machine.
+    /// True if traffic can be read on the network: plain HTTP to another machine.
     package var isExposed: Bool { endpoint.scheme == "http" && !endpoint.isLoopback }
 
     package var description: String { url }
 }
 
-/// Why a text is not the address of an app backend.
+/// The reason why a text is not the address of an app backend.
 package struct BackendAddressError: Error, Equatable, Sendable, CustomStringConvertible {
     package let address: String
-    /// The end of a sentence that the address begins.
+    /// The end of a sentence that begins with the address.
     package let reason: String
 
     package init(address: String, reason: String) {

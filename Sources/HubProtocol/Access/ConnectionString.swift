@@ -1,11 +1,11 @@
-/// Where a hub is and with which key to call it.
+/// The address of a hub, and the key to call it with.
 ///
 /// Source: protocol §1.1.
 package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
     /// Longest key and key name, in characters: what .NET accepts.
     package static let maximumPartLength = 256
 
-    /// `scheme://host[:port]/`, scheme and host in lower case.
+    /// The endpoint in the form `scheme://host[:port]/`, scheme and host in lower case.
     package let endpoint: String
     package let keyName: String
     /// Never log it.
@@ -34,7 +34,7 @@ package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
         try self.init(endpoint: endpoint, keyName: keyName, key: key)
     }
 
-    /// Joins the parts; the endpoint is `sb`, `https` or `http`, a host, and a port if any, with nothing behind it.
+    /// Joins the parts; the endpoint is `sb`, `https` or `http`, a host, and an optional port, without a path.
     package init(endpoint: String, keyName: String, key: String) throws(ConnectionStringError) {
         for (part, value) in [(Part.keyName, keyName), (.key, key)] {
             guard !value.isEmpty else { throw .missingParts([part.rawValue]) }
@@ -51,15 +51,15 @@ package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
         self.key = key
     }
 
-    /// The three parts in the order and form that every client reads; holds the key.
+    /// The three parts in the order and form that every client reads; contains the key.
     package var description: String {
         "Endpoint=\(endpoint);SharedAccessKeyName=\(keyName);SharedAccessKey=\(key)"
     }
 
-    /// The address to call, without a trailing slash; `sb` means `https`.
+    /// Returns the address to call, without a trailing slash; `sb` means `https`.
     ///
-    /// Plain `http` to a host that is not this machine is refused with ``ConnectionStringError/plainHTTP(host:)`` unless
-    /// allowed: the token and everything sent could be read on the way.
+    /// Plain `http` to another machine is refused with ``ConnectionStringError/plainHTTP(host:)`` unless allowed: the
+    /// token and all data could be read on the network.
     package func baseURL(allowingPlainHTTP: Bool = false) throws(ConnectionStringError) -> String {
         guard parsed.scheme == "http" else { return "https://\(parsed.authority)" }
         guard allowingPlainHTTP || parsed.isLoopback else { throw .plainHTTP(host: parsed.host) }
@@ -76,7 +76,7 @@ package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Why a connection string cannot be used; never holds a key.
+/// The reason why a connection string cannot be used; never contains a key.
 package enum ConnectionStringError: Error, Equatable, Sendable, CustomStringConvertible {
     case missingParts([String])
     /// The part at this position, from 1, has no known name. It is not quoted, since it may be a bare key.

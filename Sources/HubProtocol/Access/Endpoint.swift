@@ -55,7 +55,7 @@ struct Endpoint: Sendable, Equatable {
         return port.map { "\(name):\($0)" } ?? name
     }
 
-    /// True if it names this machine only: `localhost`, `127.0.0.0/8` in four numbers, `::1`.
+    /// True if only this machine has the address: `localhost`, `127.0.0.0/8` in four numbers, `::1`.
     var isLoopback: Bool {
         if host == "localhost" || host == "::1" { return true }
         let octets = host.split(separator: ".", omittingEmptySubsequences: false)
@@ -73,7 +73,7 @@ extension Unicode.Scalar {
 }
 
 extension StringProtocol {
-    /// Without spaces, tabs and line ends around it.
+    /// The text without spaces, tabs and line ends around it.
     var trimmed: SubSequence {
         let isSpace = { (scalar: Unicode.Scalar) in
             scalar == " " || scalar == "\t" || scalar == "\n" || scalar == "\r"

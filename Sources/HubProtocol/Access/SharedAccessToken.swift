@@ -13,13 +13,13 @@ package struct SharedAccessToken: Sendable, Equatable {
     /// `sr` exactly as received: the signature covers this text, so it is never decoded and encoded again.
     package let rawResource: String
     package let keyName: String
-    /// In seconds since 1970.
+    /// The expiry in seconds since 1970.
     package let expiresAt: Int64
 
     private let rawExpiry: String
     private let signature: String
 
-    /// Reads an `Authorization` value; nothing is verified yet.
+    /// Reads an `Authorization` value, without verifying it.
     ///
     /// - Throws: ``ProtocolError`` 40102 for an empty header or another scheme, 40105 for a token that cannot be read.
     package init(parsing header: String) throws(ProtocolError) {
@@ -70,10 +70,10 @@ package struct SharedAccessToken: Sendable, Equatable {
 }
 
 extension SharedAccessToken {
-    /// A whole `Authorization` value.
+    /// Returns a whole `Authorization` value.
     ///
     /// - Parameters:
-    ///   - resource: The address to sign for; its paths below are covered too. Signed in lower case (§1.2).
+    ///   - resource: The address to sign for; addresses below it are covered, too. Signed in lower case (§1.2).
     ///   - keyName: The rule that the key belongs to.
     ///   - key: The key as written; its base64 is not decoded (§1.1).
     ///   - expiresAt: In seconds since 1970.
@@ -98,9 +98,9 @@ extension SharedAccessToken {
         now > expiresAt && now - expiresAt > Self.allowedClockSkew
     }
 
-    /// When what the token has opened at `now` ends, in seconds since 1970: at the expiry.
+    /// Returns the end of what the token has opened at `now`, in seconds since 1970: its expiry.
     ///
-    /// A token that is past its expiry, and accepted because clocks differ, lasts until it is refused.
+    /// A token past its expiry that is accepted because clocks differ is valid until it is refused.
     package func validUntil(at now: Int64) -> Int64 {
         guard now >= expiresAt else { return expiresAt }
         let (end, overflows) = expiresAt.addingReportingOverflow(Self.allowedClockSkew)
@@ -119,9 +119,9 @@ extension SharedAccessToken {
 extension SharedAccessToken {
     /// True if the signed resource is `path` or contains it, compared by segments and ignoring case.
     ///
-    /// Scheme, host, port and query are not looked at (§1.4.5): behind a proxy the host differs. A path with `.` or
-    /// `..` segments is covered by nothing, because what it means depends on who reads it. The path is given as it was
-    /// received, with or without its query.
+    /// Scheme, host, port and query are ignored (§1.4.5), because the host differs behind a proxy. No resource covers a
+    /// path with `.` or `..` segments, because programs read it differently. The path is given as received, with or
+    /// without its query.
     package func covers(path: String) -> Bool {
         guard let scope = Self.scope(of: rawResource) else { return false }
         let segments = Self.segments(path.utf8.prefix { !Self.endsPath($0) })

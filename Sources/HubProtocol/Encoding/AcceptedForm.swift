@@ -7,12 +7,13 @@ package enum AcceptedForm: Sendable, Equatable {
     case json
     case atom
 
-    /// Most ranges that are read; clients send three or four.
+    /// Maximum number of ranges that are read; clients send three or four.
     private static let maximumRanges = 16
 
-    /// The form that a client wants most.
+    /// Reads the form that a client prefers.
     ///
-    /// Of equal ones it is the first. Without a header, or with one that names neither JSON nor Atom, it is ``standard``.
+    /// The first of equal ones counts. Without a header, or with one that names neither JSON nor Atom, it is
+    /// ``standard``.
     package init(accept header: String?) {
         var best: (form: AcceptedForm, quality: Double) = (.standard, 0)
         for range in (header ?? "").split(separator: ",").prefix(Self.maximumRanges) {

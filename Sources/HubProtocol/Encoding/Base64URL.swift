@@ -14,7 +14,7 @@ package enum Base64URL {
         return String(decoding: url, as: UTF8.self)
     }
 
-    /// `nil` for a text with any other character in it.
+    /// Returns the bytes; `nil` for a text with any other character.
     package static func decode(_ text: String) -> [UInt8]? {
         var base64: [UInt8] = []
         base64.reserveCapacity(text.utf8.count + 3)

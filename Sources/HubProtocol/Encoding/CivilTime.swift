@@ -1,8 +1,8 @@
 import FoundationEssentials
 
-/// A point in time as the calendar names it, in UTC and the proleptic Gregorian calendar.
+/// A point in time in calendar form, in UTC and the proleptic Gregorian calendar.
 ///
-/// By arithmetic rather than a formatter: no locale and no time zone data can change what travels.
+/// It uses arithmetic instead of a formatter, so that no locale and no time zone data can change what is transmitted.
 struct CivilTime: Equatable {
     var year: Int
     var month: Int
@@ -52,7 +52,7 @@ struct CivilTime: Equatable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// `nil` for a day that the calendar does not have; a leap second counts as the second after it.
+    /// The date; `nil` for a day that the calendar does not have, and a leap second counts as the next second.
     var date: Date? {
         guard (1...9_999).contains(year), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
@@ -75,7 +75,7 @@ struct CivilTime: Equatable {
         }
     }
 
-    /// `value` with leading zeros.
+    /// Returns `value` with leading zeros.
     static func padded(_ value: Int, _ width: Int) -> String {
         let digits = String(value)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits

@@ -1,4 +1,4 @@
-/// Dates as HTTP writes them: `Sun, 17 Mar 2030 17:46:40 GMT` (RFC 9110 §5.6.7).
+/// Dates in HTTP's form: `Sun, 17 Mar 2030 17:46:40 GMT` (RFC 9110 §5.6.7).
 package enum HTTPDateText {
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [

@@ -1,10 +1,10 @@
 package import FoundationEssentials
 
-/// Date-times of ISO 8601 as the clients write them, and as the service answers.
+/// Date-times of ISO 8601 in the forms of clients and of the service.
 package enum ISODateTime {
     /// The service's text for "never": the last instant that .NET can name (protocol §4.2).
     package static let never = "9999-12-31T23:59:59.9999999Z"
-    /// The service spells "never" with fewer digits in places; from this second on, in seconds since 1970, it is meant.
+    /// The first second, since 1970, that means "never": the service writes it with fewer digits in some places.
     private static let neverSeconds = 253_402_300_799.0
 
     package static func isNever(_ date: Date) -> Bool { date.timeIntervalSince1970 >= neverSeconds }
@@ -40,19 +40,20 @@ package enum ISODateTime {
         return civil.date?.addingTimeInterval(Double(-offset))
     }
 
-    /// `yyyy-MM-ddTHH:mm:ss[.fffffff]Z`.
+    /// Returns `yyyy-MM-ddTHH:mm:ss[.fffffff]Z`.
     package static func format(_ date: Date) -> String {
         let civil = CivilTime(date)
         let fraction = civil.fraction == 0 ? "" : ".\(CivilTime.padded(civil.fraction, 7))"
         return "\(seconds(civil))\(fraction)Z"
     }
 
-    /// `yyyy-MM-ddTHH:mm:ssZ`, the rest of the second left out: an entry's dates (protocol §3.3).
+    /// Returns `yyyy-MM-ddTHH:mm:ssZ`, without the fraction of the second: the form of an entry's dates (protocol
+    /// §3.3).
     package static func formatSeconds(_ date: Date) -> String { seconds(CivilTime(date)) + "Z" }
 
-    /// `yyyy-MM-ddTHH:mm:ss.fffZ`: of an expiration time the Android SDK reads three digits, no more and no fewer.
+    /// Returns `yyyy-MM-ddTHH:mm:ss.fffZ`: the Android SDK reads exactly three digits of an expiration time.
     ///
-    /// Rounded, since a `Date` is seldom the very millisecond that was meant.
+    /// The time is rounded, since a `Date` is rarely the exact millisecond.
     package static func formatMilliseconds(_ date: Date) -> String {
         let civil = CivilTime(date.addingTimeInterval(0.0005))
         return "\(seconds(civil)).\(CivilTime.padded(civil.fraction / 10_000, 3))Z"
@@ -68,7 +69,7 @@ package enum ISODateTime {
         return "\(year)-\(month)-\(day)T\(hour):\(minute):\(second)"
     }
 
-    /// `M/d/yyyy h:mm:ss AM|PM`, the service's own form in errors (protocol §2).
+    /// Returns `M/d/yyyy h:mm:ss AM|PM`, the service's own form in errors (protocol §2).
     static func formatUS(_ date: Date) -> String {
         let civil = CivilTime(date)
         let hour = civil.hour % 12 == 0 ? 12 : civil.hour % 12
@@ -78,7 +79,7 @@ package enum ISODateTime {
         return "\(civil.month)/\(civil.day)/\(civil.year) \(hour):\(minute):\(second) \(half)"
     }
 
-    /// In seconds east of UTC.
+    /// Reads a zone, in seconds east of UTC.
     private static func zoneOffset(_ scanner: inout DigitScanner) -> Int? {
         if scanner.isAtEnd || scanner.skip("Z") || scanner.skip("z") { return 0 }
         let sign: Int
@@ -118,7 +119,7 @@ private struct DigitScanner {
         return value
     }
 
-    /// One or more digits behind a decimal point, in units of 100 ns.
+    /// Reads one or more digits after a decimal point, in units of 100 ns.
     mutating func fraction() -> Int? {
         let digits = rest.prefix { (0x30...0x39).contains($0) }
         guard !digits.isEmpty else { return nil }

@@ -1,4 +1,4 @@
-/// Opens a request's JSON body, with the refusals that all of them share.
+/// Opens a request's JSON body, with the refusals that are common to all requests.
 enum JSONDocument {
     static func read(
         _ bytes: [UInt8],
@@ -30,7 +30,7 @@ enum JSONDocument {
 
 /// The problems of one document, reported together so that its author can correct all of them at once.
 struct ProblemList {
-    /// Number of problems that are spelled out; a hostile document may have thousands.
+    /// Maximum number of problems that are described; a hostile document may have thousands.
     static let maximumShown = 20
 
     private(set) var problems: [String] = []

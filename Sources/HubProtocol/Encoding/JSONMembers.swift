@@ -19,7 +19,7 @@ struct JSONMembers {
         return text
     }
 
-    /// An object of strings.
+    /// Reads an object of strings.
     func texts(_ name: String, at label: String, _ problems: inout ProblemList) -> [String: String] {
         values[name].map { Self.texts($0, at: label, &problems) } ?? [:]
     }
@@ -40,7 +40,7 @@ struct JSONMembers {
         return texts
     }
 
-    /// An object of objects; `read` says its problems itself when it returns `nil`.
+    /// Reads an object of objects; `read` notes its own problems when it returns `nil`.
     func objects<Value>(
         _ name: String,
         at label: String,
@@ -65,7 +65,7 @@ struct JSONMembers {
 }
 
 extension ProblemList {
-    /// The result of `body`, or `nil` with its refusal noted.
+    /// Returns the result of `body`, or `nil` with its refusal noted.
     mutating func catching<Value>(
         at label: String? = nil,
         _ body: () throws(ProtocolError) -> Value

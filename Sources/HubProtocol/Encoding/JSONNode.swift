@@ -1,9 +1,9 @@
-/// A JSON value together with where it stood in the text.
+/// A JSON value together with its place in the text.
 package struct JSONNode: Sendable, Equatable {
     package enum Content: Sendable, Equatable {
         case null
         case bool(Bool)
-        /// As written, so that nothing is lost in between.
+        /// The number as written, so that nothing is lost.
         case number(String)
         case string(String)
         case array([JSONNode])
@@ -30,7 +30,7 @@ package struct JSONNode: Sendable, Equatable {
         if case .string(let text) = content { text } else { nil }
     }
 
-    /// A whole number without fraction and exponent.
+    /// The value as a whole number without fraction and exponent; else `nil`.
     package var integer: Int64? {
         if case .number(let text) = content { Int64(text) } else { nil }
     }
@@ -68,9 +68,9 @@ package struct JSONMember: Sendable, Equatable {
     package let value: JSONNode
 }
 
-/// Why a text is not JSON, or not JSON that we take.
+/// The reason why a text is not JSON, or not JSON that is accepted.
 package struct JSONSyntaxError: Error, Equatable {
-    /// In bytes from the start.
+    /// The place in bytes from the start.
     package let offset: Int
     package let reason: String
 }

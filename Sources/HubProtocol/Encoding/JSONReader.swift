@@ -1,11 +1,11 @@
 /// A strict JSON reader (RFC 8259) that refuses repeated names, bounds nesting and keeps positions.
 ///
-/// Foundation's decoder does neither of the three, and the hub needs all: a repeated name means two readers of one
-/// document disagree, and a template keeps its text except for the strings that are replaced.
+/// Foundation's decoder does none of these, and the hub needs all: with a repeated name, two readers of one document
+/// can disagree, and a template keeps its text except for the strings that are replaced.
 ///
-/// Half of a surrogate pair becomes U+FFFD, since senders clip titles without looking.
+/// Half of a surrogate pair becomes U+FFFD, since senders cut titles carelessly.
 package struct JSONReader {
-    /// Deepest nesting accepted; each level is a level of recursion here.
+    /// Maximum nesting; each level is a level of recursion here.
     static let maximumDepth = 64
 
     private let bytes: [UInt8]

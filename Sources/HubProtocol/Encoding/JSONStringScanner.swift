@@ -1,4 +1,4 @@
-/// Reads the scalars of one JSON string, escapes resolved, and knows where each of them began.
+/// Reads the scalars of one JSON string with its escapes resolved, and the place where each of them began.
 struct JSONStringScanner {
     private let bytes: [UInt8]
     /// The position after the last byte read; after the closing quote once ``next()`` returned `nil`.

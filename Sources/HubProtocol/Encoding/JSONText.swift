@@ -36,15 +36,15 @@ package enum JSONText {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
-    /// `[…]`, of values that are JSON already.
+    /// Returns `[…]` of values that are JSON already.
     static func array(_ values: some Sequence<String>) -> String { "[\(values.joined(separator: ","))]" }
 
-    /// `{…}`, of values that are JSON already.
+    /// Returns `{…}` of values that are JSON already.
     package static func object(_ members: [(name: String, value: String)]) -> String {
         "{\(members.map { "\(string($0.name)):\($0.value)" }.joined(separator: ","))}"
     }
 
-    /// An object of strings, sorted by name so that equal dictionaries are equal bytes.
+    /// Returns an object of strings, sorted by name so that equal dictionaries are equal bytes.
     package static func object(_ members: [String: String]) -> String {
         object(members.sorted { $0.key < $1.key }.map { ($0.key, string($0.value)) })
     }

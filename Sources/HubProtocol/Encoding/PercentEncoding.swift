@@ -20,9 +20,9 @@ package enum PercentEncoding {
         }
     }
 
-    /// Resolves escapes once; a literal `+` stays what it is.
+    /// Resolves escapes once; a literal `+` is kept.
     ///
-    /// - Returns: `nil` when an escape is cut or the result is not UTF-8.
+    /// - Returns: `nil` if an escape is cut or the result is not UTF-8.
     package static func decode(_ text: some StringProtocol) -> String? {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         var bytes: [UInt8] = []

@@ -1,4 +1,5 @@
-/// A number that a store gives to one kind of thing, so that the compiler tells it from the number of another kind.
+/// A number that a store assigns to one kind of object, so that the compiler distinguishes it from the numbers of other
+/// kinds.
 package protocol StoredNumber: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
     ExpressibleByIntegerLiteral
 where RawValue == Int64, IntegerLiteralType == Int64 {

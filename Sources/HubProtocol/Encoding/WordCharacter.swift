@@ -2,7 +2,8 @@ extension Unicode.Scalar {
     /// True if a regular expression's `\w` matches this scalar, as .NET defines it: letters, combining marks, decimal
     /// digits and connecting punctuation.
     ///
-    /// Spacing marks are taken too, which .NET leaves out: without them most words of Hindi or Tamil could not be tags.
+    /// Spacing marks are accepted as well, which .NET excludes: without them most words of Hindi or Tamil could not be
+    /// tags.
     var isWordCharacter: Bool {
         if isASCII {
             switch value {

@@ -4,30 +4,30 @@
 struct XMLDocumentText {
     private(set) var content = ""
 
-    /// An element of text; nothing for `nil` and for no text.
+    /// Adds an element with text; nothing for `nil` and for an empty text.
     mutating func add(_ name: String, _ text: String?) {
         if let text, !text.isEmpty { addAlways(name, text) }
     }
 
-    /// An element of text that is there without any, too: some clients fail where it is missing.
+    /// Adds an element even if it has no text: some clients fail if it is missing.
     mutating func addAlways(_ name: String, _ text: String) {
         content += "<\(name)>\(XMLText.escaped(text))</\(name)>"
     }
 
-    /// An empty element.
+    /// Adds an empty element.
     mutating func add(_ name: String, attributes: [(name: String, value: String)]) {
         let text = attributes.map { " \($0.name)=\"\(XMLText.escaped($0.value))\"" }.joined()
         content += "<\(name)\(text)/>"
     }
 
-    /// An element of elements, `<name/>` without any.
+    /// Adds an element with elements, or `<name/>` if there are none.
     mutating func add(_ name: String, _ build: (inout XMLDocumentText) -> Void) {
         var inner = XMLDocumentText()
         build(&inner)
         content += inner.content.isEmpty ? "<\(name)/>" : "<\(name)>\(inner.content)</\(name)>"
     }
 
-    /// A whole document in the service's namespace.
+    /// Returns a whole document in the service's namespace.
     static func document(_ root: String, _ build: (inout XMLDocumentText) -> Void) -> String {
         var inner = XMLDocumentText()
         build(&inner)

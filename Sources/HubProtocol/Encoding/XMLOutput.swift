@@ -6,12 +6,12 @@ struct XMLOutput {
 
     init(reserving count: Int = 0) { bytes.reserveCapacity(count) }
 
-    /// Markup, or text that needs no escaping.
+    /// Appends markup, or text that needs no escaping.
     mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
 
     mutating func text(_ text: String) { XMLText.append(escaped: text, quote: nil, to: &bytes) }
 
-    /// For an attribute in double quotes.
+    /// Appends an attribute in double quotes.
     mutating func attribute(_ value: String) {
         XMLText.append(escaped: value, quote: UInt8(ascii: "\""), to: &bytes)
     }
@@ -36,10 +36,10 @@ struct XMLOutput {
         raw("/>")
     }
 
-    /// A CDATA section, or several where the text holds what ends one.
+    /// Appends a CDATA section, or several if the text contains the end of one.
     ///
-    /// Characters that XML cannot hold become U+FFFD. XML readers turn a carriage return into a line feed
-    /// (XML 1.0 §2.11), as they did in the document that it came from.
+    /// Characters that XML cannot contain become U+FFFD. XML readers turn a carriage return into a line feed (XML 1.0
+    /// §2.11), as they did in the original document.
     mutating func cdata(_ text: String) {
         raw("<![CDATA[")
         var closing = 0

@@ -1,6 +1,6 @@
 /// Resolves the references of XML character data: the five predefined entities and character references.
 enum XMLReferences {
-    /// - Returns: The text and, for each of its scalars, the index in `bytes` where it was written; `nil` when a
+    /// - Returns: The text and, for each of its scalars, the index in `bytes` where it was written; `nil` if a
     ///   reference is cut, unknown, or names no character.
     static func resolve(_ bytes: ArraySlice<UInt8>, isAttribute: Bool) -> (string: String, offsets: [Int])? {
         var scalars = String.UnicodeScalarView()
@@ -44,8 +44,8 @@ enum XMLReferences {
 
 /// The XML declaration at the start of a template.
 enum XMLDeclaration {
-    /// The text with the declared encoding blanked out: .NET writes `utf-16` in front of what it sends as UTF-8, and the
-    /// text here is no longer in any encoding.
+    /// Returns the text with the declared encoding blanked out: .NET declares `utf-16` in text that it sends as UTF-8,
+    /// and the text here is no longer in any encoding.
     static func withoutEncoding(_ text: String) -> String {
         guard let start = text.utf8.firstIndex(of: UInt8(ascii: "<")), text[start...].utf8.starts(with: "<?xml".utf8),
             let end = text.range(ofASCII: "?>", from: start)?.lowerBound,
@@ -56,7 +56,7 @@ enum XMLDeclaration {
         return text[..<quote] + "\"UTF-8\"" + text[text.index(after: close)...]
     }
 
-    /// The offset, in Unicode scalars, of the first character of a line counted from 1.
+    /// Returns the offset, in Unicode scalars, of the first character of a line counted from 1.
     static func offset(ofLine line: Int, in text: String) -> Int {
         var remaining = line - 1
         var offset = 0

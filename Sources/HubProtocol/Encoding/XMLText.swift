@@ -6,10 +6,10 @@ package enum XMLText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Escapes text, or an attribute's value when `quote` encloses it.
+    /// Escapes text, or an attribute's value if `quote` encloses it.
     ///
-    /// White space that a parser would change is written as a reference; characters that XML 1.0 cannot hold at all
-    /// (§2.2) become U+FFFD.
+    /// White space that a parser would change becomes a reference; characters that XML 1.0 cannot contain (§2.2) become
+    /// U+FFFD.
     static func append(escaped text: String, quote: UInt8?, to bytes: inout [UInt8]) {
         var text = text
         text.withUTF8 { append(escaped: $0, quote: quote, to: &bytes) }
@@ -31,7 +31,7 @@ package enum XMLText {
         bytes.append(contentsOf: text[copied...])
     }
 
-    /// The text with the characters that XML cannot hold replaced by U+FFFD, and nothing escaped.
+    /// Returns the text with the characters that XML cannot contain replaced by U+FFFD, and nothing escaped.
     static func permitted(_ text: String) -> String {
         // UTF-8 of U+FFFE and U+FFFF begins with EF, which hardly any text has.
         guard text.utf8.contains(where: { $0 == 0xEF || $0 < 0x20 && !isSpace($0) }) else { return text }
@@ -51,7 +51,7 @@ package enum XMLText {
         }
     }
 
-    /// The replacement for the character that `rest` begins with, and the number of its bytes; `nil` if it needs none.
+    /// Returns the replacement for the first character of `rest`, and the number of its bytes; `nil` if it needs none.
     private static func replacement(
         for rest: Slice<UnsafeBufferPointer<UInt8>>,
         quote: UInt8?

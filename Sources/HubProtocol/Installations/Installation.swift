@@ -1,14 +1,15 @@
 package import FoundationEssentials
 
-/// A device's or agent's full record: where to push, which tags, which templates.
+/// A device's or agent's full record: its push address, tags and templates.
 ///
-/// `Codable` is for stores; what travels is ``init(json:id:as:)`` and ``encodedJSON(as:)``.
+/// `Codable` is for stores; the wire form is ``init(json:id:as:)`` and ``encodedJSON(as:)``.
 ///
 /// Source: protocol §4.
 package struct Installation: Sendable, Equatable, Codable {
     /// Largest JSON document, in bytes; the protocol's limit for a request.
     package static let maximumBytes = 65_536
-    /// Tags of an installation together with those of one template, where a hub does not say otherwise (§3.8).
+    /// Maximum number of tags of an installation together with those of one template, unless a hub sets another limit
+    /// (§3.8).
     package static let maximumTags = 60
     /// Length of all tags joined by commas, in characters (§3.8).
     package static let maximumTagsLength = 8_000
@@ -16,29 +17,30 @@ package struct Installation: Sendable, Equatable, Codable {
     /// Longest name of a template, in characters (§3.8).
     package static let maximumTemplateNameLength = 200
     package static let maximumPushVariables = 100
-    /// Names and values of all push variables together, in bytes: templates can repeat them many times.
+    /// Maximum size of the names and values of all push variables together, in bytes: templates can repeat them many
+    /// times.
     package static let maximumVariableBytes = 16_384
     package static let maximumSecondaryTiles = 16
 
-    /// Who wrote a document decides what it must hold.
+    /// The author of a document, who decides what it must contain.
     package enum Direction: Sendable {
         /// A PUT: complete and within every limit. Server-assigned tags are refused.
         case request
         /// A reply of a hub.
         ///
-        /// It may leave the push channel out, and only its types are checked.
+        /// It may omit the push channel, and only its types are checked.
         case reply
     }
 
     package var id: InstallationID
     package var userID: UserID?
     package var platform: Platform
-    /// `nil` where it was left out of a reply, or was taken off because only its digest is kept.
+    /// The push channel; `nil` if a reply omits it, or if only its digest is stored.
     package var pushChannel: PushChannel?
     package var pushChannelExpired: Bool
-    /// `nil` for never.
+    /// The expiration time; `nil` for never.
     package var expirationTime: Date?
-    /// Without the server-assigned ones, in the client's order, no two equal.
+    /// The tags without the server-assigned ones, in the client's order and without repeats.
     package var tags: [Tag]
     /// The device's own values for template properties.
     package var pushVariables: [String: String]
@@ -71,14 +73,14 @@ package struct Installation: Sendable, Equatable, Codable {
 }
 
 extension Installation {
-    /// `$InstallationId:{…}` and, with a user, `$UserId:{…}`: what the hub adds, in its order (§4.3).
+    /// The tags that the hub adds, in its order: `$InstallationId:{…}` and, with a user, `$UserId:{…}` (§4.3).
     package var serverAssignedTags: [Tag] {
         [Tag.installation(id)] + (userID.map { [Tag.user($0)] } ?? [])
     }
 
-    /// Puts back tags of an earlier state that this one omits, each where it was, if that place still exists.
+    /// Restores tags of an earlier state that this one omits, each in its place if that still exists.
     ///
-    /// Meant for the reserved ones, which only a bearer of Manage may take off (protocol §11.3).
+    /// It is for reserved tags, which only Manage may remove (protocol §11.3).
     package mutating func keepTags(of earlier: Installation, where isKept: (Tag) -> Bool) {
         Self.keep(earlier.tags, in: &tags, where: isKept)
         Self.keep(earlier.templates, in: &templates, where: isKept)
@@ -109,10 +111,10 @@ extension Installation {
 }
 
 extension Installation {
-    /// The document in the member order of the service's replies; absent members are left out.
+    /// Returns the document in the member order of the service's replies; absent members are omitted.
     ///
-    /// A reply leaves out the push channel of platform `stream`, which is a secret, and names a far expiration time
-    /// for none.
+    /// A reply omits the push channel of platform `stream`, which is a secret, and has a distant expiration time
+    /// instead of none.
     package func encodedJSON(as direction: Direction) -> String {
         let isReply = direction == .reply
         var members = [("installationId", JSONText.string(id.text))]

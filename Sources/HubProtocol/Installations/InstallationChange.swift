@@ -1,4 +1,4 @@
-/// One operation of a patch, understood.
+/// One operation of a patch in parsed form.
 enum InstallationChange: Sendable, Equatable {
     case userID(UserID?)
     case pushVariables([String: String])
@@ -9,7 +9,7 @@ enum InstallationChange: Sendable, Equatable {
     /// On the installation itself, or on one of its secondary tiles.
     case target(tile: String?, TargetChange)
 
-    /// A change that an installation and a secondary tile have in common.
+    /// A change of an installation or of a secondary tile.
     enum TargetChange: Sendable, Equatable {
         case pushChannel(PushChannel)
         case tags(template: String?, TagChange)

@@ -4,7 +4,7 @@
 /// client that registers the second would receive the messages to the first.
 package struct InstallationID: TextIdentifier {
     package let text: String
-    /// The form that identifies the installation; the key to store it under.
+    /// The form that identifies the installation, for use as a key.
     package let folded: String
 
     /// - Throws: ``ProtocolError`` 400 unless the text is 1 to 120 of letters, digits and `-_@#.:=`.

@@ -15,7 +15,7 @@ struct InstallationOperationReader {
         label = "operation \(number)"
     }
 
-    /// `nil` when the operation is refused; ``problems`` then says why.
+    /// Reads the operation; `nil` if it is refused, with the reason in ``problems``.
     mutating func read() -> InstallationChange? {
         guard let op = members.text("op", at: "\(label): op", &problems),
             let path = members.text("path", at: "\(label): path", &problems)
@@ -100,7 +100,7 @@ struct InstallationOperationReader {
         }
     }
 
-    /// `/tags` with its value, or `/tags/{tag}`, where the path says all.
+    /// Reads `/tags` with its value, or `/tags/{tag}`, where the path is sufficient.
     private mutating func tagChange(
         _ path: ArraySlice<String>,
         ofTemplate template: String? = nil
@@ -144,7 +144,7 @@ extension InstallationOperationReader {
         )
     }
 
-    /// The change, unless reading it has noted a problem.
+    /// Returns the change, unless reading it has noted a problem.
     private func accepted<Change>(_ change: Change) -> Change? { problems.isEmpty ? change : nil }
 
     private mutating func value() -> JSONNode? { members["value"] ?? refuse("it needs a value") }
@@ -154,7 +154,7 @@ extension InstallationOperationReader {
         return value.string ?? refuse("the value is \(value.kind), not a string")
     }
 
-    /// The value, read from its text where it is a string.
+    /// Returns the value, read from its text if it is a string.
     private mutating func structured() -> JSONNode? {
         guard let value = value() else { return nil }
         guard let text = value.string else { return value }
@@ -181,7 +181,8 @@ extension InstallationOperationReader {
 
 /// Paths of RFC 6901.
 enum JSONPointer {
-    /// The unescaped names between the slashes; `nil` when the text does not begin with `/` or holds a bad escape.
+    /// Returns the unescaped names between the slashes; `nil` if the text does not begin with `/` or contains an
+    /// invalid escape.
     static func segments(_ text: String) -> [String]? {
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var segments: [String] = []

@@ -15,7 +15,7 @@ package struct InstallationPart: Sendable, Hashable {
     /// The native registration that every installation has.
     package static let main = InstallationPart()
 
-    /// The part as a path of JSON Pointer's segments, the main one empty; what a store keeps.
+    /// The part as a path of JSON Pointer's segments, empty for the main one; the form for stores.
     package var text: String {
         var segments: [String] = []
         if let tile { segments += ["secondaryTiles", tile] }
@@ -35,7 +35,7 @@ extension Installation {
         return parts
     }
 
-    /// The tags of a part: the server's own, the installation's or the tile's, the template's; each once.
+    /// Returns the tags of a part: the server's own, the installation's or the tile's, the template's; each once.
     package func tags(of part: InstallationPart) -> [Tag] {
         let tile = part.tile.flatMap { secondaryTiles[$0] }
         let template = part.template.flatMap { tile.map(\.templates)?[$0] ?? (part.tile == nil ? templates[$0] : nil) }
@@ -44,7 +44,7 @@ extension Installation {
             .filter { seen.insert($0).inserted }
     }
 
-    /// A part as a registration; `nil` for a part that is not there, and where no channel is kept.
+    /// Returns a part as a registration; `nil` if the part does not exist, or no channel is stored.
     package func registration(of part: InstallationPart, id: RegistrationID, etag: Int) -> Registration? {
         let tile = part.tile.flatMap { secondaryTiles[$0] }
         guard part.tile == nil || tile != nil, let channel = part.tile == nil ? pushChannel : tile?.pushChannel else {

@@ -2,16 +2,16 @@
 ///
 /// Source: protocol §4.4.
 package struct InstallationPatch: Sendable, Equatable {
-    /// Most operations in one request.
+    /// Maximum number of operations in one request.
     package static let maximumOperations = 200
 
     let changes: [InstallationChange]
 
     /// Reads the array of operations.
     ///
-    /// Values may be JSON, or JSON as text inside a string, as every client sends it.
+    /// Values may be JSON, or JSON as text inside a string, which every client sends.
     ///
-    /// - Throws: ``ProtocolError`` 400 naming every operation that cannot be one, 413 above the limit of a request.
+    /// - Throws: ``ProtocolError`` 400 with every invalid operation, 413 above the limit of a request.
     package init(json: [UInt8]) throws(ProtocolError) {
         let root = try JSONDocument.read(json, maximumBytes: Installation.maximumBytes, called: "the patch")
         guard case .array(let operations) = root.content else {
@@ -35,9 +35,9 @@ package struct InstallationPatch: Sendable, Equatable {
         self.changes = changes
     }
 
-    /// The installation with every operation applied in order.
+    /// Returns the installation with every operation applied in order.
     ///
-    /// - Throws: ``ProtocolError`` 400 naming every rule that the result would break; the original is untouched.
+    /// - Throws: ``ProtocolError`` 400 with every rule that the result would break; the original is unchanged.
     package func applied(
         to installation: Installation,
         maximumTags: Int = Installation.maximumTags
@@ -48,7 +48,7 @@ package struct InstallationPatch: Sendable, Equatable {
         return result
     }
 
-    /// Tags whose removal is asked for by name, anywhere in the installation.
+    /// Tags that the patch removes by name, anywhere in the installation.
     package var removedTags: [Tag] {
         changes.compactMap { if case .target(_, .tags(_, .remove(let tag))) = $0 { tag } else { nil } }
     }

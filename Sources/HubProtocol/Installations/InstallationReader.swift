@@ -3,9 +3,9 @@ import FoundationEssentials
 extension Installation {
     /// Reads the JSON of an installation, whose id must be that of the request's path.
     ///
-    /// Null counts as absent and unknown members are passed over, as clients need it (protocol §4.2).
+    /// Null counts as absent, and unknown members are ignored, as clients need it (protocol §4.2).
     ///
-    /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a document above ``maximumBytes``.
+    /// - Throws: ``ProtocolError`` 400 with every problem, 413 for a document above ``maximumBytes``.
     package init(
         json: [UInt8],
         id: InstallationID? = nil,
@@ -76,7 +76,7 @@ extension Installation {
 }
 
 extension SecondaryTile {
-    /// Reads the members that an installation and a secondary tile have in common.
+    /// Reads the members common to an installation and a secondary tile.
     ///
     /// `label` precedes a member's name in a problem: it is empty, or a path that ends in `/`.
     init(
@@ -116,10 +116,10 @@ extension InstallationTemplate {
 enum TagList {
     /// - Parameters:
     ///   - node: An array of strings.
-    ///   - template: Name of the template whose tags these are. A hub's reply lists that name among them even where it is
-    ///     not a valid tag, and clients send back what they read: such an element is ignored.
+    ///   - template: Name of the template that has these tags. A hub's reply lists that name among them even if it is
+    ///     not a valid tag, and clients send back what they have read: such an element is ignored.
     ///   - label: The array's place, for problems.
-    ///   - problems: Receives what is wrong.
+    ///   - problems: Receives the problems.
     /// - Returns: The valid tags, each once, in their order.
     static func read(
         _ node: JSONNode,
@@ -145,7 +145,7 @@ enum TagList {
         return tags
     }
 
-    /// One tag; those that begin with `$` are the hub's to give.
+    /// Reads one tag; those that begin with `$` are assigned by the hub.
     static func read(_ text: String, at label: String, _ problems: inout ProblemList) -> Tag? {
         guard text.unicodeScalars.first != "$" else {
             problems.add("\(label): tag '\(text.excerpt)' begins with '$'; the hub itself assigns such tags")

@@ -1,9 +1,9 @@
 extension Installation {
-    /// Notes everything about this installation that a hub must refuse, whether a PUT or a PATCH brought it about.
+    /// Notes everything about this installation that a hub must refuse, after a PUT or a PATCH.
     ///
     /// Source: protocol §3.8, §4.2; §11.1 for platform `stream`.
     ///
-    /// A channel is not required where only its digest is kept, outside this record.
+    /// A channel is not required if only its digest is stored, outside this record.
     func checkRules(_ problems: inout ProblemList, maximumTags: Int, requiresPushChannel: Bool = true) {
         guard platform.isKnown else {
             let names = Platform.known.map(\.rawValue).joined(separator: ", ")
@@ -30,9 +30,9 @@ extension Installation {
         }
     }
 
-    /// Looks at an installation that was put together from another one.
+    /// Checks an installation that was derived from another one.
     ///
-    /// - Throws: ``ProtocolError`` 400 naming every rule that it breaks.
+    /// - Throws: ``ProtocolError`` 400 with every rule that it breaks.
     package func validate(
         replacing current: Installation,
         maximumTags: Int = Self.maximumTags

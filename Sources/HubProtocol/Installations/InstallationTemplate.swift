@@ -18,9 +18,9 @@ package struct InstallationTemplate: Sendable, Equatable, Codable {
         self.tags = tags
     }
 
-    /// The template of this name as a member of an installation.
+    /// Returns the template of this name as a member of an installation.
     ///
-    /// A reply lists the name among the tags even where it is not a valid tag, as the service does.
+    /// A reply lists the name among the tags even if it is not a valid tag, as the service does.
     func json(named name: String, as direction: Installation.Direction) -> String {
         var members = [("body", JSONText.string(body))]
         if !headers.isEmpty { members.append(("headers", JSONText.object(headers))) }

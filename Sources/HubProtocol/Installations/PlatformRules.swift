@@ -4,7 +4,7 @@
 struct PlatformRules {
     let platform: Platform
 
-    /// The problem of a channel, without quoting it: it is an address that others must not learn.
+    /// Returns the problem of a channel, without quoting it: it is an address that others must not learn.
     func problem(of channel: PushChannel) -> String? {
         switch (channel, platform) {
         case (.browser(let browser), .browser):
@@ -78,7 +78,8 @@ struct PlatformRules {
 ///
 /// Source: protocol §3.8.
 enum TagRules {
-    /// Those that name an installation or a user are the hub's own, and do not count: what is exported can be imported.
+    /// Checks all tags; those that name an installation or a user are the hub's own and do not count, so that exports
+    /// can be imported.
     static func check(_ all: [Tag], maximum: Int, at label: String, _ problems: inout ProblemList) {
         let tags = all.filter { !$0.isServerAssigned }
         if tags.count > maximum, Set(tags).count > maximum {

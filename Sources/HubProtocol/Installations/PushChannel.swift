@@ -1,4 +1,4 @@
-/// The address that a push service delivers an installation's notifications to.
+/// The address to which a push service delivers an installation's notifications.
 package enum PushChannel: Sendable, Equatable {
     /// A device token, registration id, channel URI, or the secret of a `stream` installation.
     case handle(String)
@@ -15,12 +15,12 @@ package struct BrowserPushChannel: Sendable, Equatable, Codable {
     package let p256dh: String
     /// The shared secret, base64url.
     package let auth: String
-    /// True if it came as JSON text in a string: it goes back as such, since .NET and Java could not read an object
-    /// there (protocol §4.2).
+    /// True if it arrived as JSON text in a string: it is returned in this form, since .NET and Java could not read an
+    /// object (protocol §4.2).
     package let isText: Bool
-    /// The VAPID key of the hub that the browser has subscribed with; `nil` where that was not noted.
+    /// The VAPID key of the hub with which the browser has subscribed; `nil` if it was not stored.
     ///
-    /// Only the hub knows it: no client sends or reads it, and channels that differ in it alone are equal.
+    /// Only the hub knows it: no client sends or reads it, and channels that differ only in it are equal.
     package var senderKeyID: String?
 
     package init(endpoint: String, p256dh: String, auth: String, isText: Bool = false) {
@@ -83,9 +83,9 @@ extension PushChannel {
 }
 
 extension PushChannel {
-    /// The same channel, a browser's in the form of another one, which clients have stored and read back.
+    /// Returns the same channel, with a browser's in the form of another one, which clients have stored and read back.
     ///
-    /// A patch's value is a string in every client, also in the one that stores an object (protocol §4.4).
+    /// A patch's value is a string in every client, even in the one that stores an object (protocol §4.4).
     func spelled(as other: PushChannel?) -> PushChannel {
         guard case .browser(let browser) = self, case .browser(let model) = other else { return self }
         return .browser(
@@ -119,7 +119,7 @@ extension PushChannel: Codable {
 }
 
 extension PushChannel {
-    /// The address as clients name it: of a browser its endpoint.
+    /// The address as clients name it; for a browser its endpoint.
     package var handle: String {
         switch self {
         case .handle(let text): text
@@ -134,8 +134,8 @@ extension PushChannel {
         return own.unicodeScalars.allSatisfy(\.isHexadecimalDigit) && own.lowercased() == handle.lowercased()
     }
 
-    /// True if a notification to this channel reaches the same device as one to another channel: a browser's with the same
-    /// endpoint and keys, however it was written, else the same handle.
+    /// True if a notification to this channel reaches the same device as one to another channel: a browser's with the
+    /// same endpoint and keys in any form, else the same handle.
     package func isSameAddress(as other: PushChannel) -> Bool {
         switch (self, other) {
         case (.handle, .handle(let handle)): isAddressed(by: handle)

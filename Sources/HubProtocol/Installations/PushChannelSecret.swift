@@ -2,8 +2,8 @@ import Crypto
 
 /// The secret by which an agent proves that a `stream` installation is its own (protocol §11.1).
 ///
-/// Made on the device, sent in the installation's `pushChannel` and the header `Newswire-Push-Channel`; the hub keeps
-/// its digest only. 256 random bits need no slow hash.
+/// It is made on the device and sent in the installation's `pushChannel` and the header `Newswire-Push-Channel`; the
+/// hub stores only its digest. 256 random bits need no slow hash.
 package struct PushChannelSecret: Sendable, Equatable {
     /// 32 bytes in unpadded base64url.
     package static let length = 43

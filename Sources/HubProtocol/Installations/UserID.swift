@@ -1,4 +1,4 @@
-/// The id of a user, as an app back end names them on installations.
+/// The id of a user, as an app backend names users on installations.
 ///
 /// Equality follows the folding of tags, because the id becomes one.
 package struct UserID: TextIdentifier {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// An alarm as operators see it: one of the answer of our own route `GET /{hub}/alarms`.
+/// An alarm as operators see it: one element of the answer to our own route `GET /{hub}/alarms`.
 ///
 /// Instants are ISO 8601 in UTC.
 package struct AlarmReport: Sendable, Equatable, Codable {
@@ -49,9 +49,9 @@ package struct AlarmList: Sendable, Equatable, Codable {
     package init(alarms: [AlarmReport]) { self.alarms = alarms }
 }
 
-/// For how long an alarm is silenced: the body of our own route `PUT /{hub}/alarms/{id}/silence`.
+/// The duration of an alarm's silence: the body of our own route `PUT /{hub}/alarms/{id}/silence`.
 package struct AlarmSilence: Sendable, Equatable, Codable {
-    /// Bytes of the body.
+    /// Maximum size of the body in bytes.
     package static let maximumBytes = 1_024
     /// The longest silence that has an end.
     package static let longest = Duration.seconds(365 * 86_400)
@@ -61,9 +61,9 @@ package struct AlarmSilence: Sendable, Equatable, Codable {
 
     package init(until: String?) { self.until = until }
 
-    /// Reads and checks a body; an empty one says that the silence ends with the alarm.
+    /// Reads and checks a body; with an empty one, the silence ends with the alarm.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says what is wrong with it.
+    /// - Throws: ``ProtocolError`` 400 with the problem.
     package static func end(json: [UInt8], now: Timestamp) throws(ProtocolError) -> Timestamp? {
         guard !json.isEmpty else { return nil }
         let silence: AlarmSilence

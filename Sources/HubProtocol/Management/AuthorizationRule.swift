@@ -1,8 +1,8 @@
-/// An access rule of a hub with the times that its description tells.
+/// An access rule of a hub with the times in its description.
 package struct AuthorizationRule: Sendable, Equatable {
     package let rule: AccessRule
     package let createdAt: Timestamp
-    /// When its keys or rights last changed.
+    /// The time of the last change of its keys or rights.
     package let modifiedAt: Timestamp
 
     package init(_ rule: AccessRule, createdAt: Timestamp, modifiedAt: Timestamp) {
@@ -11,7 +11,7 @@ package struct AuthorizationRule: Sendable, Equatable {
         self.modifiedAt = modifiedAt
     }
 
-    /// Rules of a hub or a namespace (the service's own limit).
+    /// Maximum number of rules of a hub or a namespace (the service's own limit).
     package static let maximumCount = 12
 }
 
@@ -41,7 +41,7 @@ extension AccessRule {
         }
     }
 
-    /// The service wants 32 bytes in base64; any key is taken that a connection string can carry.
+    /// The service requires 32 bytes in base64; every key that a connection string can contain is accepted here.
     ///
     /// - Throws: ``ProtocolError`` 400, which does not quote the key.
     package static func checkKey(_ key: String, of name: String) throws(ProtocolError) {
@@ -54,7 +54,7 @@ extension AccessRule {
         }
     }
 
-    /// - Throws: ``ProtocolError`` 400 for no rights, and for Manage alone, which the service does not give either.
+    /// - Throws: ``ProtocolError`` 400 for no rights, and for Manage alone, which the service does not grant either.
     package static func checkRights(_ rights: AccessRights, of name: String) throws(ProtocolError) {
         guard !rights.isEmpty else { throw .badRequest("Rule '\(name.excerpt)' has no rights.") }
         guard !rights.contains(.manage) || rights.isSuperset(of: [.listen, .send]) else {

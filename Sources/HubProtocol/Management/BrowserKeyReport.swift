@@ -1,4 +1,4 @@
-/// The key that browsers subscribe with, as `GET /{hub}/browser-key` gives it.
+/// The key with which browsers subscribe, as returned by `GET /{hub}/browser-key`.
 package struct BrowserKeyReport: Codable, Sendable, Equatable {
     /// The hub's name for it.
     package let keyID: String

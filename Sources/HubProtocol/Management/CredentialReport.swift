@@ -1,15 +1,15 @@
-/// The state of a hub's credentials for push services: the answer of our own routes `GET /{hub}/credentials` and `POST
+/// The state of a hub's credentials for push services: the answer to our own routes `GET /{hub}/credentials` and `POST
 /// /{hub}/credentials/test`.
 ///
-/// Nothing of a credential itself is in it.
+/// It contains no part of a credential.
 package struct CredentialReport: Sendable, Equatable, Codable {
     package struct Credential: Sendable, Equatable, Codable {
         package let platform: Platform
-        /// Something can be sent with it, as far as is known.
+        /// True if messages can be sent with it, as far as is known.
         package let isUsable: Bool
-        /// Why not, or what a test has found; one line, for people.
+        /// The reason why not, or the result of a test; one line, for people.
         package var reason: String?
-        /// ISO 8601 in UTC; absent for one that does not expire.
+        /// The expiry in ISO 8601 in UTC; absent for a credential that does not expire.
         package var expiresAt: String?
 
         package init(platform: Platform, isUsable: Bool, reason: String? = nil, expiresAt: String? = nil) {
@@ -20,7 +20,7 @@ package struct CredentialReport: Sendable, Equatable, Codable {
         }
     }
 
-    /// By platform.
+    /// The credentials by platform.
     package let credentials: [Credential]
 
     package init(credentials: [Credential]) { self.credentials = credentials }

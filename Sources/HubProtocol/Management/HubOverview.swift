@@ -1,11 +1,11 @@
-/// A hub at a glance: the answer of our own route `GET /{hub}/overview`.
+/// A hub at a glance: the answer to our own route `GET /{hub}/overview`.
 ///
-/// Nothing of a message, a device or a key is in it. Instants are ISO 8601 in UTC.
+/// It contains no part of a message, a device or a key. Instants are ISO 8601 in UTC.
 package struct HubOverview: Sendable, Equatable, Codable {
     /// Messages on their way to a push service.
     package struct PushBacklog: Sendable, Equatable, Codable {
         package let messages: Int
-        /// Targets without a final outcome.
+        /// Number of targets without a final outcome.
         package let targets: Int
 
         package init(messages: Int, targets: Int) { (self.messages, self.targets) = (messages, targets) }
@@ -15,9 +15,9 @@ package struct HubOverview: Sendable, Equatable, Codable {
     package struct Log: Sendable, Equatable, Codable {
         package let bytes: Int64
         package let limitBytes: Int64
-        /// When its oldest row was written; absent for an empty log.
+        /// The time of its oldest row; absent for an empty log.
         package let oldest: String?
-        /// Messages that were dropped for their size before they expired.
+        /// Number of messages dropped for their size before they expired.
         package let droppedUnexpired: Int64
 
         package init(bytes: Int64, limitBytes: Int64, oldest: String?, droppedUnexpired: Int64) {
@@ -86,33 +86,33 @@ package struct HubOverview: Sendable, Equatable, Codable {
     /// The version of the program.
     package var version: String?
     package let startedAt: String
-    /// By platform.
+    /// Number of installations by platform.
     package var installations: [String: Int] = [:]
-    /// Native and template ones, those of installations among them, by platform.
+    /// Number of registrations by platform: native ones and templates, including those of installations.
     package var registrations: [String: Int] = [:]
     package var openStreams = 0
-    /// Messages since the start.
+    /// Number of messages since the start.
     package var accepted = 0
-    /// Sends since the start that an idempotency key made harmless.
+    /// Number of sends since the start that repeated an idempotency key.
     package var repeated = 0
-    /// Messages written to streams since the start, one for each stream.
+    /// Number of messages written to streams since the start, one for each stream.
     package var written = 0
-    /// Targets of push services with a final outcome since the start, by platform and outcome.
+    /// Number of targets of push services with a final outcome since the start, by platform and outcome.
     package var pushOutcomes: [String: [String: Int]] = [:]
-    /// By platform.
+    /// The backlog by platform.
     package var pushBacklog: [String: PushBacklog] = [:]
-    /// Messages that wait for their time.
+    /// Number of messages that wait for their time.
     package var scheduled = 0
     package var nextDue: String?
-    /// Changes of all hubs of the server that wait to be durable.
+    /// Number of changes of all hubs of the server that are not durable yet.
     package var waitingChanges = 0
-    /// Why the server cannot write; absent while it can.
+    /// The reason why the server cannot write; absent if it can.
     package var failure: String?
     package let log: Log
     package var credentials: [CredentialReport.Credential] = []
-    /// Absent for a server without TLS.
+    /// The certificate; absent for a server without TLS.
     package var certificate: Certificate?
-    /// Number of active alarms, silenced ones included, by kind; absent in the answer of an older hub.
+    /// Number of active alarms by kind, including silenced ones; absent in the answer of an older hub.
     package var alarms: [String: Int]?
     /// Number of those that are silenced.
     package var silencedAlarms: Int?

@@ -5,7 +5,7 @@ package struct HubSummary: Sendable, Equatable {
     package let name: HubName
     package let registrationTimeToLive: RegistrationTimeToLive
     package let isDisabled: Bool
-    /// Those with both keys and rights.
+    /// The rules that have both keys and rights.
     package let rules: [AccessRule]
 
     /// Reads a reply of one entry or of a list of them; entries that are not hubs are skipped.

@@ -1,16 +1,16 @@
 import Markup
 
-/// Reads what a client sends about a hub or a job: an Atom entry with one description in its content.
+/// Reads a client's document about a hub or a job: an Atom entry with one description in its content.
 ///
-/// Clients differ in the order of elements, in prefixes and in the spelling of the service's namespace (protocol §2), and
-/// may send the description without its entry; a document type declaration is refused, and so is what is not
-/// well-formed.
+/// Clients differ in the order of elements, in prefixes and in the spelling of the service's namespace (protocol §2),
+/// and may send the description without its entry. A document type declaration is refused, and so is a document that is
+/// not well-formed.
 enum ManagementDocument {
     static let arraysNamespace = "http://schemas.microsoft.com/2003/10/Serialization/Arrays"
 
-    /// The description of a name in a request's body.
+    /// Returns the description of a name in a request's body.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says what the body should be.
+    /// - Throws: ``ProtocolError`` 400 with the expected form of the body.
     static func description(named name: String, in body: [UInt8]) throws(ProtocolError) -> XMLElement {
         let root = try root(of: body)
         let found = root.name == "entry" ? root.first("content")?.children.first { _ in true } : root
@@ -35,7 +35,7 @@ enum ManagementDocument {
         throw .badRequest("The body has no element.")
     }
 
-    /// The titles and descriptions of a reply's entries, whether it is a feed or one of them.
+    /// Returns the titles and descriptions of a reply's entries, for a feed or a single entry.
     static func entries(in reply: [UInt8]) throws(ProtocolError) -> [(title: String, description: XMLElement)] {
         let root = try root(of: reply)
         let entries = root.name == "feed" ? root.all("entry") : [root]
@@ -47,7 +47,8 @@ enum ManagementDocument {
         }
     }
 
-    /// Names of the service, of Atom and without a namespace are themselves; attributes of XML Schema begin with `i:`.
+    /// Maps names of the service, of Atom and without a namespace to themselves; attributes of XML Schema begin with
+    /// `i:`.
     private static let vocabulary = XMLVocabulary(
         roots: [],
         containers: [],
@@ -69,7 +70,7 @@ extension XMLElement {
         return mark == "true" || mark == "1"
     }
 
-    /// The text without the white space around it; `nil` for none.
+    /// The text without the white space around it; `nil` if there is none.
     var value: String? {
         let text = String(text.trimmed)
         return isNil || text.isEmpty ? nil : text

@@ -8,7 +8,7 @@ package struct ManagementEntry: Sendable, Equatable {
     let title: String
     let publishedAt: Timestamp
     let updatedAt: Timestamp
-    /// `nil` where the service names none.
+    /// The author; `nil` if the service names none.
     let author: String?
     /// The description element.
     let content: String
@@ -30,7 +30,7 @@ package struct ManagementFeed: Sendable, Equatable {
     package static let contentType = "application/atom+xml; type=feed; charset=utf-8"
 
     package let title: String
-    /// The address that was asked for, with its query.
+    /// The requested address, with its query.
     package let address: String
     package let updatedAt: Timestamp
     package let entries: [ManagementEntry]
@@ -52,7 +52,8 @@ package struct ManagementFeed: Sendable, Equatable {
 
 /// The reply of a namespace's root: the names and addresses of its hubs.
 ///
-/// .NET takes the titles and asks for each hub (protocol §8). The links' `http` and the generator are the service's own.
+/// .NET reads the titles and requests each hub (protocol §8). The links' `http` and the generator are the service's
+/// own.
 package struct PublicServiceList: Sendable, Equatable {
     package static let contentType = ManagementFeed.contentType
 
@@ -91,7 +92,7 @@ extension XMLText {
 }
 
 extension Timestamp {
-    /// As the service writes it in descriptions: `2020-07-02T18:03:10.772Z`, without zeros at the end of the fraction.
+    /// The service's form in descriptions: `2020-07-02T18:03:10.772Z`, without zeros at the end of the fraction.
     var precise: String {
         let fraction = milliseconds - seconds * 1_000
         guard fraction != 0 else { return wholeSecond }

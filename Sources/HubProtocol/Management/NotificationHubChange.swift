@@ -2,11 +2,11 @@ import Markup
 
 /// A client's description of a hub that it creates or updates.
 ///
-/// Clients read a description, change it and send the whole of it back; but Java leaves out rules, metadata and times, and
-/// .NET sends an empty list of rules when somebody has but looked at it. So what is left out, and an empty list of rules,
-/// stays as it is. A credential goes when it is sent as `i:nil`.
+/// Clients read a description, change it and send the whole of it back. However, Java omits rules, metadata and times,
+/// and .NET sends an empty list of rules after its caller has only read it. Therefore omitted parts, and an empty list
+/// of rules, leave the hub as it is. A credential is removed if it is sent as `i:nil`.
 package struct NotificationHubChange: Sendable, Equatable {
-    /// A rule as it was sent: what is left out is kept, or made.
+    /// A rule as it was sent; omitted parts are kept or generated.
     struct Rule: Sendable, Equatable {
         let name: String
         var primaryKey: String?
@@ -28,16 +28,16 @@ package struct NotificationHubChange: Sendable, Equatable {
 
     var registrationTimeToLive: RegistrationTimeToLive?
     var credentials: [CredentialChange] = []
-    /// `nil` for no word about rules.
+    /// The rules; `nil` if the description does not mention them.
     var rules: [Rule]?
-    /// Empty to remove it.
+    /// The metadata; empty to remove it.
     var userMetadata: String?
     var isDisabled: Bool?
 
-    /// A change of nothing, or a hub with all defaults.
+    /// Makes a change of nothing, or a hub with all defaults.
     package init() {}
 
-    /// Makes a hub with this time.
+    /// Makes a change to this time.
     package init(registrationTimeToLive: RegistrationTimeToLive?) {
         self.registrationTimeToLive = registrationTimeToLive
     }
@@ -46,9 +46,9 @@ package struct NotificationHubChange: Sendable, Equatable {
 // MARK: - Reading
 
 extension NotificationHubChange {
-    /// Reads a request's body; elements come in any order, and those that nobody knows are passed over.
+    /// Reads a request's body; elements may be in any order, and unknown ones are ignored.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says what is wrong with which element.
+    /// - Throws: ``ProtocolError`` 400 with the problem and its element.
     package init(xml body: [UInt8]) throws(ProtocolError) {
         try self.init(ManagementDocument.description(named: "NotificationHubDescription", in: body))
     }
@@ -160,11 +160,11 @@ extension NotificationHubChange {
 // MARK: - Applying
 
 extension NotificationHubChange {
-    /// The hub after this change, or the new hub where none is stored.
+    /// Returns the hub after this change, or the new hub if none is stored.
     ///
-    /// A new hub has the two standard rules in any case (protocol §1.1).
+    /// A new hub always has the two standard rules (protocol §1.1).
     ///
-    /// - Throws: ``ProtocolError`` 400 for a credential or a rule that lacks something, and for too many of them.
+    /// - Throws: ``ProtocolError`` 400 for an incomplete credential or rule, and for too many of them.
     package func applied(
         to stored: NotificationHubDescription?,
         at now: Timestamp
@@ -231,7 +231,7 @@ extension NotificationHubChange.Rule {
 }
 
 extension AccessRule {
-    /// The rules of a new hub: Listen for devices, all rights for back ends and operators.
+    /// Returns the rules of a new hub: Listen for devices, all rights for back ends and operators.
     package static func standardRules() -> [AccessRule] {
         [
             .generated(name: defaultListenName, rights: .listen),

@@ -2,18 +2,18 @@
 ///
 /// Source: protocol §8.
 package struct NotificationHubDescription: Sendable, Equatable {
-    /// Characters of ``userMetadata`` (protocol §3.8), counted as .NET does, in units of UTF-16.
+    /// Maximum length of ``userMetadata`` (protocol §3.8), counted like .NET in units of UTF-16.
     package static let maximumUserMetadata = 1_024
-    /// Bytes of a request's body: certificates for every platform fit in.
+    /// Maximum size of a request's body in bytes: certificates for every platform fit in.
     package static let maximumBytes = 256 << 10
 
     package var registrationTimeToLive: RegistrationTimeToLive
-    /// One of a kind at most.
+    /// The credentials, at most one of each kind.
     package var credentials: [PlatformCredential]
-    /// Names differ, whatever the case of their letters.
+    /// The rules; their names differ, ignoring case.
     package var rules: [AuthorizationRule]
     package var userMetadata: String?
-    /// A disabled hub refuses registrations and messages; `nil` when nobody ever said.
+    /// True if the hub is disabled and refuses registrations and messages; `nil` if this was never stated.
     package var isDisabled: Bool?
 
     package init(
@@ -48,7 +48,7 @@ package struct NotificationHubDescription: Sendable, Equatable {
         credentials.first { $0.kind == kind }
     }
 
-    /// The description in the order that .NET reads: an element in another place would be lost there.
+    /// The description in the order that .NET reads: an element in another place would be lost.
     package var xml: String {
         var known: Set<PlatformCredential.Kind> = [.ownBrowserKeys]
         func credential(_ kind: PlatformCredential.Kind) -> String {
@@ -71,7 +71,7 @@ package struct NotificationHubDescription: Sendable, Equatable {
             + " xmlns:i=\"\(AtomNames.instance)\">\(parts.joined())</NotificationHubDescription>"
     }
 
-    /// The hub's entry; `root` ends without a slash, and `query` is the request's, with its question mark.
+    /// Returns the hub's entry; `root` ends without a slash, and `query` is the request's, with its question mark.
     package func entry(
         of name: HubName,
         root: String,

@@ -1,11 +1,11 @@
 import FoundationEssentials
 import Markup
 
-/// A task of a hub's that works on many registrations: an export, or one of the imports (protocol §8.1).
+/// A job of a hub that handles many registrations: an export, or one of the imports (protocol §8.1).
 package struct NotificationHubJob: Sendable, Equatable {
-    /// Bytes of a request's body.
+    /// Maximum size of a request's body in bytes.
     package static let maximumBytes = 64 << 10
-    /// Characters of an address or of an input property.
+    /// Maximum length of an address or of an input property in characters.
     package static let maximumText = 4_096
     static let maximumInputProperties = 32
 
@@ -52,9 +52,9 @@ package struct NotificationHubJob: Sendable, Equatable {
     package var status: Status
     /// Hundredths of a percent, 0 to 10,000.
     package var progress: Int
-    /// Why it failed, or did not do all.
+    /// The reason why it failed, or was not completed.
     package var failure: String?
-    /// Where its files are, by what they are.
+    /// The addresses of its files, by kind.
     package var outputProperties: [String: String]
     package let createdAt: Timestamp
     package var updatedAt: Timestamp
@@ -79,8 +79,8 @@ package struct NotificationHubJob: Sendable, Equatable {
         self.updatedAt = updatedAt
     }
 
-    /// A new id as the service makes them: what is left of the calendar of .NET, in units of 100 ns, and a random part; so
-    /// the newest job comes first where ids are sorted.
+    /// Returns a new id in the service's form: the rest of .NET's calendar in units of 100 ns, and a random part, so
+    /// that the newest job comes first when ids are sorted.
     package static func newID(at now: Timestamp) -> String {
         let ticks = 621_355_968_000_000_000 + now.milliseconds * 10_000
         return "\(3_155_378_975_999_999_999 - ticks)\(UUID().uuidString.lowercased())"
@@ -95,7 +95,7 @@ package struct NotificationHubJob: Sendable, Equatable {
 extension NotificationHubJob.Request {
     /// Reads a request's body.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says what is wrong with which element.
+    /// - Throws: ``ProtocolError`` 400 with the problem and its element.
     package init(xml body: [UInt8]) throws(ProtocolError) {
         let job = try ManagementDocument.description(named: "NotificationHubJob", in: body)
         guard let type = job.first("Type")?.value else { throw .badRequest("The job has no Type.") }
@@ -169,7 +169,7 @@ extension NotificationHubJob {
         return rest == 0 ? "\(whole)" : "\(whole).\(CivilTime.padded(rest, 2))"
     }
 
-    /// Nothing for no properties; the prefix is the one that the Java client looks for.
+    /// Returns nothing without properties; the prefix is the one that the Java client expects.
     private static func xml(_ properties: [String: String], _ element: String) -> String {
         guard !properties.isEmpty else { return "" }
         let order = [outputFilePath, failedFilePath]
@@ -184,7 +184,7 @@ extension NotificationHubJob {
         return "<\(element) xmlns:d3p1=\"\(ManagementDocument.arraysNamespace)\">\(written.joined())</\(element)>"
     }
 
-    /// The job's entry; `hub` is its hub's address, and `query` the request's, with its question mark.
+    /// Returns the job's entry; `hub` is its hub's address, and `query` the request's, with its question mark.
     package func entry(of hub: String, query: String) -> ManagementEntry {
         ManagementEntry(
             address: "\(hub)/jobs/\(id)\(query)",
