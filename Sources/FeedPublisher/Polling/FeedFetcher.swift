@@ -72,7 +72,7 @@ struct FeedFetcher: Sendable {
         let answer = FetchResult.Answer(
             url: response.url,
             movedTo: response.movedPermanentlyTo,
-            wish: ServerWish(response.headers, now: now()),
+            pause: RequestedPause(response.headers, now: now()),
             links: response.headers.all("Link")
         )
         switch response.status {
@@ -96,7 +96,7 @@ struct FeedFetcher: Sendable {
                 || (record.movedURL == nil && response.movedPermanentlyTo == response.url)
             var failure = FetchFailure.status(
                 response.status,
-                retryAfter: answer.wish.retryAfter,
+                retryAfter: answer.pause.retryAfter,
                 isFinal: isFinal,
                 file: file
             )

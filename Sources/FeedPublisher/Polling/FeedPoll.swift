@@ -116,7 +116,7 @@ struct FeedPoll: Sendable {
         let now = environment.now()
         outcome.record.lastSuccess = now
         outcome.record.due = PollSchedule(source, pace: outcome.record.pace)
-            .afterSuccess(answer.wish, from: start, answered: now, random: environment.random())
+            .afterSuccess(answer.pause, from: start, answered: now, random: environment.random())
         if let line = follow(answer.movedTo, &outcome.record, file: list.file) { outcome.lines.append(line) }
     }
 

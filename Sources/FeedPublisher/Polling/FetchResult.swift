@@ -15,7 +15,7 @@ enum FetchResult: Sendable {
         var url: String
         /// The target of the leading run of permanent redirects.
         var movedTo: String?
-        var wish = ServerWish()
+        var pause = RequestedPause()
         /// Its `Link` header fields.
         var links: [String] = []
     }

@@ -37,11 +37,11 @@ struct PollSchedule: Sendable {
     /// timer that fires at each interval would find the feed due only every second time. The times that the server asks
     /// for count from its reply, which may have come much later; for the same reason freshness is undercut by a tenth
     /// at most.
-    func afterSuccess(_ wish: ServerWish, from start: Date, answered: Date? = nil, random: UInt64) -> DueTime {
+    func afterSuccess(_ pause: RequestedPause, from start: Date, answered: Date? = nil, random: UInt64) -> DueTime {
         let late = Duration.seconds(max(0, answered?.timeIntervalSince(start) ?? 0))
         let shortened = max(interval, pace.interval ?? .zero) * (0.9 + 0.1 * Self.fraction(random))
-        let freshness = heedsFreshness ? min(wish.freshness ?? .zero, Self.maximumFreshness) : .zero
-        let asked = wish.retryAfter.map { late + min($0, Self.maximumRetryAfter) } ?? .zero
+        let freshness = heedsFreshness ? min(pause.freshness ?? .zero, Self.maximumFreshness) : .zero
+        let asked = pause.retryAfter.map { late + min($0, Self.maximumRetryAfter) } ?? .zero
         let stale = max(freshness, freshness > .zero ? late + freshness * 0.9 : .zero)
         return outsideSkipped(max(shortened, stale, asked), from: start, random)
     }

@@ -43,35 +43,35 @@ import Testing
     }
 
     @Test func `jitter shortens a wait by up to a tenth and never lengthens it`() throws {
-        let shortest = try schedule().afterSuccess(ServerWish(), from: start, random: .min).wait
-        let longest = try schedule().afterSuccess(ServerWish(), from: start, random: .max).wait
+        let shortest = try schedule().afterSuccess(RequestedPause(), from: start, random: .min).wait
+        let longest = try schedule().afterSuccess(RequestedPause(), from: start, random: .max).wait
         #expect(shortest == .seconds(270))
         #expect(longest > .seconds(299) && longest <= .seconds(300))
     }
 
     @Test func `the answer's freshness counts, up to a day, and its Retry-After, up to a week`() throws {
-        func wait(_ wish: ServerWish, byAgreement: Bool = false) throws -> Duration {
-            try schedule(byAgreement: byAgreement).afterSuccess(wish, from: start, random: .min).wait
+        func wait(_ pause: RequestedPause, byAgreement: Bool = false) throws -> Duration {
+            try schedule(byAgreement: byAgreement).afterSuccess(pause, from: start, random: .min).wait
         }
-        #expect(try wait(ServerWish(freshness: .seconds(900))) == .seconds(900))
-        #expect(try wait(ServerWish(freshness: .seconds(31_536_000))) == .seconds(86_400))
-        #expect(try wait(ServerWish(retryAfter: .seconds(7_200))) == .seconds(7_200))
-        #expect(try wait(ServerWish(retryAfter: .seconds(31_536_000))) == .seconds(7 * 86_400))
-        let both = ServerWish(freshness: .seconds(900), retryAfter: .seconds(600))
+        #expect(try wait(RequestedPause(freshness: .seconds(900))) == .seconds(900))
+        #expect(try wait(RequestedPause(freshness: .seconds(31_536_000))) == .seconds(86_400))
+        #expect(try wait(RequestedPause(retryAfter: .seconds(7_200))) == .seconds(7_200))
+        #expect(try wait(RequestedPause(retryAfter: .seconds(31_536_000))) == .seconds(7 * 86_400))
+        let both = RequestedPause(freshness: .seconds(900), retryAfter: .seconds(600))
         #expect(try wait(both, byAgreement: true) == .seconds(600))
     }
 
     @Test(arguments: [
-        (ServerWish(freshness: .seconds(900)), 1_200, 2_010.0), (ServerWish(freshness: .seconds(900)), 2, 900),
-        (ServerWish(retryAfter: .seconds(900)), 1_200, 2_100), (ServerWish(retryAfter: .seconds(900)), 2, 902),
-        (ServerWish(), 1_200, 270), (ServerWish(freshness: .zero), 1_200, 270),
+        (RequestedPause(freshness: .seconds(900)), 1_200, 2_010.0), (RequestedPause(freshness: .seconds(900)), 2, 900),
+        (RequestedPause(retryAfter: .seconds(900)), 1_200, 2_100), (RequestedPause(retryAfter: .seconds(900)), 2, 902),
+        (RequestedPause(), 1_200, 270), (RequestedPause(freshness: .zero), 1_200, 270),
     ])
-    func `the server's wish counts from its answer, the list's interval from the pass`(
-        wish: ServerWish,
+    func `the server's pause counts from its answer, the list's interval from the pass`(
+        pause: RequestedPause,
         late: Double,
         seconds: Double
     ) throws {
-        let due = try schedule().afterSuccess(wish, from: start, answered: start + late, random: .min)
+        let due = try schedule().afterSuccess(pause, from: start, answered: start + late, random: .min)
         #expect(due.wait.inSeconds.rounded() == seconds)
         #expect(abs(due.at.timeIntervalSince(start) - seconds) < 1)
     }
@@ -90,14 +90,14 @@ import Testing
         seconds: Double
     ) throws {
         let pace = pace(ttl: ttl, PollingHints(updateMinutes: minutes))
-        let wait = try schedule(every, pace).afterSuccess(ServerWish(), from: start, random: .max).wait
+        let wait = try schedule(every, pace).afterSuccess(RequestedPause(), from: start, random: .max).wait
         #expect(wait.inSeconds.rounded() == seconds)
     }
 
     @Test func `where the publisher agreed, the list's interval counts alone`() throws {
         let pace = pace(ttl: 60, PollingHints(updateMinutes: 60, skipHours: Set(0..<23), skipDays: [0, 6]))
         let schedule = try schedule("5m", pace, byAgreement: true)
-        #expect(schedule.afterSuccess(ServerWish(), from: start, random: .max).wait.inSeconds.rounded() == 300)
+        #expect(schedule.afterSuccess(RequestedPause(), from: start, random: .max).wait.inSeconds.rounded() == 300)
         #expect(schedule.opening(after: start) == nil)
     }
 
@@ -121,7 +121,7 @@ import Testing
         let end = Date(timeIntervalSince1970: 1_780_005_600)
         for random in [UInt64.min, .max] {
             for due in [
-                schedule.afterSuccess(ServerWish(), from: start, random: random),
+                schedule.afterSuccess(RequestedPause(), from: start, random: random),
                 schedule.afterFailure(1, retryAfter: nil, from: start, random: random),
             ] {
                 #expect(due.at >= end && due.at <= end + 30)
@@ -175,7 +175,7 @@ import Testing
     )
     func `freshness is max-age, else Expires, less the age`(fields: [(String, String)], seconds: Int64?) {
         let headers = OutboundHeaders(fields.map { (name: $0.0, value: $0.1) })
-        #expect(ServerWish(headers, now: start).freshness == seconds.map { .seconds($0) })
+        #expect(RequestedPause(headers, now: start).freshness == seconds.map { .seconds($0) })
     }
 
     @Test(arguments: [

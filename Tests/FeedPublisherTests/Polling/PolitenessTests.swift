@@ -8,7 +8,7 @@ import Testing
 @testable import FeedPublisher
 
 /// Validators, waits and moves as a server sees them over several passes.
-@Suite struct PollingMannersTests {
+@Suite struct PolitenessTests {
     private typealias Item = FakeSite.Item
 
     private func document(
@@ -355,7 +355,7 @@ import Testing
         #expect(try await room.pass(lists).polled == 0)
     }
 
-    @Test func `a later and shorter wish for quiet does not end a longer one`() throws {
+    @Test func `a later and shorter pause does not end a longer one`() throws {
         let room = try Newsroom()
         let store = try room.store()
         defer { try? store.close() }

@@ -2,13 +2,13 @@ internal import FoundationEssentials
 internal import OutboundHTTP
 
 /// The pause that a reply asks for before the next request.
-struct ServerWish: Sendable, Equatable {
+struct RequestedPause: Sendable, Equatable {
     /// The time for which the reply says that it stays fresh.
     var freshness: Duration?
     var retryAfter: Duration?
 }
 
-extension ServerWish {
+extension RequestedPause {
     init(_ headers: OutboundHeaders, now: Date) {
         let now = Int64(now.timeIntervalSince1970)
         freshness = Self.freshness(headers, now: now)
