@@ -108,7 +108,7 @@ package struct ConfigurationCheck {
                 let missing = names?.filter { !facts.covers($0) } ?? []
                 let list = missing.map { "'\($0)'" }.joined(separator: ", ")
                 return Self.permissionProblems(key)
-                    + (missing.isEmpty ? [] : ["the certificate in '\(certificate)' is not made out to \(list)"])
+                    + (missing.isEmpty ? [] : ["the certificate in '\(certificate)' is not valid for \(list)"])
             } catch {
                 return ["\(error)"]
             }

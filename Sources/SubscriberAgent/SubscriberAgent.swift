@@ -179,7 +179,7 @@ package final class SubscriberAgent: Sendable {
             flow: flow,
             registrar: registrar(client),
             subscription: subscription,
-            wakeUp: WakeUp(),
+            wakeUp: WorkSignal(),
             environment: environment
         )
         let receiver = StreamReceiver(

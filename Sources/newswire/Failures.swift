@@ -102,7 +102,7 @@ extension Failure {
             that 'newswire hub certificate' shows on the hub's machine
             """
         case .certificate(.otherName):
-            "the hub's certificate is made out to other names: add this one to the hub's 'host-names'"
+            "the hub's certificate is valid for other names only: add this one to the hub's 'host-names'"
         case .certificate(.notValidNow): "the hub's certificate has expired, or a clock is wrong"
         case .certificate(.other): "check the hub's certificate: 'newswire hub certificate' shows it"
         case .listenersKey: "this key may only listen; 'newswire hub keys' shows the connection string that may send"
@@ -177,7 +177,7 @@ extension Failure {
             'newswire hub certificate' on its machine shows the file
             """
         case .backendCertificate(.otherName):
-            "the app backend's certificate is made out to other names: add this one to its 'host-names'"
+            "the app backend's certificate is valid for other names only: add this one to its 'host-names'"
         case .backendCertificate(.notValidNow): "the app backend's certificate has expired, or a clock is wrong"
         case .backendCertificate(.other): "check the app backend's certificate"
         case .noDesktop: "run newswire in a desktop session, or omit --notify"

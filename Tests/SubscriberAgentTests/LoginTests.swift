@@ -154,7 +154,7 @@ import Testing
             hub.streams[0].message(number, id: "e-\(number)")
         }
         await stage.output.wait(forLines: 4)
-        #expect(world.warnings == ["the login of 'alice' is not valid any more; news of the categories goes on"])
+        #expect(world.warnings == ["the login of 'alice' is no longer valid; news of the categories continues"])
         #expect(world.hints == [.logIn])
         #expect(hub.state.puts.count == 1)
         let login = try await logIn("alice")

@@ -114,7 +114,7 @@ import Testing
         try await stage.stop(task)
         #expect(
             world.warnings == [
-                "the login of 'alice' is not valid any more; news of the categories goes on",
+                "the login of 'alice' is no longer valid; news of the categories continues",
                 "a secure notification has come and waits for you to log in",
             ]
         )

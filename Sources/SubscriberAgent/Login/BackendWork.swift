@@ -14,7 +14,7 @@ struct BackendWork: Sendable {
     let flow: InboxFlow
     let registrar: Registrar
     let subscription: SubscriptionReport
-    let wakeUp: WakeUp
+    let wakeUp: WorkSignal
     let environment: AgentEnvironment
 
     private var logins: LoginSource { registrar.logins }
@@ -130,7 +130,7 @@ struct BackendWork: Sendable {
 }
 
 /// Wakes one waiting task.
-final class WakeUp: Sendable {
+final class WorkSignal: Sendable {
     private let stream = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     func wake() { stream.continuation.yield() }

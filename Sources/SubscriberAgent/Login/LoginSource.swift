@@ -140,7 +140,7 @@ final class LoginSource: Sendable {
         }
         guard isNews else { return }
         environment.reporter.warning(
-            "the login of '\(login.user)' is not valid any more; news of the categories goes on"
+            "the login of '\(login.user)' is no longer valid; news of the categories continues"
         )
         environment.reporter.hint(.logIn)
     }

@@ -147,7 +147,7 @@ struct Registrar: Sendable {
         let news = retired.filter { !record.retired.contains($0) }
         guard !news.isEmpty else { return }
         let names = news.map { "'\($0)'" }.joined(separator: ", ")
-        environment.reporter.warning("the hub has no category \(names) any more; nothing will come for it")
+        environment.reporter.warning("the hub has no category \(names) any more; no messages will arrive for it")
     }
 
     func storedRecord() async throws(HubFailure) -> AgentRecord {

@@ -23,7 +23,7 @@ enum HubFailure: Error, Sendable, Equatable {
         case .unreachable(let reason, _):
             self = .away(reason, retryAfter: nil, hint: error.hint)
         case .malformedReply(let reason):
-            self = .away("it answered what no hub answers: \(reason)", retryAfter: nil)
+            self = .away("its answer is not that of a hub: \(reason)", retryAfter: nil)
         case .cancelled:
             self = .cancelled
         case .refused(let status, let code, let detail, let retryAfter):
@@ -72,7 +72,7 @@ enum HubFailure: Error, Sendable, Equatable {
 
     static let foreignError = AgentError(
         .badConfiguration,
-        "the hub holds this installation under another secret",
+        "the hub has this installation with another secret",
         hint: .copiedState
     )
 

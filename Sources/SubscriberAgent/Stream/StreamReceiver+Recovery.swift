@@ -21,7 +21,7 @@ extension StreamReceiver {
             unsavedCursor = nil
             environment.reporter.warning(
                 "the position in the hub's stream is forgotten, since it cannot be resumed from (\(error)); "
-                    + "messages that the hub still holds come again and are passed over"
+                    + "messages that the hub still has are sent again and skipped"
             )
         case .foreign:
             throw HubFailure.foreignError

@@ -24,7 +24,7 @@ struct CategoriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "categories",
         abstract: "List the hub's categories; the chosen ones are marked.",
-        discussion: "Says last under which id the hub knows this agent, for 'newswire messages show --device'."
+        discussion: "Ends with the id under which the hub knows this agent, for 'newswire messages show --device'."
     )
 
     @OptionGroup var agent: AgentOptions
@@ -67,7 +67,7 @@ struct InboxCommand: AsyncParsableCommand {
     @Option(help: "How many of the newest to list.")
     var last = 20
 
-    @Flag(help: "List only what its handler has failed on.")
+    @Flag(help: "List only messages whose handler failed.")
     var failed = false
 
     @Flag(help: "Print one line of JSON for each.")

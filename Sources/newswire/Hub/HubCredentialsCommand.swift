@@ -6,7 +6,7 @@ import HubProtocol
 struct HubCredentialsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credentials",
-        abstract: "Tell how a hub's credentials for push services do, and try them.",
+        abstract: "Show the state of a hub's credentials for push services, and test them.",
         subcommands: [HubCredentialsListCommand.self, HubCredentialsTestCommand.self],
         defaultSubcommand: HubCredentialsListCommand.self
     )
@@ -54,7 +54,7 @@ struct HubCredentialsListCommand: AsyncParsableCommand {
 struct HubCredentialsTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Ask each push service whether it takes the hub's credential; no device gets anything.",
+        abstract: "Ask each push service whether it accepts the hub's credential; no device gets anything.",
         discussion: """
             EXAMPLES
               newswire hub credentials test

@@ -14,7 +14,7 @@ struct TrustCommand: Encodable {
         return [
             TrustCommand(
                 client: "Debian, Ubuntu",
-                note: "for all programs that ask the system: curl, .NET, Go, PHP, Ruby, Rust, newswire",
+                note: "for all programs that use the system's store: curl, .NET, Go, PHP, Ruby, Rust, newswire",
                 lines: [
                     "sudo install -m 644 \(file) /usr/local/share/ca-certificates/newswire-hub.crt",
                     "sudo update-ca-certificates",
@@ -23,14 +23,14 @@ struct TrustCommand: Encodable {
             TrustCommand(client: "curl", note: nil, lines: ["curl --cacert \(file) \(endpoint)healthz"]),
             TrustCommand(
                 client: "Java",
-                note: "in the JVM's own store, of which -cacerts is the one it comes with",
+                note: "in the store that comes with the JVM (-cacerts)",
                 lines: [
                     "sudo keytool -importcert -noprompt -cacerts -storepass changeit -alias newswire-hub -file \(file)"
                 ]
             ),
             TrustCommand(
                 client: ".NET",
-                note: "on Linux; the system's authorities come in by SSL_CERT_DIR",
+                note: "on Linux; SSL_CERT_DIR adds the system's authorities",
                 lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"],
                 // On Linux the chain ends at the hub's certificate or at the authority, by what the machine has seen before.
                 errorWithout: """
@@ -41,17 +41,17 @@ struct TrustCommand: Encodable {
             TrustCommand(client: "Node.js", note: nil, lines: ["export NODE_EXTRA_CA_CERTS=\(file)"]),
             TrustCommand(
                 client: "Python",
-                note: "requests; then the standard library. Both know this one alone then",
+                note: "requests, then the standard library; both then trust this authority only",
                 lines: ["export REQUESTS_CA_BUNDLE=\(file)", "export SSL_CERT_FILE=\(file)"]
             ),
             TrustCommand(
                 client: "httpx",
-                note: "for Python; it trusts this authority alone then",
+                note: "for Python; it then trusts this authority only",
                 lines: ["export SSL_CERT_FILE=\(file)"]
             ),
             TrustCommand(
                 client: "Go, Ruby, Rust",
-                note: "Rust with OpenSSL or rustls-native-certs; the system's authorities come in by SSL_CERT_DIR",
+                note: "Rust with OpenSSL or rustls-native-certs; SSL_CERT_DIR adds the system's authorities",
                 lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"]
             ),
             TrustCommand(

@@ -38,7 +38,7 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     @Option(
-        help: ArgumentHelp("Whom it is for, such as 'World && !Sports'; everybody without it.", valueName: "expression")
+        help: ArgumentHelp("Recipients, such as 'World && !Sports'; without it, everybody.", valueName: "expression")
     )
     var tags: String?
 

@@ -30,7 +30,7 @@ struct PublishCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     @Option(
-        help: ArgumentHelp("Announce so many entries of feeds that are read for the first time.", valueName: "N|all")
+        help: ArgumentHelp("Announce this many entries of feeds that are read for the first time.", valueName: "N|all")
     )
     var announceExisting = ExistingEntries.none
 

@@ -7,7 +7,7 @@ import HubProtocol
 struct RegistrationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registrations",
-        abstract: "Tell which phones, browsers and desktops are registered, and with which tags and templates.",
+        abstract: "Show which phones, browsers and desktops are registered, and with which tags and templates.",
         discussion: """
             Agents of 'newswire subscribe' are not among them: no other client of the protocol knows their platform.
             """,

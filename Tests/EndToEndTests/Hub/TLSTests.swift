@@ -193,7 +193,7 @@ import Testing
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scratch.file("key.pem"))
         let wrong = try await run(["check", "hub"], environment)
         #expect(wrong.status == 78)
-        #expect(wrong.errors.contains("is not made out to 'other.example'"), "\(wrong.errors)")
+        #expect(wrong.errors.contains("is not valid for 'other.example'"), "\(wrong.errors)")
         #expect(wrong.errors.contains("key.pem' holds a key and its mode is 644"), "\(wrong.errors)")
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: scratch.file("key.pem"))
         try configure("localhost")
