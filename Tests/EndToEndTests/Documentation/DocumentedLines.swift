@@ -6,6 +6,8 @@ enum DocumentedLines {
     struct Line: CustomStringConvertible {
         let page: String
         let number: Int
+        /// Number of its code block in the page.
+        let block: Int
         /// The machine before `$` or `#`; empty where none is named.
         let machine: String
         let text: String
@@ -27,11 +29,15 @@ enum DocumentedLines {
     static func lines(of page: String) throws -> [Line] {
         var lines: [Line] = []
         var block: Substring?
+        var blocks = 0
         for (index, line) in try text(of: page).split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             func add(_ text: Substring, on machine: Substring = "") {
-                lines.append(Line(page: page, number: index + 1, machine: String(machine), text: String(text)))
+                lines.append(
+                    Line(page: page, number: index + 1, block: blocks, machine: String(machine), text: String(text))
+                )
             }
             if line.hasPrefix("```") {
+                blocks += 1
                 block = block == nil ? line.dropFirst(3) : nil
             } else if block == "console", let typed = line.wholeMatch(of: /([a-z]*)[$#] (.+)/) {
                 add(typed.output.2, on: typed.output.1)

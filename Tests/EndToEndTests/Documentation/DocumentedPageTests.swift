@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+/// The commands of the README and of the pages in docs, run on loopback as a newcomer types them.
+@Suite(.serialized) struct DocumentedPageTests {
+    /// The pages with commands of `newswire`, README.md first.
+    private static var pages: [String] {
+        get throws {
+            try DocumentedLines.pages().filter { page in
+                try DocumentedLines.lines(of: page).contains { !DocumentedLines.calls(in: $0.text).isEmpty }
+            }
+        }
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `the README's commands work in their order, on one machine and on a second`() async throws {
+        let stage = try DocumentedStage(page: "README.md")
+        let lines = try DocumentedLines.lines(of: "README.md").filter { !$0.text.hasPrefix("make ") }
+        #expect(try await stage.run(lines) == lines.count)
+        #expect(try await stage.hasReceived("Breaking Sports News : Extra time in the final", on: "nas"))
+        #expect(try await stage.hasReceived("The meeting is at ten", on: "desk"))
+        await stage.stop()
+    }
+
+    @Test(.timeLimit(.minutes(20)))
+    func `the commands of every page in docs work in their order`() async throws {
+        var count = 0
+        for page in try Self.pages.dropFirst() {
+            let stage = try DocumentedStage(page: page)
+            count += try await stage.run(try DocumentedLines.lines(of: page))
+            await stage.stop()
+        }
+        #expect(count > 60, "the pages have \(count) commands that can be run")
+    }
+}
