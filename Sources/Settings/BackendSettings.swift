@@ -9,15 +9,15 @@ package enum BackendSettings {
         .summary("The port; 0 takes any free one.")
     package static let insecureListen = Setting(.backend, "insecure-listen", .flag, false)
         .summary(
-            "Take plain HTTP from other machines, too: passwords can be read on the way, and payloads are not given out."
+            "Accept plain HTTP from other machines, too: passwords can be read on the network, and payloads are not given out."
         )
     package static let hostNames = OpenSetting(.backend, "host-names", .hostNames)
         .summary(
-            "Names that apps reach the back end by: its certificate is made out to these. Without it: localhost and this machine's names."
+            "Names by which apps reach the app backend, and for which its certificate is valid. Without it: localhost and this machine's names."
         )
     package static let tlsCertificate = OpenSetting(.backend, "tls-certificate", .path)
         .summary(
-            "A certificate and its chain in PEM, in place of one of its own authority. Read again when it changes."
+            "A certificate and its chain in PEM, instead of one of its own authority. Read again when it changes."
         )
     package static let tlsKey = OpenSetting(.backend, "tls-key", .keyFile)
         .summary("The key of 'tls-certificate' in PEM.")
@@ -25,10 +25,10 @@ package enum BackendSettings {
         .summary("Proxies whose X-Forwarded-For, -Host and -Proto are believed. Without it: none.")
     package static let connection = ConnectionSettings(.backend)
     package static let reservedTagPrefixes = Setting(.backend, "reserved-tag-prefixes", .tagPrefixes, .standard)
-        .summary("Tags that begin so are refused when users register devices; the hub should reserve the same.")
+        .summary("Prefixes of tags that are refused when users register devices; the hub should reserve the same ones.")
     package static let maximumTags =
         Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), Installation.maximumTags)
-        .summary("How many tags the hub takes for a device, the user's own included.")
+        .summary("Maximum number of tags that the hub accepts for a device, including the user's own.")
     package static let secureText =
         Setting(.backend, "secure-text", .text, "This is a secure notification!")
         .summary("The payload of a secure push that is sent without one.")
@@ -40,10 +40,10 @@ package enum BackendSettings {
         Setting(.backend, "secure-notice", .text, "You have a new secure notification.")
         .summary("The text that browsers show for a secure push.")
     package static let drain = Setting(.backend, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
-        .summary("How long a stop waits for what is in progress.")
+        .summary("Maximum time that a stop waits for work in progress.")
     package static let logLevel =
         Setting(.backend, "log-level", .word, LogLevel.notice, sharedVariable: SharedVariable.logLevel)
-        .summary("The least level that is logged.")
+        .summary("The lowest level that is logged.")
 
     static let entries =
         [

@@ -19,7 +19,7 @@ package enum HubSettings {
         .summary("The port; 0 takes any free one.")
     package static let insecureListen = Setting(.hub, "insecure-listen", .flag, false)
         .summary(
-            "Take plain HTTP from other machines, too: keys and news can be read on the way. From this one it is always taken."
+            "Accept plain HTTP from other machines, too: keys and news can be read on the network. From this machine it is always accepted."
         )
     package static let hostNames = OpenSetting(.hub, "host-names", .hostNames)
         .summary(
@@ -27,13 +27,13 @@ package enum HubSettings {
         )
     package static let tlsCertificate = OpenSetting(.hub, "tls-certificate", .path)
         .summary(
-            "A certificate and its chain in PEM, in place of one of the hub's own authority. Read again when it changes."
+            "A certificate and its chain in PEM, instead of one of the hub's own authority. Read again when it changes."
         )
     package static let tlsKey = OpenSetting(.hub, "tls-key", .keyFile)
         .summary("The key of 'tls-certificate' in PEM.")
     package static let trustedProxies = OpenSetting(.hub, "trusted-proxies", .addressBlocks)
         .summary(
-            "Proxies whose X-Forwarded-For, -Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on counts."
+            "Proxies whose X-Forwarded-For, -Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on is used."
         )
     package static let name = Setting(.hub, "name", .hubName, HubName.standard)
         .summary("The name of the hub that the first start makes.")
@@ -43,52 +43,52 @@ package enum HubSettings {
         Setting(.hub, "time-to-live", .time(.seconds(60) ... .seconds(365 * 86_400)), .seconds(72 * 3_600))
         .summary("The time for which a message is kept for an agent that is away.")
     package static let logSize = Setting(.hub, "log-size", .size(1 << 20...1 << 40), 1 << 30)
-        .summary("How much the message log may hold before messages are dropped unexpired.")
+        .summary("Maximum size of the message log; beyond it, messages are dropped before they expire.")
     package static let maximumTags = Setting(.hub, "maximum-tags", .wholeNumber(1...4_000), Installation.maximumTags)
         .summary(
-            "How many tags a registration may have, or an installation together with one of its templates. All of them together have at most 8,000 characters in any case."
+            "Maximum number of tags of a registration, or of an installation together with one of its templates. Together they have at most 8,000 characters."
         )
     package static let maximumExpressionTags =
         Setting(.hub, "maximum-expression-tags", .wholeNumber(1...100), TagExpression.Limits.standard.tags)
-        .summary("How many tags a tag expression with 'and' or 'not' may have.")
+        .summary("Maximum number of tags in a tag expression with 'and' or 'not'.")
     package static let maximumAlternatives =
         Setting(.hub, "maximum-alternatives", .wholeNumber(1...100), TagExpression.Limits.standard.alternatives)
-        .summary("How many tags a tag expression may have whose only operator is 'or'.")
+        .summary("Maximum number of tags in a tag expression whose only operator is 'or'.")
     package static let reservedTagPrefixes = Setting(.hub, "reserved-tag-prefixes", .tagPrefixes, .standard)
-        .summary("Tags that begin so may be set and removed with Manage only, whatever the case of their letters.")
+        .summary("Prefixes of tags that may be set and removed only with Manage; case is ignored.")
     package static let streamsPerAddress = Setting(.hub, "streams-per-address", .wholeNumber(1...1_000_000), 20_000)
         .summary(
-            "How many streams and polls one access rule may have open from one address; as many may be opened at once. Not for rules with Manage."
+            "Maximum number of streams and polls that one access rule may have open from one address; as many may be opened at once. Not for rules with Manage."
         )
     package static let streamOpenings = Setting(.hub, "stream-openings", .wholeNumber(1...100_000), 1_000)
         .summary(
-            "How many streams and polls one access rule may open from one address in a second, in the long run. Not for rules with Manage."
+            "Maximum number of streams and polls that one access rule may open from one address per second, in the long run. Not for rules with Manage."
         )
     package static let listenRegistrations =
         Setting(.hub, "listen-registrations", .wholeNumber(1...100_000_000), 1_000_000)
         .summary(
-            "How many installations and registrations a hub holds that were last written with Listen. Manage is never refused."
+            "Maximum number of installations and registrations of a hub that were last written with Listen. Manage is never refused."
         )
     package static let listenSize = Setting(.hub, "listen-size", .size(1 << 20...1 << 40), 512 << 20)
         .summary(
-            "How much those may take, as the hub estimates it: some four times the JSON of an agent's installation."
+            "Maximum size of the installations and registrations that were last written with Listen, as the hub estimates it: about four times the JSON of an agent's installation."
         )
     package static let listenWrites = Setting(.hub, "listen-writes", .wholeNumber(1...100_000), 200)
         .summary(
-            "How many installations and registrations one access rule may change from one address in a second, in the long run; 100 times as many at once. Not for rules with Manage."
+            "Maximum number of installations and registrations that one access rule may change from one address per second, in the long run; 100 times as many at once. Not for rules with Manage."
         )
     package static let changeSize = Setting(.hub, "change-size", .size(1 << 20...1 << 40), 256 << 20)
         .summary(
-            "How much is kept of former registrations, for agents that are away; the oldest go first, and messages never."
+            "Maximum size of the former registrations that are kept for agents that are away; the oldest are dropped first, and messages never."
         )
     package static let pushContact = OpenSetting(.hub, "push-contact", .contact)
         .summary(
-            "Whom browsers' push services may write to about the hub's messages; without it and without a BrowserCredential nothing is sent to browsers."
+            "The contact address for browsers' push services; without it and without a BrowserCredential, nothing is sent to browsers."
         )
     package static let pushHosts = OpenSetting(.hub, "push-hosts", .hostNames)
-        .summary("Push services for browsers beside those of the known browsers, such as one of your own.")
+        .summary("Push services for browsers in addition to those of the known browsers, such as one of your own.")
     package static let pushAddresses = OpenSetting(.hub, "push-addresses", .addressBlocks)
-        .summary("Where 'push-hosts' may be beside public addresses, such as 10.0.0.0/8.")
+        .summary("Addresses that 'push-hosts' may have in addition to public ones, such as 10.0.0.0/8.")
     package static let gcmThroughFcm = Setting(.hub, "gcm-through-fcm", .flag, false)
         .summary("Send messages in the format of the retired GCM, and to its registrations, through FCM v1.")
     package static let appBackend = Setting(.hub, "app-backend", .flag, true)
@@ -107,7 +107,7 @@ package enum HubSettings {
         )
     package static let alarmSilences = OpenSetting(.hub, "alarm-silences", .silences)
         .summary(
-            "How long categories may be without a message, such as World=6h. Without it, and for others: longer than ever in at least a week, and at least 6 hours."
+            "Maximum time that categories may be without a message, such as World=6h. Without it, and for other categories: longer than ever in at least a week, and at least 6 hours."
         )
     package static let alarmAgents = OpenSetting(.hub, "alarm-agents", .installations)
         .summary(
@@ -132,10 +132,10 @@ package enum HubSettings {
     package static let logKey = OpenSetting(.hub, "log-key", .keyFile)
         .summary("The key of 'log-certificate' in PEM.")
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
-        .summary("How long a stop waits for what is in progress.")
+        .summary("Maximum time that a stop waits for work in progress.")
     package static let logLevel =
         Setting(.hub, "log-level", .word, LogLevel.notice, sharedVariable: SharedVariable.logLevel)
-        .summary("The least level that is logged.")
+        .summary("The lowest level that is logged.")
 
     static let entries = [
         listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
@@ -156,14 +156,16 @@ package enum PublisherSettings {
     package static let publisher = Setting(.publisher, "publisher", .publisherName, "newswire")
         .summary("The name under which the categories are announced to the hub.")
     package static let cap = Setting(.publisher, "cap", .cap, CategoryCap.atMost(5))
-        .summary("Messages of one category in a pass; the rest become one digest.")
+        .summary("Maximum number of messages of one category in a pass; the rest become one digest.")
     package static let announceWithin =
         Setting(.publisher, "announce-within", .time(.seconds(60) ... .seconds(30 * 86_400)), .seconds(6 * 3_600))
         .summary("Messages that had to wait longer for the hub become one digest.")
     package static let contact = Setting(.publisher, "contact", .contact, "https://github.com/newswire/newswire")
         .summary("Contact address for the owners of feeds' servers; part of the user agent.")
     package static let metricsFile = OpenSetting(.publisher, "metrics-file", .path)
-        .summary("Where each pass leaves its metrics for Prometheus' node_exporter (a name that ends in .prom).")
+        .summary(
+            "The file to which each pass writes its metrics for Prometheus' node_exporter (a name that ends in .prom)."
+        )
     package static let callback = OpenSetting(.publisher, "callback", .callback)
         .summary(
             "The public address below which feeds' hubs reach 'publish --watch'. Without it feeds are polled only."
@@ -171,13 +173,13 @@ package enum PublisherSettings {
     package static let listen =
         Setting(.publisher, "listen", .listenAddress, ListenAddress(host: "127.0.0.1", port: 8_789))
         .summary(
-            "Where 'publish --watch' listens for hubs, behind a TLS proxy that has the callback's address; port 0 takes any free one."
+            "The address at which 'publish --watch' listens for hubs, behind a TLS proxy that has the callback's address; port 0 takes any free one."
         )
     package static let state = OpenSetting(.publisher, "state", .path)
         .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/publisher.")
     package static let logLevel =
         Setting(.publisher, "log-level", .word, LogLevel.warning, sharedVariable: SharedVariable.logLevel)
-        .summary("The least level that is logged.")
+        .summary("The lowest level that is logged.")
 
     static let entries =
         [feeds.entry] + connection.entries
@@ -195,14 +197,14 @@ package enum AgentSettings {
         .summary("Show each message on the desktop instead of printing it. Where there is no desktop it is printed.")
     package static let handlerTimeout =
         Setting(.agent, "handler-timeout", .time(.seconds(1) ... .seconds(3_600)), .seconds(30))
-        .summary("How long one try of a handler may take.")
+        .summary("Maximum time for one attempt of a handler.")
     package static let inboxSize = Setting(.agent, "inbox-size", .wholeNumber(100...1_000_000), 10_000)
         .summary(
-            "How many messages the inbox keeps that are done with, in at most 64 MiB; the oldest go first. As many may wait for a handler before the agent stops reading, and the hub keeps the rest."
+            "Maximum number of finished messages that the inbox keeps, in at most 64 MiB; the oldest are removed first. As many may wait for a handler before the agent stops reading, and the hub keeps the rest."
         )
     package static let logLevel =
         Setting(.agent, "log-level", .word, LogLevel.warning, sharedVariable: SharedVariable.logLevel)
-        .summary("The least level that is logged.")
+        .summary("The lowest level that is logged.")
 
     static let entries =
         connection.entries + [exec.entry, notify.entry, handlerTimeout.entry, inboxSize.entry, logLevel.entry]
@@ -221,7 +223,7 @@ package struct ConnectionSettings: Sendable {
         connectionFile =
             OpenSetting(section, "connection-file", .secretFile, sharedVariable: SharedVariable.connectionFile)
             .summary(
-                "The file that holds the connection string. Without it: what a hub of yours on this machine has written."
+                "The file that holds the connection string. Without it: the one that your hub on this machine has written."
             )
         authorityFile = OpenSetting(section, "ca-file", .path, sharedVariable: SharedVariable.authorityFile)
             .summary(
