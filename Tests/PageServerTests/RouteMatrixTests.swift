@@ -119,6 +119,22 @@ struct RouteMatrixTests {
         }
     }
 
+    @Test func `a script of a neighbouring site does not use a session, and a link does`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            let script = [("Sec-Fetch-Site", "same-site"), ("Sec-Fetch-Mode", "cors")]
+            for route in Self.routes where route.method == .get {
+                let reply = try await hub.send("GET", Self.path(route, "news"), cookie: cookie, headers: script)
+                #expect(reply.status == Self.uninvited[Self.name(route)] ?? 401, "\(Self.name(route))")
+            }
+            for site in ["same-site", "cross-site"] {
+                let link = [("Sec-Fetch-Site", site), ("Sec-Fetch-Mode", "navigate")]
+                let reply = try await hub.send("GET", "/-/news/", cookie: cookie, headers: link)
+                #expect(reply.status == 200)
+            }
+        }
+    }
+
     @Test func `forms that are too large or are not text are refused`() async throws {
         try await PagesHub.run { hub in
             let cookie = try await hub.reader(of: "World")

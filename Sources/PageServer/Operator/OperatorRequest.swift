@@ -81,7 +81,7 @@ extension PageRequest {
     var operatorSession: OperatorSession? {
         get async throws {
             guard await context.isPrivate(request, trusting: pages.proxies),
-                let secret = operatorCookie.secret(in: request.headers)
+                let secret = secret(of: operatorCookie)
             else { return nil }
             return try await pages.store.operatorSession(secret, hub: hub.name, at: now)
         }

@@ -31,6 +31,14 @@ struct PageRequest: Sendable {
         get async { SessionCookie(hub: hub.name, isPrivate: await isPrivate) }
     }
 
+    /// The secret of a session in a cookie; `nil` if a script of another site's page reads an address.
+    ///
+    /// Requests that change something are checked by ``checkOrigin()``.
+    func secret(of cookie: SessionCookie) -> SessionSecret? {
+        let isForeign = request.method == .get && SameOrigin.isForeignFetch(request.headers)
+        return isForeign ? nil : cookie.secret(in: request.headers)
+    }
+
     /// True if nobody on the network can read the request and its reply.
     var isPrivate: Bool {
         get async { await context.isPrivate(request, trusting: pages.proxies) }

@@ -11,4 +11,12 @@ enum SameOrigin {
         guard let origin = headers[.origin], let authority else { return false }
         return RefuseCrossSite.isOwn(origin, authority: authority)
     }
+
+    /// True if a script of another site's page has sent the request.
+    ///
+    /// Browsers send the cookie to a neighbouring site, such as another port of the same host.
+    static func isForeignFetch(_ headers: HTTPFields) -> Bool {
+        guard let site = headers[named: "Sec-Fetch-Site"], site != "same-origin", site != "none" else { return false }
+        return headers[named: "Sec-Fetch-Mode"] != "navigate"
+    }
 }

@@ -25,7 +25,7 @@ extension PageRequest {
     /// once.
     var visitor: Visitor? {
         get async throws {
-            guard let secret = await cookie.secret(in: request.headers),
+            guard let secret = secret(of: await cookie),
                 let session = try await pages.store.session(secret, hub: hub.name, at: now)
             else { return nil }
             guard session.user != nil else { return try await admitted(Visitor(session: session)) }
