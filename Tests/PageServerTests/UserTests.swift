@@ -1,12 +1,13 @@
-import AppBackend
 import GRDB
 import HubClient
 import HubProtocol
 import HubTestServer
+import MountedBackend
 import OutboundHTTP
 import Testing
 import WebPages
 
+@testable import AppBackend
 @testable import HubServer
 @testable import PageServer
 
@@ -79,6 +80,39 @@ struct UserTests {
             #expect(rest.isEmpty)
             let id = try #require(before.keys.first)
             #expect(try await hub.hasInstallation(id))
+        }
+    }
+
+    @Test(arguments: ["sign-out", "leave"])
+    func `a stream that is opened during a sign-out does not bring the user's tag back`(action: String) async throws {
+        try await PagesHub.run(.public, users: ["alice"]) { hub in
+            let cookie = try await signIn(hub, "alice")
+            let (id, channel) = try await hub.store.read { db in
+                let row = try #require(try Row.fetchOne(db, sql: "SELECT installation, channel FROM session"))
+                return (row["installation"] as String, row["channel"] as String)
+            }
+            let turns = try #require(try await hub.pages.backend?.backend()).devices.handleTurns
+            let handle = HandleDigest(.handle(channel))
+            // The stream's request has seen that Alice is signed in, and waits to register her installation.
+            let (held, gate) = (Gate(), Gate())
+            let holder = Task {
+                try await turns.pass(handle) {
+                    held.open()
+                    await gate.opened()
+                }
+            }
+            await held.opened()
+            let stream = Task { try await hub.send("GET", "/-/news/events", cookie: cookie) }
+            while turns.waitingCount(handle) != 1 { await Task.yield() }
+            let left = try await hub.send("POST", "/-/news/\(action)", cookie: cookie)
+            #expect(left.status == 303)
+            gate.open()
+            try await holder.value
+            let late = try await stream.value
+            #expect(late.status == 401)
+            let devices = try await hub.accounts().devices(of: try #require(UserName("alice")))
+            #expect(devices.isEmpty)
+            #expect(try await !hub.hasInstallation(id))
         }
     }
 

@@ -79,8 +79,12 @@ enum PushRoutes {
             if let former = other.browser { try await registrar.remove(former, of: other) }
             try await request.pages.store.setBrowser(nil, of: other)
         }
+        var changed = visitor
+        changed.session.browser = browser
         do {
-            try await registrar.register(browser, of: session, as: visitor.caller?.name, request.context)
+            try await request.registering(changed) {
+                try await registrar.register(browser, of: session, as: visitor.caller?.name, request.context)
+            }
         } catch {
             if session.browser != browser { try? await request.pages.store.setBrowser(session.browser, of: session) }
             throw error

@@ -133,7 +133,9 @@ enum ReaderRoutes {
         if var visitor {
             try request.admitChange(of: visitor.session)
             visitor.session.choice = choice
-            try await request.registrar.register(visitor, request.context)
+            try await request.registering(visitor) { [visitor] in
+                try await request.registrar.register(visitor, request.context)
+            }
             try await request.pages.store.set(choice, of: visitor.session)
             return request.seeOther(request.home)
         }
@@ -176,7 +178,9 @@ enum ReaderRoutes {
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
         // The hub may have been restored, or have dropped the installation.
-        try await request.registrar.registerStream(session, as: visitor.caller?.name, request.context)
+        try await request.registering(visitor) {
+            try await request.registrar.registerStream(session, as: visitor.caller?.name, request.context)
+        }
         var response = try await request.hub.events(
             of: session.installation,
             channel: session.channel,

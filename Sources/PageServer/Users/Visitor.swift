@@ -66,6 +66,18 @@ extension PageRequest {
         return visitor
     }
 
+    /// Registers installations of a visitor, and removes them if the visitor has left or signed out meanwhile.
+    ///
+    /// Otherwise the browser would continue to get messages, including those to its former user.
+    ///
+    /// - Throws: 401 if the installations have been removed, and errors of `register`.
+    func registering(_ visitor: Visitor, _ register: () async throws -> Void) async throws {
+        try await register()
+        if let present = try await self.visitor, present.caller?.name == visitor.caller?.name { return }
+        try await registrar.remove(visitor.session)
+        throw PageRefusal(.unauthorized, frame, "This session has ended", "Open the page again.")
+    }
+
     /// Ends the session of a reader who may not read without an account.
     private func admitted(_ visitor: Visitor) async throws -> Visitor? {
         if visitor.session.isInvited || isAtOpenDoor { return visitor }
