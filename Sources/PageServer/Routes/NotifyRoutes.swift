@@ -105,6 +105,8 @@ extension NotifyRoutes {
                 mayNotifyOthers: user.caller.mayNotifyOthers
             )
         )
-        return request.page(page, status: refusal?.status ?? (isSent ? .ok : .badGateway))
+        var response = request.page(page, status: refusal?.status ?? (isSent ? .ok : .badGateway))
+        response.headers[.retryAfter] = refusal?.headers[.retryAfter]
+        return response
     }
 }

@@ -42,7 +42,10 @@ struct PageRefusal: Error {
     }
 
     /// Creates a refusal from one of the app backend, with its sentence.
-    init(_ refusal: BackendRefusal) { self.init(refusal.status, Self.server, "That did not work", refusal.reason) }
+    init(_ refusal: BackendRefusal) {
+        self.init(refusal.status, Self.server, "That did not work", refusal.reason)
+        retryAfter = refusal.headers[.retryAfter].flatMap { Int64($0) }
+    }
 
     private static let server = PageFrame(name: "newswire", home: "/")
 }
