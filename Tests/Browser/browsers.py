@@ -238,23 +238,23 @@ def wait_for(probe, process, log):
         raise OSError(f"the browser does not start: {file.read()[-500:]}")
 
 
-def spawn(command, folder):
+def spawn(command, folder, environment={}):
     # Pages show dates in the browser's zone and language: the same ones everywhere.
-    environment = {**os.environ, "HOME": folder, "LANG": "en_GB.UTF-8", "TZ": "Europe/Rome"}
+    environment = {**os.environ, "HOME": folder, "LANG": "en_GB.UTF-8", "TZ": "Europe/Rome", **environment}
     with open(f"{folder}/log", "w") as log:
         return subprocess.Popen(
             command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True, env=environment
         )
 
 
-def firefox(preferences=()):
+def firefox(preferences=(), environment={}):
     folder = tempfile.mkdtemp(prefix="newswire-firefox-")
     with open(f"{folder}/user.js", "w") as file:
         for name, value in {**FIREFOX_PREFERENCES, **dict(preferences)}.items():
             file.write(f"user_pref({json.dumps(name)}, {json.dumps(value)});\n")
     process = spawn(
         ["firefox-esr", "--headless", "--no-remote", "--profile", folder, "--remote-debugging-port", "0", "about:blank"],
-        folder,
+        folder, environment,
     )
 
     def port():

@@ -7,6 +7,7 @@ from cases import AWAY, case, check, equal, eventually, live, titles, wait_title
 TABS = 9
 # Seconds.
 OUTAGE = 8
+LONG_OUTAGE = 60
 
 
 @case("nine tabs share one stream, and the next one takes over when its tab is closed")
@@ -93,6 +94,11 @@ def restart(t):
 @case("a hub that was killed and away loses nothing")
 def outage(t):
     interrupted(t, OUTAGE, force=True)
+
+
+@case("a hub that is away for a minute loses nothing", slow=True)
+def long_outage(t):
+    interrupted(t, LONG_OUTAGE, force=False)
 
 
 @case("the choice survives a reload and a restart, and a visit shows what is new")

@@ -1,8 +1,14 @@
 """The operator's view."""
 
-from cases import case, check, equal, follow
+import json
+import time
+
+from cases import case, check, equal, follow, wait_titles
 from looks import NARROW, PHONE, accessible
 
+HANDLE = "0123456789ABCDEF" * 4
+MAIN = "document.querySelector('main').textContent.replace(/\\s+/g, ' ')"
+HEADING = "document.querySelector('h1').textContent"
 CELLS = "[...document.querySelectorAll('tbody tr td')].map((cell) => cell.textContent)"
 
 
@@ -11,6 +17,188 @@ def operate(t):
     tab = t.open(t.hub.invite("--operator"))
     follow(tab, "main form button")
     return tab
+
+
+def visit(tab, page):
+    """Opens a page of the view where the operator got in: over TLS, by the name that the link has."""
+    tab.go(f"{tab.js('location.origin')}/-/news/admin/{page}")
+
+
+def fill(tab, **values):
+    """Fills fields of the form that previews a message, or of a search."""
+    for name, value in values.items():
+        tab.js(f"document.querySelector('form.card [name={name}], form.search [name={name}]').value = {json.dumps(value)}")
+
+
+def stock(t):
+    """A hub with a phone, a message that is for it, and a publisher of whose feeds one fails."""
+    phone = {
+        "installationId": "phone-1", "platform": "apns", "pushChannel": HANDLE, "tags": ["World"],
+        "templates": {"news": {"body": '{"aps":{"alert":"$(title)"}}'}},
+    }
+    t.hub.call("PUT", "/installations/phone-1", phone)
+    t.hub.send("Bridge reopens")
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    entries = [
+        {"title": "Bridge reopens", "state": "sent", "reason": "announced", "judgedAt": now},
+        {"title": "An old story", "state": "firstReading", "reason": "recorded at the first reading", "date": now},
+    ]
+    feeds = [
+        {"category": "World", "url": "https://example.org/world", "state": "well", "title": "World news", "entries": entries},
+        {"category": "Sports", "url": "https://example.org/sports", "state": "failing", "error": "the server answered 404"},
+    ]
+    report = {"schedule": "watch", "lastPass": now, "exitCode": 0, "outbox": 0, "feeds": feeds}
+    t.hub.call("PUT", "/publishers/desk", report)
+
+
+def look(t, tab, name):
+    """Judges a page of the operator's view, and keeps pictures of it."""
+    accessible(t, tab)
+    t.shot(tab, f"operator-{name}")
+    tab.resize(PHONE)
+    check(tab.js(NARROW), f"{name} scrolls sideways at 320 px")
+    t.shot(tab, f"operator-{name}-320")
+    tab.resize(1024)
+
+
+def tour(t, name):
+    stock(t)
+    tab = operate(t)
+    equal(tab.js(HEADING), "Overview of news")
+    check("1 apns" in tab.js(MAIN), "the overview counts the phone")
+    places = tab.js("[...document.querySelectorAll('nav[aria-label=Operator] a')].map((a) => a.getAttribute('href'))")
+    check(len(places) >= 9, places)
+    for place in places:
+        follow(tab, f"nav[aria-label=Operator] a[href='{place}']")
+        equal(tab.js("document.querySelector('nav [aria-current]').getAttribute('href')"), place)
+        look(t, tab, f"{name}-{place.strip('/').split('/')[-1]}")
+    for page, link, text in [
+        ("messages", "tbody a", "What became of it"), ("devices", "tbody a[href*='/devices/']", HANDLE),
+        ("devices", "tbody a[href*='/registrations/']", HANDLE), ("publishers", "tbody a", "the server answered 404"),
+        ("publishers/desk", "tbody a[href*='world']", "recorded at the first reading"),
+    ]:
+        visit(tab, page)
+        follow(tab, link)
+        check(text in tab.js(MAIN), f"{page}: {text}")
+        look(t, tab, f"{name}-{page.replace('/', '-')}-one")
+
+
+@case("an operator sees the hub at a glance, and each page judges well")
+def glance(t):
+    tour(t, "light")
+
+
+@case("the operator's view in the dark", profile="dark")
+def glance_in_the_dark(t):
+    tour(t, "dark")
+
+
+@case("an operator finds devices, and why one of them got a message")
+def search(t):
+    stock(t)
+    tab = operate(t)
+    for by, text in [("tag", "World"), ("handle", HANDLE), ("tag", "Sports")]:
+        follow(tab, "nav[aria-label=Operator] a[href$='/devices']")
+        fill(tab, by=by, q=text)
+        follow(tab, "form.search button")
+        # What was found has an address.
+        check(tab.js("location.search").endswith(f"by={by}&q={text}"), tab.js("location.search"))
+        equal("phone-1" in tab.js(MAIN), text != "Sports")
+        tab.reload()
+        equal("phone-1" in tab.js(MAIN), text != "Sports")
+    follow(tab, "nav[aria-label=Operator] a[href$='/devices']")
+    fill(tab, by="id", q="phone-1")
+    follow(tab, "form.search button")
+    equal(tab.js("location.pathname"), "/-/news/admin/devices/phone-1")
+    follow(tab, "a[href*='messages?device=phone-1']")
+    follow(tab, "tbody a")
+    check("This device" in tab.js(MAIN))
+    t.shot(tab, "operator-explained")
+    fill(tab, device="nobody")
+    follow(tab, "form.search button")
+    check(tab.js("location.search").endswith("device=nobody"))
+    accessible(t, tab)
+
+
+def send_by_hand(t, reader=None):
+    """Sends, schedules and cancels with forms, which need no script."""
+    stock(t)
+    tab = operate(t)
+    visit(tab, "categories")
+    follow(tab, "tbody a[href$='send?category=World']")
+    fill(tab, title="Bridge <b>closed</b>", text="Until further notice.", link="https://example.org/bridge")
+    follow(tab, "form.card button")
+    check("1 apns" in tab.js(MAIN), "recipients are counted before it is sent")
+    equal(tab.js("document.querySelector('.message h3').textContent"), "Bridge <b>closed</b>")
+    accessible(t, tab)
+    t.shot(tab, "operator-preview")
+    equal(len(messages(t)), 1)
+    confirm = "form[action$='/send/confirmed'] button"
+    follow(tab, confirm)
+    address = tab.js("location.pathname")
+    # Twice is once.
+    tab.browser.call("browsingContext.traverseHistory", context=tab.context, delta=-1)
+    tab.wait(f"!!document.querySelector(`{confirm}`) && document.readyState === 'complete'")
+    follow(tab, confirm)
+    equal((tab.js("location.pathname"), len(messages(t))), (address, 2))
+    if reader:
+        wait_titles(reader, ["Bridge <b>closed</b>", "Bridge reopens"])
+    visit(tab, "send")
+    fill(tab, audience="everybody", text="For all", tags="World")
+    follow(tab, "form.card button")
+    check(tab.js("document.querySelector('[role=alert]').textContent"), "a contradiction is refused")
+    t.shot(tab, "operator-refused")
+    fill(tab, tags="", at=time.strftime("%Y-%m-%dT%H:%M", time.gmtime(time.time() + 86_400)))
+    follow(tab, "form.card button")
+    equal(tab.js(f"document.querySelector(`{confirm}`).textContent"), "Schedule")
+    follow(tab, confirm)
+    check("scheduled" in tab.js(MAIN))
+    follow(tab, "nav[aria-label=Operator] a[href$='/scheduled']")
+    t.shot(tab, "operator-scheduled")
+    follow(tab, "tbody form[action$='/cancel'] button")
+    check("No message waits for its time." in tab.js(MAIN))
+    follow(tab, "nav[aria-label=Operator] a[href$='/audit']")
+    actions = tab.js("[...document.querySelectorAll('tbody td:nth-child(3)')].map((cell) => cell.textContent)")
+    equal(actions, ["cancel", "schedule", "send", "send", "enter"])
+    t.shot(tab, "operator-audit")
+
+
+def messages(t):
+    return json.loads(t.hub.command("messages", "list", "--json", "--state", t.hub.state))
+
+
+@case("an operator sends with a preview, schedules and cancels")
+def sending(t):
+    t.expect_error("400|Failed to load resource")
+    send_by_hand(t, t.reader("World"))
+
+
+@case("an operator sends, schedules and cancels without script", profile="scriptless")
+def sending_without_script(t):
+    send_by_hand(t)
+
+
+@case("a link lets one operator in, once, until the operator leaves")
+def operator_link(t):
+    t.expect_error("401|403|Failed to load resource")
+    tab = t.open("admin/")
+    equal(tab.js(HEADING), "This page is for operators")
+    accessible(t, tab)
+    t.shot(tab, "operator-outside")
+    link = t.hub.invite("--operator")
+    tab = t.open(link)
+    accessible(t, tab)
+    t.shot(tab, "operator-link")
+    follow(tab, "main form button")
+    equal(tab.js(HEADING), "Overview of news")
+    equal(tab.js("document.cookie"), "")
+    other = t.open(link, visitor=t.somebody_else())
+    follow(other, "main form button")
+    equal(other.js(HEADING), "This link cannot be used")
+    t.shot(other, "operator-link-used")
+    follow(tab, ".operator form[action$='/leave'] button")
+    visit(tab, "messages")
+    equal(tab.js(HEADING), "This page is for operators")
 
 
 def press(tab, label, action):

@@ -31,8 +31,6 @@ class PushService(ThreadingHTTPServer):
             # Remote control switches it off.
             ("dom.push.connection.enabled", True),
             ("permissions.default.desktop-notification", 1),
-            # There is no session bus.
-            ("alerts.useSystemBackend", False),
         ]
 
     def note(self, side, message):

@@ -9,7 +9,8 @@ import time
 from http.server import ThreadingHTTPServer
 
 import browsers
-from cases import Try, case, check, equal, eventually, live
+import desktop
+from cases import Try, case, check, equal, eventually, live, scroll_to
 from hub import Hub
 from push_service import Handler, PushService
 
@@ -56,17 +57,26 @@ def web_push(t):
         options = ["--push-origin", service.url, "--push-authorities", front.authority]
         options += ["--push-contact", "ops@example.org"]
         hub = Hub(t.hub.program, folder, *options)
-        browser = browsers.firefox(service.preferences)
+        screen = desktop.Desktop(folder) if desktop.is_here() else None
+        # Otherwise Firefox shows notifications in windows of its own, which nobody can click here.
+        preferences = [
+            *service.preferences, ("alerts.useSystemBackend", screen is not None),
+            # Remote control sets it: then every page takes itself for the one in front.
+            ("focusmanager.testmode", False),
+        ]
+        browser = browsers.firefox(preferences, screen.environment if screen else {})
         try:
-            deliver(Try(t.case, browser, hub, t.screenshots, t.axe), service)
+            deliver(Try(t.case, browser, hub, t.screenshots, t.axe), service, screen)
         finally:
             browser.close()
+            if screen:
+                screen.close()
             hub.stop()
             front.shutdown()
             service.shutdown()
 
 
-def deliver(t, service):
+def deliver(t, service, screen):
     tab = t.reader("World")
     tab.wait(f"{STATE} === 'default'")
     tab.click("#notify-button")
@@ -85,10 +95,31 @@ def deliver(t, service):
     t.hub.send("Final ends in a draw", "Sports")
     eventually(lambda: len(tab.js(SHOWN)), 2)
     equal(len(service.posts), before + 1)
+    if screen:
+        clicked(t, tab, screen)
+    scroll_to(tab, "#notify-button")
     tab.click("#notify-button")
     tab.wait(f"{STATE} === 'default'")
     eventually(lambda: len(service.channels), 0)
     equal(t.unexpected(), [])
+
+
+def clicked(t, tab, screen):
+    """A click brings the open page to the front; without one it opens the hub's."""
+    equal(screen.wait(3), "Final ends in a draw")
+    other = t.visitor.open("about:blank")
+    other.activate()
+    tab.wait("document.visibilityState === 'hidden'")
+    screen.click(3)
+    tab.wait("document.visibilityState === 'visible'")
+    tab.go("about:blank")
+    t.hub.send("Nobody is here", "Sports")
+    equal(screen.wait(4), "Nobody is here")
+    screen.click(4)
+    eventually(lambda: t.hub.home in [found["url"] for found in t.browser.call("browsingContext.getTree")["contexts"]], True)
+    tab.go(t.hub.home)
+    live(tab)
+    tab.wait(f"{STATE} === 'on'", 20)
 
 
 def unreachable_service(t):
@@ -155,6 +186,45 @@ def delivered(t):
         push(odd)
     eventually(lambda: [shown[3] for shown in tab.js(SHOWN) if shown[0] == "Odd"], [home])
     equal(t.unexpected(), [])
+
+
+TEXT = "document.getElementById('notify-text').textContent"
+# What makes a browser one that is in a state, run before the page's own script.
+SITUATIONS = {
+    "insecure": "() => Object.defineProperty(window, 'isSecureContext', {value: false})",
+    "unsupported": "() => { delete window.PushManager; }",
+    "homeScreen": "() => { delete window.PushManager; Object.defineProperty(navigator, 'userAgent', {value: 'iPhone'}); }",
+    "denied": "() => Object.defineProperty(Notification, 'permission', {value: 'denied'})",
+    "default": "() => Object.defineProperty(Notification, 'permission', {value: 'default'})",
+    "dismissed": "() => { Notification.requestPermission = async () => 'default'; }",
+    "timeout": "() => { Notification.requestPermission = async () => 'granted'; if (window.PushManager) PushManager.prototype.subscribe = () => new Promise(() => {}); }",
+}
+# States that the button leads to.
+PRESSED = ["dismissed", "timeout"]
+SAID = {
+    "insecure": "https://", "unsupported": "cannot show", "homeScreen": "Add to Home Screen", "denied": "blocks notifications",
+    "default": "Get notifications", "dismissed": "not allowed", "timeout": "does not answer",
+}
+
+
+@case("each state of notifications has a text of its own", "--push-contact", "ops@example.org", slow=True)
+def states(t):
+    t.reader("World").close()
+    for state, situation in SITUATIONS.items():
+        tab = t.visitor.open("about:blank")
+        script = t.browser.call("script.addPreloadScript", functionDeclaration=situation, contexts=[tab.context])["script"]
+        tab.go(t.hub.home)
+        if state in PRESSED:
+            tab.wait(f"!document.getElementById('notify-button').disabled && {STATE}")
+            scroll_to(tab, "#notify-button")
+            tab.click("#notify-button")
+        # The page waits 15 s for the browser's push service.
+        tab.wait(f"{STATE} === '{state}'", 30)
+        check(SAID[state] in tab.js(TEXT), tab.js(TEXT))
+        equal(tab.js("document.getElementById('notify-button').disabled"), state not in ("default", *PRESSED))
+        t.shot(tab, f"notifications-{state}")
+        t.browser.call("script.removePreloadScript", script=script)
+        tab.close()
 
 
 @case("without a hub that sends to browsers the page says so")
