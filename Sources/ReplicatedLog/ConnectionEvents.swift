@@ -65,7 +65,7 @@ final class ConnectionEvents: Sendable {
         let seconds = lostAt.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
         logger.notice(
             "the connection to the log's servers is back",
-            metadata: ["log.server": "\(server)", "seconds": "\((seconds * 10).rounded() / 10)"]
+            metadata: ["log.server": "\(server)", "log.away.seconds": "\((seconds * 10).rounded() / 10)"]
         )
         send(.returned)
     }

@@ -113,8 +113,9 @@ class Node(Process):
         """Runs a command of the program that asks this hub, and returns its output."""
         if arguments[0] != "publish":
             arguments = [*arguments, "--connection-file", f"{self.state}/full.connection"]
+        within = self.command[:self.command.index(self.program)]
         done = subprocess.run(
-            [self.program, *arguments], env=self.environment, capture_output=True, text=True, timeout=120
+            [*within, self.program, *arguments], env=self.environment, capture_output=True, text=True, timeout=120
         )
         assert not check or done.returncode == 0, f"{arguments}: {done.stderr}"
         return done.stdout if check else done
@@ -145,6 +146,14 @@ class Cluster:
         ]
 
     def __enter__(self):
+        try:
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def start(self):
         for server in self.servers:
             server.start("Server is ready")
         first, *others = self.nodes
@@ -154,7 +163,6 @@ class Cluster:
             shutil.copy2(f"{first.state}/secrets.key", f"{node.state}/secrets.key")
             node.start()
         self.authorization = first.token()
-        return self
 
     def __exit__(self, *_):
         for process in [*self.nodes, *self.servers]:
@@ -164,9 +172,9 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def request(port, method, path, authorization, body=None, timeout=30, **headers):
+def request(port, method, path, authorization, body=None, timeout=30, host="127.0.0.1", **headers):
     """One request; returns status and body."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+    connection = http.client.HTTPConnection(host, port, timeout=timeout)
     try:
         return ask(connection, method, path, authorization, body, **headers)
     finally:
@@ -186,12 +194,12 @@ def push_channel(number):
     return base64.urlsafe_b64encode(number.to_bytes(4, "big") * 8).decode().rstrip("=")
 
 
-def register(port, authorization, number, tags=("World",)):
+def register(port, authorization, number, tags=("World",), host="127.0.0.1"):
     body = json.dumps({
         "installationId": f"agent{number}", "platform": "stream", "pushChannel": push_channel(number),
         "tags": list(tags), "templates": {"t": {"body": '{"title":"$(title)"}'}},
     })
     return request(
-        port, "PUT", f"installations/agent{number}?api-version=2020-06", authorization, body,
+        port, "PUT", f"installations/agent{number}?api-version=2020-06", authorization, body, host=host,
         Newswire_Push_Channel=push_channel(number),
     )

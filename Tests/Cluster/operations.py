@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from cluster import HUB, Cluster, push_channel, register, request
+from cluster import Cluster, register, request
 from traffic import Agent
 
 

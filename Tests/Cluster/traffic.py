@@ -72,7 +72,8 @@ class Agent(threading.Thread):
             self.stopped.wait(self.chance.uniform(0.05, 0.5))
 
     def stream(self, node):
-        with socket.create_connection(("127.0.0.1", node.port), timeout=10) as connection:
+        host = getattr(node, "host", "127.0.0.1")
+        with socket.create_connection((host, node.port), timeout=10) as connection:
             cursor = f"Last-Event-ID: {self.cursor}\r\n" if self.cursor else ""
             connection.sendall(
                 f"GET /{HUB}/installations/agent{self.number}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n"

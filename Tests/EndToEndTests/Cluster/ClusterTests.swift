@@ -19,7 +19,7 @@ import Testing
         let child = ChildProcess(
             arguments: [
                 try #require(Oracle.python), "\(BuiltProgram.repository)/Tests/Cluster/\(script)",
-                try BuiltProgram.path, try #require(Self.engine),
+                BuiltProgram.path, try #require(Self.engine),
             ] + options,
             environment: Self.environment.merging(["PYTHONDONTWRITEBYTECODE": "1"]) { $1 },
             timeout: Self.isLong ? .seconds(7_200) : .seconds(400),
@@ -39,6 +39,12 @@ import Testing
     @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
     func `hubs join by a copy, begin a lost log again, and leave it`() async throws {
         let outcome = try await run("operations.py")
+        #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+    }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
+    func `a machine that is cut off refuses requests, its agents move, and it catches up`() async throws {
+        let outcome = try await run("partition.py")
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
     }
 

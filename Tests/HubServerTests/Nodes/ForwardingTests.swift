@@ -26,7 +26,7 @@ struct ForwardingTests {
     }
 
     @Test func `a send at another node is executed once, by the node that writes`() async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             let (a, b) = (nodes.a, nodes.b)
             let entries = try nodes.log.entries.count
             let reply = try await b.post(["title": "second"], tags: "World", key: "k")
@@ -48,7 +48,7 @@ struct ForwardingTests {
     }
 
     @Test func `registrations, installations and hubs are changed where the node writes`() async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             let b = nodes.b
             let entries = try nodes.log.entries.count
             let agent = Agent("phone", tags: ["World"])
@@ -65,7 +65,7 @@ struct ForwardingTests {
     }
 
     @Test func `refusals of the node that writes are passed on`() async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             let b = nodes.b
             _ = try await b.post(["title": "x"], key: "k")
             let refused = try await b.post(["title": "y"], key: "k")
@@ -81,7 +81,7 @@ struct ForwardingTests {
         try await run {
             $0.writeLimit.perSecond = 1
             $0.trustedProxies = [try #require(AddressBlock("127.0.0.0/8"))]
-        } _: { nodes in
+        } _: { (nodes: TwoNodes) async throws in
             func put(_ node: TestHub, from address: String) async throws -> Int {
                 let body = #"{"installationId":"p","platform":"apns","pushChannel":"AA"}"#
                 let headers = ["X-Forwarded-For": address]
@@ -97,7 +97,7 @@ struct ForwardingTests {
     }
 
     @Test func `if the node that writes is gone, another one writes`() async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             nodes.channel.fail(.lost(.absent))
             #expect(try await nodes.b.post(["title": "second"]).status == 201)
             #expect(try nodes.log.entries.last?.node == "b")
@@ -107,7 +107,7 @@ struct ForwardingTests {
     }
 
     @Test func `without a heartbeat for two seconds another node writes`() async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             nodes.channel.silence("a")
             nodes.b.clock.advance(by: 2)
             #expect(try await nodes.b.post(["title": "second"]).status == 201)
@@ -118,7 +118,7 @@ struct ForwardingTests {
 
     @Test(arguments: [NodeChannelError.timeout, .disconnected])
     func `a request without an answer is refused, and executed at most once`(error: NodeChannelError) async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             nodes.channel.fail(.unanswered(error), .lost(error))
             let answered = try await nodes.b.post(["title": "second"])
             #expect(answered.status == 503 && answered.headers["retry-after"] == "2")
@@ -131,7 +131,7 @@ struct ForwardingTests {
     }
 
     @Test func `a forwarded request is executed where it arrives`() async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             let b = nodes.b
             #expect(b.service.forwarding?.writers.otherWriter == "a")
             let head = HTTPRequest(
@@ -151,7 +151,7 @@ struct ForwardingTests {
     }
 
     @Test func `large requests, jobs and questions stay where they are`() async throws {
-        try await run { nodes in
+        try await run { (nodes: TwoNodes) async throws in
             let b = nodes.b
             let query = try await b.send("POST", "recipients", as: b.full, #"{"tags":""}"#)
             #expect(query.status == 200)

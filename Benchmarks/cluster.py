@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Three hubs that share a log on three log servers, on this machine: rate, latency and lag, beside one hub alone.
+
+    Benchmarks/cluster.py .build/release/newswire nats-server [--senders 64] [--seconds 8] [--streams 900]
+
+* durable messages a second from 64 senders to one hub alone, to one of three hubs, and to all three equally
+* how much later a message is at an agent of another hub than at one of the hub that accepted it
+* one broadcast to as many streams at one hub alone, and to a third of them at each of three hubs: the last delivery
+
+The engine syncs each entry (`sync_interval: always`). All processes share the machine's cores: read the ratios.
+Fails when a message is lost or comes twice, or when three hubs loaded equally do less than 80 % of one of three.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Tests", "Cluster"))
+from cluster import HUB, Cluster, Node, free_ports, push_channel, register  # noqa: E402
+
+EQUAL_SHARE = 0.8
+
+
+class Alone:
+    """One hub with a log of its own."""
+
+    def __init__(self, program, folder):
+        self.node = Node(program, f"{folder}/alone", "alone", free_ports(1)[0], [], 1)
+        path = f"{self.node.folder}/newswire.yaml"
+        with open(path) as file:
+            text = file.read()
+        with open(path, "w") as file:
+            file.write(text[: text.index("  log:")])
+
+    def __enter__(self):
+        self.node.start()
+        self.authorization = self.node.token()
+        self.nodes = [self.node]
+        return self
+
+    def __exit__(self, *_):
+        self.node.end()
+
+
+def message(node, authorization, title):
+    body = json.dumps({"title": title}).encode()
+    return (
+        f"POST /{HUB}/messages HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {authorization}\r\n"
+        "ServiceBusNotification-Format: template\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
+
+
+async def sender(node, authorization, label, end, times):
+    reader, writer = await asyncio.open_connection("127.0.0.1", node.port)
+    number = 0
+    while time.monotonic() < end:
+        begin = time.monotonic()
+        writer.write(message(node, authorization, f"{label}-{number}"))
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 201"), head
+        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
+        await reader.readexactly(int(length.split(b":")[1]))
+        times.append(time.monotonic() - begin)
+        number += 1
+    writer.close()
+
+
+def rate(cluster, nodes, senders, seconds):
+    """Messages a second, and the 50th and 99th percentile of their times in ms."""
+    async def run():
+        times = []
+        end = time.monotonic() + seconds
+        await asyncio.gather(*(
+            sender(nodes[number % len(nodes)], cluster.authorization, f"s{number}", end, times)
+            for number in range(senders)
+        ))
+        return times
+    times = sorted(asyncio.run(run()))
+    return len(times) / seconds, times[len(times) // 2] * 1000, times[len(times) * 99 // 100] * 1000
+
+
+class Stream:
+    """An agent's stream, with the time of each message."""
+
+    def __init__(self, node, authorization, number):
+        self.node, self.authorization, self.number = node, authorization, number
+        self.times = {}
+
+    async def open(self):
+        self.reader, writer = await asyncio.open_connection("127.0.0.1", self.node.port)
+        writer.write(
+            f"GET /{HUB}/installations/agent{self.number}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            f"Authorization: {self.authorization}\r\nNewswire-Push-Channel: {push_channel(self.number)}\r\n\r\n".encode()
+        )
+        head = await self.reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 200"), head
+        self.task = asyncio.create_task(self.read())
+
+    async def read(self):
+        while line := await self.reader.readline():
+            if line.startswith(b"data:") and b'"title"' in line:
+                title = json.loads(line[5:])["body"]["title"]
+                assert title not in self.times, f"{title} comes twice"
+                self.times[title] = time.monotonic()
+
+
+async def opened(nodes, authorization, numbers):
+    streams = [Stream(nodes[number % len(nodes)], authorization, number) for number in numbers]
+    for begin in range(0, len(streams), 100):
+        await asyncio.gather(*(stream.open() for stream in streams[begin : begin + 100]))
+    return streams
+
+
+async def post(node, authorization, title):
+    reader, writer = await asyncio.open_connection("127.0.0.1", node.port)
+    writer.write(message(node, authorization, title))
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 201")
+    writer.close()
+
+
+async def arrival(streams, title, seconds=30):
+    end = time.monotonic() + seconds
+    while not all(title in stream.times for stream in streams):
+        assert time.monotonic() < end, f"{title} is missing at {sum(title not in s.times for s in streams)} streams"
+        await asyncio.sleep(0.005)
+
+
+def lag(cluster, messages=300):
+    """Median and 99th percentile in ms of the delay at an agent of another hub."""
+    async def run():
+        streams = await opened(cluster.nodes[:2], cluster.authorization, range(2))
+        for number in range(messages):
+            await post(cluster.nodes[0], cluster.authorization, f"lag {number}")
+            await arrival(streams, f"lag {number}")
+        return sorted(streams[1].times[title] - at for title, at in streams[0].times.items() if title.startswith("lag"))
+    delays = asyncio.run(run())
+    return statistics.median(delays) * 1000, delays[len(delays) * 99 // 100] * 1000
+
+
+def broadcast(cluster, count, rounds=5):
+    """The median in ms of the time until the last of `count` streams has a message."""
+    for number in range(count):
+        assert register(cluster.nodes[0].port, cluster.authorization, number)[0] in (200, 201)
+
+    async def run():
+        streams = await opened(cluster.nodes, cluster.authorization, range(count))
+        taken = []
+        for number in range(rounds):
+            begin = time.monotonic()
+            await post(cluster.nodes[0], cluster.authorization, f"all {number}")
+            await arrival(streams, f"all {number}")
+            taken.append(max(stream.times[f"all {number}"] for stream in streams) - begin)
+        return taken
+    return statistics.median(asyncio.run(run())) * 1000
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="newswire")
+    parser.add_argument("engine", help="nats-server")
+    parser.add_argument("--senders", type=int, default=64)
+    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--streams", type=int, default=900)
+    options = parser.parse_args()
+    engine = shutil.which(options.engine) or options.engine
+    print(f"{subprocess.run([engine, '--version'], capture_output=True, text=True).stdout.strip()}, sync_interval: always")
+    folder = tempfile.mkdtemp(prefix="newswire-cluster-")
+
+    def show(name, figures):
+        print(f"{name:<28} {figures[0]:8.0f} messages/s   p50 {figures[1]:6.1f} ms   p99 {figures[2]:6.1f} ms", flush=True)
+        return figures[0]
+
+    with Alone(options.program, folder) as alone:
+        show("one hub alone", rate(alone, alone.nodes, options.senders, options.seconds))
+        last_alone = broadcast(alone, options.streams)
+    with Cluster(options.program, engine, folder) as cluster:
+        one = show("one of three hubs", rate(cluster, cluster.nodes[:1], options.senders, options.seconds))
+        equal = show("three hubs, loaded equally", rate(cluster, cluster.nodes, options.senders, options.seconds))
+        last = broadcast(cluster, options.streams)
+        middle, p99 = lag(cluster)
+    print(f"loaded equally               {equal / one:8.2f} of one of three")
+    print(f"lag of another hub           p50 {middle:.1f} ms, p99 {p99:.1f} ms")
+    print(f"last of {options.streams} streams         {last_alone:.1f} ms alone, {last:.1f} ms at three hubs, "
+          f"{last / last_alone:.2f} times")
+    shutil.rmtree(folder, ignore_errors=True)
+    return 0 if equal >= EQUAL_SHARE * one else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
