@@ -108,10 +108,21 @@ struct OrdinalBlock: Sendable {
 extension OrdinalBlock {
     /// A byte that identifies the form, then numbers of two bytes or a bit set of 8 KiB, little-endian.
     var stored: [UInt8] {
-        switch storage {
-        case .array(let array): [0] + array.flatMap { [UInt8(truncatingIfNeeded: $0), UInt8($0 >> 8)] }
-        case .bits(let bits): [1] + bits.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> ($0 * 8)) } }
+        var bytes: [UInt8] = []
+        func append(_ number: some FixedWidthInteger) {
+            withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
         }
+        switch storage {
+        case .array(let array):
+            bytes.reserveCapacity(1 + array.count * 2)
+            bytes.append(0)
+            for number in array { append(number) }
+        case .bits(let bits):
+            bytes.reserveCapacity(1 + bits.count * 8)
+            bytes.append(1)
+            for word in bits { append(word) }
+        }
+        return bytes
     }
 
     /// Reads the result of ``stored``; `nil` for anything else.

@@ -12,6 +12,9 @@ package struct DeliveryKey: Sendable, Hashable {
         self.sequence = sequence
         self.platform = platform
     }
+
+    /// Few messages are for several platforms, so the sequence is enough.
+    package func hash(into hasher: inout Hasher) { hasher.combine(sequence) }
 }
 
 /// A message on its way to a push service.

@@ -152,14 +152,22 @@ extension HubStore {
     {
         try await pool.read { db in
             let transaction = Transaction(db)
-            let following = try db.cachedStatement(sql: DeliveryQuery.followingOfHandle)
-            let notFirst = try Ordinal.fetchSet(following, arguments: [ordinals.json])
-            let statement = try db.cachedStatement(sql: DeliveryQuery.earlierOfHandle)
-            return try transaction.registrations(ordinals: ordinals).map { stored in
-                guard notFirst.contains(stored.ordinal) else { return (stored, []) }
-                let earlier = try Ordinal.fetchAll(statement, arguments: [stored.ordinal, limit])
-                return (stored, try transaction.registrations(ordinals: earlier))
+            let texts = RegistrationTexts()
+            let targets = try db.cachedStatement(sql: RegistrationQuery.pushTargets)
+            let earlier = try db.cachedStatement(sql: DeliveryQuery.earlierOfHandle)
+            let rows = try Row.fetchCursor(targets, arguments: [ordinals.json])
+            var found: [(stored: StoredRegistration, earlier: [StoredRegistration])] = []
+            found.reserveCapacity(ordinals.count)
+            while let row = try rows.next() {
+                guard let stored = StoredRegistration(row: row, texts: texts), stored.isReadable else { continue }
+                guard row[RegistrationQuery.Column.isFollowing] else {
+                    found.append((stored, []))
+                    continue
+                }
+                let others = try Ordinal.fetchAll(earlier, arguments: [stored.ordinal, limit])
+                found.append((stored, try transaction.registrations(ordinals: others)))
             }
+            return found
         }
     }
 

@@ -149,12 +149,15 @@ enum RegistrationQuery {
     enum Column: Int, ColumnPlaces {
         case ordinal, registrationID, etag, platform, isTemplate, tags, record, createdAfter, changedAfter
         case createdAt, updatedAt, expiresAt, part, installation, charge
+        /// Only in ``pushTargets``.
+        case isFollowing
     }
-    private static let columns = """
-        SELECT r.ordinal, r.registrationID, r.etag, r.platform, r.isTemplate, r.tags, r.record, r.createdAfter, r.changedAfter,
-            r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record, r.charge
-        FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation
+    private static let names = """
+        r.ordinal, r.registrationID, r.etag, r.platform, r.isTemplate, r.tags, r.record, r.createdAfter, r.changedAfter,
+        r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record, r.charge
         """
+    private static let source = "FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation"
+    private static let columns = "SELECT \(names) \(source)"
     enum TargetColumn: Int, ColumnPlaces {
         case ordinal, hubID, platform, isTemplate, tags, installation, part, charge
     }
@@ -170,6 +173,14 @@ enum RegistrationQuery {
         """
     static let byOrdinals = """
         \(columns) WHERE r.ordinal IN (SELECT value FROM json_each(?)) ORDER BY r.ordinal
+        """
+    /// As ``byOrdinals``, with a column that is true if another registration with the same handle has a lower ordinal.
+    static let pushTargets = """
+        SELECT \(names), EXISTS (
+            SELECT 1 FROM registration AS earlier
+            WHERE earlier.hubID = r.hubID AND earlier.handleKey = r.handleKey AND earlier.ordinal < r.ordinal
+        ) \(source)
+        WHERE r.ordinal IN (SELECT value FROM json_each(?)) ORDER BY r.ordinal
         """
     static let alone = "\(columns) WHERE r.ordinal = ? AND r.installation IS NULL"
     static let byHandle =
@@ -236,11 +247,20 @@ extension Target {
 extension Registration {
     /// Reads the row of a registration that belongs to no installation.
     init(id: RegistrationID, etag: Int = 0, tags: String, platform: Platform, record: Data) throws {
-        let record = try RegistrationRecord(record)
         self.init(
             id: id,
             etag: etag,
-            tags: try tags.split(separator: ",").map { try Tag(String($0)) },
+            tags: try RegistrationTexts.tags(tags),
+            platform: platform,
+            record: try RegistrationRecord(record)
+        )
+    }
+
+    fileprivate init(id: RegistrationID, etag: Int, tags: [Tag], platform: Platform, record: RegistrationRecord) {
+        self.init(
+            id: id,
+            etag: etag,
+            tags: tags,
             pushVariables: record.variables ?? [:],
             platform: platform,
             pushChannel: record.channel,
@@ -255,7 +275,7 @@ extension StoredRegistration {
     private typealias Place = RegistrationQuery.Column
 
     /// `nil` for a part of an installation that has no channel, or that cannot be read.
-    init?(row: Row) {
+    init?(row: Row, texts: RegistrationTexts? = nil) {
         guard let id = try? RegistrationID(row[Place.registrationID]) else { return nil }
         let etag: Int = row[Place.etag]
         if let record: Data = row[Place.installation] {
@@ -272,7 +292,16 @@ extension StoredRegistration {
         }
         let (name, tags): (String, String) = (row[Place.platform], row[Place.tags])
         let platform = Platform(rawValue: name)
-        let known = try? Registration(id: id, etag: etag, tags: tags, platform: platform, record: row[Place.record])
+        let known = try? row.withUnsafeData(atIndex: Place.record.rawValue) { json in
+            let texts = texts ?? RegistrationTexts()
+            return Registration(
+                id: id,
+                etag: etag,
+                tags: try texts.tags(tags),
+                platform: platform,
+                record: try texts.record(json ?? Data())
+            )
+        }
         var registration = known ?? Registration(id: id, etag: etag, platform: platform, pushChannel: .handle(""))
         let expiresAt: Timestamp? = row[Place.expiresAt]
         registration.expirationTime = expiresAt?.date

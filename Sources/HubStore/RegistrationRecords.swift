@@ -77,7 +77,7 @@ extension [Tag] {
 ///
 /// Its JSON is encoded and decoded by hand: with `JSONDecoder` and `JSONEncoder` a write costs the hub a tenth more.
 struct RegistrationRecord {
-    let channel: PushChannel
+    var channel: PushChannel
     var variables: [String: String]?
     var tile: String?
     var template: RegistrationTemplate?

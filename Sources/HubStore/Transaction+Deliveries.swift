@@ -39,12 +39,16 @@ extension Transaction {
     @discardableResult
     package func record(_ progress: DeliveryProgress, of key: DeliveryKey, hub: HubKey, at: Timestamp) throws -> Int {
         guard let delivery = try delivery(key), delivery.endedAt == nil else { return 0 }
-        let finished = try markDone(Set(progress.done.keys), of: key)
+        let finished = try markDone(progress.done.keys.sorted(), of: key)
         var counts: [OutcomeName: Int] = [:]
-        for ordinal in finished {
-            if let outcome = progress.done[ordinal] { counts[outcome, default: 0] += 1 }
+        for (ordinal, outcome) in progress.done where finished.contains(ordinal) {
+            counts[outcome, default: 0] += 1
         }
-        try execute(DeliveryQuery.dropRetries, [key.sequence, key.platform, progress.done.keys.json])
+        // Most messages have none.
+        let hasRetries = try db.cachedStatement(sql: DeliveryQuery.hasRetries)
+        if try Bool.fetchOne(hasRetries, arguments: [key.sequence, key.platform]) ?? false {
+            try execute(DeliveryQuery.dropRetries, [key.sequence, key.platform, progress.done.keys.json])
+        }
         for (outcome, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
             try execute(DeliveryQuery.addOutcome, [key.sequence, key.platform, outcome.rawValue, count])
         }
@@ -110,19 +114,27 @@ extension Transaction {
         return ended
     }
 
+    /// - Parameter ordinals: Ascending.
     /// - Returns: The targets that had no final outcome before.
-    private func markDone(_ ordinals: Set<Ordinal>, of key: DeliveryKey) throws -> Set<Ordinal> {
-        var finished: Set<Ordinal> = []
+    private func markDone(_ ordinals: [Ordinal], of key: DeliveryKey) throws -> OrdinalSet {
+        var finished = OrdinalSet()
         for (number, members) in Dictionary(grouping: ordinals, by: \.block).sorted(by: { $0.key < $1.key }) {
             guard let block = try block(number, of: key) else { continue }
-            let new = OrdinalSet(members.sorted()).intersection(block.targets).subtracting(block.done)
+            let new = OrdinalSet(members).intersection(block.targets).subtracting(block.done)
             guard !new.isEmpty else { continue }
-            let done = block.done.union(new).stored.first.map { Data($0.bytes) } ?? Data()
-            try execute(
-                "UPDATE deliveryBlock SET done = ? WHERE sequence = ? AND platform = ? AND block = ?",
-                [done, key.sequence, key.platform, number]
-            )
-            finished.formUnion(new)
+            let done = block.done.union(new)
+            if block.targets.subtracting(done).isEmpty {
+                try execute(
+                    "DELETE FROM deliveryBlock WHERE sequence = ? AND platform = ? AND block = ?",
+                    [key.sequence, key.platform, number]
+                )
+            } else {
+                try execute(
+                    "UPDATE deliveryBlock SET done = ? WHERE sequence = ? AND platform = ? AND block = ?",
+                    [done.stored.first.map { Data($0.bytes) } ?? Data(), key.sequence, key.platform, number]
+                )
+            }
+            finished = finished.union(new)
         }
         return finished
     }
@@ -231,6 +243,7 @@ enum DeliveryQuery {
         ORDER BY dueAt LIMIT ?
         """
     static let nextDue = "SELECT min(dueAt) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?"
+    static let hasRetries = "SELECT EXISTS (SELECT 1 FROM deliveryRetry WHERE sequence = ? AND platform = ?)"
     static let dropRetries = """
         DELETE FROM deliveryRetry
         WHERE sequence = ? AND platform = ? AND ordinal IN (SELECT value FROM json_each(?))
@@ -258,14 +271,6 @@ enum DeliveryQuery {
     static let failures = """
         SELECT ordinal, outcome, reason, at, handle FROM deliveryFailure
         WHERE sequence = ? AND platform = ? AND ordinal > ? ORDER BY ordinal LIMIT ?
-        """
-    /// The given registrations that are not the first ones with their handle.
-    static let followingOfHandle = """
-        SELECT later.ordinal FROM registration AS later
-        WHERE later.ordinal IN (SELECT value FROM json_each(?)) AND EXISTS (
-            SELECT 1 FROM registration AS earlier
-            WHERE earlier.hubID = later.hubID AND earlier.handleKey = later.handleKey AND earlier.ordinal < later.ordinal
-        )
         """
     /// Registrations with lower ordinals that have the same handle.
     static let earlierOfHandle = """

@@ -78,6 +78,32 @@ struct DeliveryTests {
         #expect(try await store.untried(of: key, afterBlock: -1)?.targets == OrdinalSet([3]))
     }
 
+    @Test func `a block of targets that all have their outcome is deleted`() async throws {
+        let scratch = try Scratch()
+        let (store, hub) = try await scratch.store()
+        let key = DeliveryKey(sequence: try await store.append(hub, at: 0), platform: "apns")
+        let targets = OrdinalSet([1, 2, 65_537, 65_538])
+        try await store.change { try $0.insertDelivery(key, hub: hub, targets: targets) }
+        var progress = DeliveryProgress()
+        progress.done = [1: .success, 65_537: .success]
+        progress.retries = [retry(key, 2, dueAt: 9)]
+        #expect(try await record(progress, of: key, store, hub) == 2)
+        #expect(try await rows("deliveryBlock", scratch) == 2, "a target that is tried again is in the first one")
+        progress = DeliveryProgress()
+        progress.done = [2: .success]
+        #expect(try await record(progress, of: key, store, hub) == 1)
+        #expect(try await rows("deliveryBlock", scratch) == 1)
+        #expect(try await record(progress, of: key, store, hub) == 0, "once more")
+        progress.done = [:]
+        progress.retries = [retry(key, 1, attempts: 2, dueAt: 9)]
+        #expect(try await record(progress, of: key, store, hub) == 0, "an answer that comes late")
+        #expect(try await rows("deliveryRetry", scratch) == 0)
+        #expect(try await store.standing(of: 1, in: key) == .ended)
+        #expect(try await store.untried(of: key, afterBlock: -1)?.targets == OrdinalSet([65_538]))
+        try await store.change { _ = try $0.end(key, as: .abandoned, at: 9) }
+        #expect(try await store.failedTargets(of: key, limit: 9).map(\.failure.ordinal) == [65_538])
+    }
+
     // MARK: - Retries
 
     @Test func `retries are due by time, and those of a clock that was ahead at once`() async throws {

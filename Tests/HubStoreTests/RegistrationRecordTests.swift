@@ -79,4 +79,21 @@ struct RegistrationRecordTests {
         )
         #expect(read == registration, "\(String(decoding: record, as: UTF8.self))")
     }
+
+    @Test func `records with a common part are read as each alone would be`() throws {
+        let texts = RegistrationTexts()
+        for registration in Self.registrations + Self.registrations {
+            var other = registration
+            if case .handle = registration.pushChannel { other.pushChannel = .handle("CCDD") }
+            for registration in [registration, other] {
+                let record = try texts.record(RegistrationRecord(registration).encoded)
+                #expect(record.channel == registration.pushChannel && record.template == registration.template)
+                #expect(record.tile == registration.secondaryTileName && record.isFcm == registration.isFcm)
+                #expect(record.variables ?? [:] == registration.pushVariables)
+            }
+        }
+        #expect(throws: (any Error).self) { try texts.record(Data(#"{"channel":"a","channel":"b"}"#.utf8)) }
+        #expect(try texts.tags("a,b") == texts.tags("a,b"))
+        #expect(throws: (any Error).self) { try texts.tags("a,,b c") }
+    }
 }

@@ -184,11 +184,12 @@ struct SchemaTests {
             indexes: ["1:"],
             allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
         ),
+        Hot(name: "a retry of a message", sql: DeliveryQuery.hasRetries),
         Hot(name: "superfluous retries", sql: DeliveryQuery.collapsed, indexes: ["deliveryRetry_collapse"]),
         Hot(name: "failures", sql: DeliveryQuery.failures),
         Hot(
-            name: "those that are not the first of their handles",
-            sql: DeliveryQuery.followingOfHandle,
+            name: "targets with the order of their handles",
+            sql: RegistrationQuery.pushTargets,
             indexes: ["1:", "registration_handle"],
             allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
         ),

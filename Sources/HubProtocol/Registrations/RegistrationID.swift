@@ -10,9 +10,7 @@ package struct RegistrationID: TextIdentifier, Hashable {
 
     /// - Throws: ``ProtocolError`` 400 for text that is not three numbers joined by dashes.
     package init(_ text: String) throws(ProtocolError) {
-        let numbers = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard text.utf8.count <= Self.maximumLength, numbers.count == 3,
-            numbers.allSatisfy({ !$0.isEmpty && $0.allSatisfy { (0x30...0x39).contains($0) } })
+        guard text.utf8.count <= Self.maximumLength, Self.isValid(text.utf8)
         else {
             throw .badRequest(
                 "'\(text.excerpt)' is not a registration id: it has the form of '4497227228776861650-7267172778370643468-3'"
@@ -32,4 +30,16 @@ package struct RegistrationID: TextIdentifier, Hashable {
     }
 
     private init(unchecked text: String) { self.text = text }
+
+    private static func isValid(_ text: String.UTF8View) -> Bool {
+        var (dashes, digits) = (0, 0)
+        for byte in text {
+            switch byte {
+            case 0x30...0x39: digits += 1
+            case UInt8(ascii: "-") where digits > 0: (dashes, digits) = (dashes + 1, 0)
+            default: return false
+            }
+        }
+        return dashes == 2 && digits > 0
+    }
 }

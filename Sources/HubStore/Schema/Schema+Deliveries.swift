@@ -9,8 +9,8 @@ extension Schema {
     /// the message was accepted (``PlatformCredential/audience``).
     ///
     /// A row of `deliveryBlock` holds 65,536 ordinals as two sets (``OrdinalSet``): the targets of the message, and the
-    /// targets with a final outcome. Both are deleted when the delivery has ended, except for targets whose outcome is
-    /// `endedAs`. For a direct send, ordinals are positions in its list of handles.
+    /// targets with a final outcome. A row is deleted when all its targets have one, and when the delivery has ended,
+    /// except for targets whose outcome is `endedAs`. For a direct send, ordinals are positions in its list of handles.
     ///
     /// `collapseKey` of a retry identifies the later messages to the same target that make it obsolete. A handle that a
     /// push service has reported dead is stored with the failure, because the registration is then deleted and the
