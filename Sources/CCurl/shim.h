@@ -64,6 +64,7 @@ static inline CURLcode ccurl_set_callbacks(CURL *easy, void *context, ccurl_data
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, context);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, ready);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PREREQDATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_PRIVATE, context);
     return code;
 }
 
@@ -75,6 +76,13 @@ static inline CURLcode ccurl_set_socket_watch(CURL *easy, void *context, curl_so
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, closed);
     if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, context);
     return code;
+}
+
+/* The context of ccurl_set_callbacks. */
+static inline void *ccurl_get_private(CURL *easy) {
+    char *context = NULL;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, &context);
+    return context;
 }
 
 static inline CURLcode ccurl_get_long(CURL *easy, CURLINFO info, long *value) {

@@ -91,31 +91,38 @@ package final class OutboundClient: Sendable {
         )
     }
 
-    /// Sends requests and passes the results to `receive`, several at a time; no task waits for them.
+    /// Sends a request to many targets and passes the results to `receive`, several at a time; no task waits for them.
     ///
-    /// `receive` gets each place in `requests` exactly once. It is called on the client's thread and must not block.
-    /// Redirects are not followed. Only ``shutdown()`` cancels the requests.
+    /// The path of each target is appended to the URL of `common`. `receive` gets each place in `targets` exactly once. It
+    /// is called on the client's thread and must not block. Redirects are not followed. Only ``shutdown()`` cancels the
+    /// requests.
     package func send(
-        _ requests: [OutboundRequest],
+        _ common: OutboundRequest,
+        to targets: [OutboundTarget],
         receive: @escaping @Sendable ([(place: Int, result: Result<OutboundResponse, OutboundError>)]) -> Void
     ) {
-        let receiver = BatchReceiver(receive)
-        var transfers: [Transfer] = []
-        transfers.reserveCapacity(requests.count)
-        var refused: BatchReceiver.Results = []
-        for (place, request) in requests.enumerated() {
+        var common = common
+        common.maximumRedirects = 0
+        let plan: TransferPlan
+        do throws(OutboundError) {
+            let (trail, deadline) = try start(of: common)
+            plan = try self.plan(common, trail, .whole(limit: common.maximumBodyBytes), deadline)
+        } catch {
+            return receive(targets.indices.map { ($0, .failure(error)) })
+        }
+        var sent: [(place: Int, target: OutboundTarget)] = []
+        sent.reserveCapacity(targets.count)
+        var refused: TransferBatch.Results = []
+        for (place, target) in targets.enumerated() {
             do throws(OutboundError) {
-                var request = request
-                request.maximumRedirects = 0
-                let (trail, deadline) = try start(of: request)
-                let plan = try plan(request, trail, .whole(limit: request.maximumBodyBytes), deadline)
-                transfers.append(Transfer(plan, receiver: receiver, place: place))
+                try TransferPlan.check(target)
+                sent.append((place, target))
             } catch {
                 refused.append((place, .failure(error)))
             }
         }
         if !refused.isEmpty { receive(refused) }
-        loop.start(transfers)
+        if !sent.isEmpty { loop.start(TransferBatch(plan, sent, receive: receive)) }
     }
 
     /// Ends all transfers with ``OutboundError/shutDown``, refuses new ones, and returns when every connection is closed.
@@ -185,22 +192,14 @@ package final class OutboundClient: Sendable {
             throw .refusedAddress(host: trail.address.displayHost, address: trail.address.bareHost)
         }
         return TransferPlan(
-            method: trail.method,
-            address: trail.address,
-            headers: trail.headers,
-            body: trail.body,
-            userAgent: userAgent,
-            certificateAuthorities: request.certificateAuthorities ?? certificateAuthorities,
-            clientCertificate: clientCertificate,
-            opensConnection: request.opensConnection,
-            proxy: proxy,
-            addresses: trail.addresses,
-            connectTimeout: request.connectTimeout,
-            totalTimeout: request.totalTimeout,
+            request,
+            trail,
+            delivery,
             deadline: deadline,
-            idleTimeout: request.idleTimeout,
-            delivery: delivery,
-            followsRedirects: request.maximumRedirects > 0
+            proxy: proxy,
+            userAgent: userAgent,
+            certificateAuthorities: certificateAuthorities,
+            clientCertificate: clientCertificate
         )
     }
 }

@@ -87,3 +87,16 @@ package struct OutboundRequest: Sendable {
         self.allowsFile = allowsFile
     }
 }
+
+/// The part of a request that differs from the other requests of a batch.
+package struct OutboundTarget: Sendable {
+    /// Text after the URL that all have in common: letters, digits, `-`, `_`, `/` and `:`.
+    package let path: String
+    /// Headers in addition to those that all have in common.
+    package let headers: [(name: String, value: String)]
+
+    package init(path: String, headers: [(name: String, value: String)] = []) {
+        self.path = path
+        self.headers = headers
+    }
+}

@@ -37,7 +37,7 @@ struct ReplyHeadReader {
             return .complete(head)
         }
         if head == nil || content.starts(with: "HTTP/".utf8) {
-            guard let status = Self.status(String(decoding: content, as: UTF8.self)) else {
+            guard let status = Self.status(content) else {
                 return .refused(reason: "its status line is unreadable")
             }
             head = ReplyHead(status: status, headers: OutboundHeaders())
@@ -49,12 +49,12 @@ struct ReplyHeadReader {
         return .more
     }
 
-    private static func status(_ line: String) -> Int? {
-        let parts = line.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: true)
-        guard parts.count >= 2, parts[0].hasPrefix("HTTP/"), let status = Int(parts[1]),
-            (100...999).contains(status)
+    private static func status(_ line: Slice<UnsafeRawBufferPointer>) -> Int? {
+        let digits = line.drop { $0 != 0x20 }.drop { $0 == 0x20 }.prefix { $0 != 0x20 }
+        guard line.starts(with: "HTTP/".utf8), digits.count == 3, digits.allSatisfy({ (0x30...0x39).contains($0) })
         else { return nil }
-        return status
+        let status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        return status >= 100 ? status : nil
     }
 
     private static func trimmed(_ value: Slice<UnsafeRawBufferPointer>) -> [UInt8] {

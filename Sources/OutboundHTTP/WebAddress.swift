@@ -24,6 +24,9 @@ struct WebAddress: Sendable, Equatable {
         try self.init(text, relativeTo: nil)
     }
 
+    /// True if a path can be appended to a URL as it is: it has only letters, digits, `-`, `_`, `/` and `:`.
+    static func isPlain(_ path: String) -> Bool { path.utf8.count <= maximumPath && path.utf8.allSatisfy(isPlain) }
+
     /// Returns a URL of the same origin whose path has only letters, digits, `-`, `_` and `:`; `nil` for any other.
     func sibling(_ text: String) -> WebAddress? {
         guard user == nil, password == nil, text.utf8.count <= Self.maximumLength else { return nil }
@@ -192,6 +195,8 @@ struct WebAddress: Sendable, Equatable {
 
     private static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
 
+    /// Longest path that can be appended to a URL, in bytes.
+    private static let maximumPath = 1_024
     /// Bytes that common servers accept in a request line.
     private static let maximumLength = 8_192
 }

@@ -157,22 +157,25 @@ import Testing
     {
         let server = try ScriptedHTTPServer { request in .status(request.path == "/0" ? 404 : 200, body: "x") }
         let client = OutboundClient(userAgent: "t")
-        func results(_ urls: [String]) async -> [Int: Int?] {
+        func results(_ paths: [String], _ headers: [(name: String, value: String)] = []) async -> [Int: Int?] {
             let (stream, continuation) = AsyncStream<(Int, Int?)>.makeStream()
-            let requests = urls.map { OutboundRequest(url: $0, addresses: .any) }
-            client.send(requests) { results in
+            let common = OutboundRequest(url: server.url("/"), headers: [("a", "1")] + headers, addresses: .any)
+            client.send(common, to: paths.map { OutboundTarget(path: $0, headers: [("b", "p\($0)")]) }) { results in
                 for (place, result) in results { continuation.yield((place, try? result.get().status)) }
             }
             var statuses: [Int: Int?] = [:]
-            for await (place, status) in stream.prefix(urls.count) { statuses[place] = .some(status) }
+            for await (place, status) in stream.prefix(paths.count) { statuses[place] = .some(status) }
             return statuses
         }
-        let urls = (0..<40).map { server.url("/\($0)") } + ["nonsense"]
-        let statuses = await results(urls)
+        let statuses = await results((0..<40).map { "\($0)" } + ["\n"])
         #expect(statuses.count == 41 && statuses[0] == .some(404) && statuses[40] == .some(nil))
         #expect(statuses.values.count { $0 == 200 } == 39)
+        for request in server.requests {
+            #expect(request.header("a") == "1" && request.header("b") == "p\(request.path.dropFirst())")
+        }
+        #expect(await results(["1", "2"], [("c", "\n")]).values.allSatisfy { $0 == nil }, "a header that all have")
         await client.shutdown()
-        let refused = await results([server.url("/1"), server.url("/2")])
+        let refused = await results(["1", "2"])
         #expect(refused.count == 2 && refused.values.allSatisfy { $0 == nil })
     }
 

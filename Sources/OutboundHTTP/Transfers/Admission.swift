@@ -2,12 +2,15 @@
 ///
 /// libcurl has such limits too, but starts waiting transfers in one common order, so an origin that does not answer would
 /// hold up the others.
-struct Admission<Item> {
-    private struct Lane {
+final class Admission<Item> {
+    private final class Lane {
+        let origin: String
         var waiting = FirstInFirstOut<Item>()
         var active = 0
         var isMultiplexed = false
         var isListed = false
+
+        init(_ origin: String) { self.origin = origin }
 
         /// Number of connections that count towards the limit for all origins.
         var connections: Int { isMultiplexed ? min(active, 1) : active }
@@ -17,7 +20,9 @@ struct Admission<Item> {
     private let maximumConnectionsPerOrigin: Int
     private let maximumStreamsPerOrigin: Int
     private var lanes: [String: Lane] = [:]
-    private var turns = FirstInFirstOut<String>()
+    /// The lane that was used last, since many transfers have the same origin.
+    private var recent: Lane?
+    private var turns = FirstInFirstOut<Lane>()
     private var connections = 0
 
     init(
@@ -30,52 +35,58 @@ struct Admission<Item> {
         self.maximumStreamsPerOrigin = max(1, maximumStreamsPerOrigin)
     }
 
-    mutating func enqueue(_ item: Item, origin: String) {
-        lanes[origin, default: Lane()].waiting.append(item)
-        list(origin)
+    func enqueue(_ item: Item, origin: String) {
+        let lane = lane(origin) ?? Lane(origin)
+        if lane !== recent {
+            lanes[origin] = lane
+            recent = lane
+        }
+        lane.waiting.append(item)
+        list(lane)
     }
 
     /// Returns the next item that may start and counts it as started.
-    mutating func next() -> Item? {
-        while connections < maximumConnections, let origin = turns.popFirst() {
-            lanes[origin]?.isListed = false
-            // Changed in place: a copy of the lane would copy all waiting items.
-            let item = hasRoom(origin) ? lanes[origin]?.waiting.popFirst() : nil
-            if item != nil { count(1, origin) }
-            list(origin)
+    func next() -> Item? {
+        while connections < maximumConnections, let lane = turns.popFirst() {
+            lane.isListed = false
+            let item = lane.active < limit(lane) ? lane.waiting.popFirst() : nil
+            if item != nil {
+                connections -= lane.connections
+                lane.active += 1
+                connections += lane.connections
+            }
+            list(lane)
             if let item { return item }
         }
         return nil
     }
 
-    private func hasRoom(_ origin: String) -> Bool {
-        lanes[origin].map { $0.active < limit($0) } ?? false
-    }
-
-    private mutating func count(_ change: Int, _ origin: String) {
-        connections -= lanes[origin]?.connections ?? 0
-        lanes[origin]?.active += change
-        connections += lanes[origin]?.connections ?? 0
-    }
-
     /// Counts a started item as done.
     ///
     /// `isMultiplexed` is true if the origin used HTTP/2, and `nil` if that is not known.
-    mutating func finish(origin: String, isMultiplexed: Bool?) {
-        guard var lane = lanes[origin] else { return }
+    func finish(origin: String, isMultiplexed: Bool?) {
+        guard let lane = lane(origin) else { return }
         connections -= lane.connections
         lane.active -= 1
         lane.isMultiplexed = isMultiplexed ?? lane.isMultiplexed
         connections += lane.connections
-        lanes[origin] = lane.active == 0 && lane.waiting.isEmpty ? nil : lane
-        list(origin)
+        if lane.active == 0, lane.waiting.isEmpty {
+            lanes[origin] = nil
+            recent = nil
+        }
+        list(lane)
+    }
+
+    private func lane(_ origin: String) -> Lane? {
+        if let recent, recent.origin == origin { return recent }
+        return lanes[origin]
     }
 
     /// Queues an origin for its next turn if it has waiting items and room.
-    private mutating func list(_ origin: String) {
-        guard let lane = lanes[origin], !lane.isListed, !lane.waiting.isEmpty, lane.active < limit(lane) else { return }
-        lanes[origin]?.isListed = true
-        turns.append(origin)
+    private func list(_ lane: Lane) {
+        guard !lane.isListed, !lane.waiting.isEmpty, lane.active < limit(lane) else { return }
+        lane.isListed = true
+        turns.append(lane)
     }
 
     private func limit(_ lane: Lane) -> Int {

@@ -76,9 +76,9 @@ final class EasySession {
             if code == CURLE_OK, let corks { code = corks.watch(easy) }
         }
         errorText.pointee = 0
-        if code == CURLE_OK { code = ccurl_set_text(easy, CURLOPT_URL, plan.address.text) }
+        if code == CURLE_OK { code = ccurl_set_text(easy, CURLOPT_URL, transfer.url) }
         if code == CURLE_OK, let body = plan.body { code = setBody(body) }
-        if code == CURLE_OK { code = ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines.list(of: plan)) }
+        if code == CURLE_OK { code = ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines.list(of: transfer)) }
         if code == CURLE_OK {
             let context = Unmanaged.passUnretained(transfer).toOpaque()
             code = ccurl_set_callbacks(easy, context, receiveHeader, receiveBody, openSocket, checkConnection)
@@ -90,6 +90,11 @@ final class EasySession {
             )
         }
         profile = needed
+    }
+
+    /// Returns the transfer that a handle was prepared for; the handle must be in a multi handle.
+    static func transfer(of easy: UnsafeMutableRawPointer) -> Transfer? {
+        runningTransfer(ccurl_get_private(easy))
     }
 
     /// Releases memory that an idle handle should not keep; the handle must have left the multi handle.
@@ -170,65 +175,6 @@ final class EasySession {
     }
 }
 
-/// The header lines of one transfer, in memory that libcurl reads while the transfer runs.
-private final class HeaderLines {
-    private var text = UnsafeMutableBufferPointer<CChar>.allocate(capacity: 1_024)
-    private var nodes = UnsafeMutableBufferPointer<curl_slist>.allocate(capacity: 16)
-
-    deinit {
-        text.deallocate()
-        nodes.deallocate()
-    }
-
-    /// Returns the list for a plan, valid until the next call.
-    func list(of plan: TransferPlan) -> UnsafeMutablePointer<curl_slist>? {
-        // Otherwise libcurl would wait a second for "100 Continue", and declare any body a form.
-        let hasType = plan.headers.contains { $0.name.isEqualIgnoringCase(to: "Content-Type") }
-        let unsent = hasType ? ["Expect:"] : ["Expect:", "Content-Type:"]
-        let bytes = plan.headers.reduce(32) { $0 + $1.name.utf8.count + $1.bytes.count + 3 }
-        makeRoom(bytes: bytes, lines: plan.headers.count + unsent.count)
-        var end = 0
-        var line = 0
-        func append(_ bytes: some Sequence<UInt8>) {
-            for byte in bytes {
-                text[end] = CChar(bitPattern: byte)
-                end += 1
-            }
-        }
-        func endLine(from start: Int) {
-            append(CollectionOfOne(0))
-            nodes[line] = curl_slist(data: text.baseAddress.map { $0 + start }, next: nil)
-            if line > 0 { nodes[line - 1].next = nodes.baseAddress.map { $0 + line } }
-            line += 1
-        }
-        for field in plan.headers {
-            let start = end
-            append(field.name.utf8)
-            // With a colon alone libcurl removes the header.
-            append((field.bytes.isEmpty ? ";" : ": ").utf8)
-            append(field.bytes)
-            endLine(from: start)
-        }
-        for name in unsent {
-            let start = end
-            append(name.utf8)
-            endLine(from: start)
-        }
-        return nodes.baseAddress
-    }
-
-    private func makeRoom(bytes: Int, lines: Int) {
-        if text.count < bytes {
-            text.deallocate()
-            text = .allocate(capacity: bytes)
-        }
-        if nodes.count < lines {
-            nodes.deallocate()
-            nodes = .allocate(capacity: lines)
-        }
-    }
-}
-
 // MARK: - Information about the transfer
 
 extension EasySession {
@@ -293,7 +239,7 @@ extension EasySession {
 
 // Free functions, not closures: a closure inherits the isolation of its context and would trap on libcurl's thread.
 
-private func transfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
+private func runningTransfer(_ context: UnsafeMutableRawPointer?) -> Transfer? {
     context.map { Unmanaged<Transfer>.fromOpaque($0).takeUnretainedValue() }
 }
 
@@ -304,7 +250,7 @@ private func receiveHeader(
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let total = size * count
-    guard let transfer = transfer(context) else { return 0 }
+    guard let transfer = runningTransfer(context) else { return 0 }
     return transfer.receiveHeader(UnsafeRawBufferPointer(start: bytes, count: total)) ? total : -1
 }
 
@@ -315,7 +261,7 @@ private func receiveBody(
     _ context: UnsafeMutableRawPointer?
 ) -> Int {
     let total = size * count
-    guard let transfer = transfer(context) else { return 0 }
+    guard let transfer = runningTransfer(context) else { return 0 }
     switch transfer.receiveBody(UnsafeRawBufferPointer(start: bytes, count: total)) {
     case .taken: return total
     case .paused: return ccurl_pause_writing()
@@ -328,7 +274,7 @@ private func openSocket(
     _ purpose: curlsocktype,
     _ address: UnsafeMutablePointer<curl_sockaddr>?
 ) -> curl_socket_t {
-    guard let transfer = transfer(context), let address else { return ccurl_no_socket() }
+    guard let transfer = runningTransfer(context), let address else { return ccurl_no_socket() }
     guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return ccurl_no_socket() }
     // libcurl allocates room for addresses longer than `sockaddr`; `addrlen` is the actual length.
     let start = UnsafeRawPointer(address).advanced(by: offset)
@@ -343,7 +289,7 @@ private func checkConnection(
     _ remotePort: Int32,
     _ localPort: Int32
 ) -> Int32 {
-    guard let transfer = transfer(context), let remote else { return CURL_PREREQFUNC_ABORT }
+    guard let transfer = runningTransfer(context), let remote else { return CURL_PREREQFUNC_ABORT }
     return transfer.acceptConnection(to: String(cString: remote)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 

@@ -6,9 +6,10 @@ extension Transfer {
     /// - Returns: `nil` if the transfer is complete.
     func error(_ code: CURLcode) -> OutboundError? {
         if let failure { return failure }
+        if code == CURLE_OK, hasHead { return nil }
         let host = plan.address.displayHost
         switch code {
-        case CURLE_OK: return hasHead ? nil : .malformedReply(host: host, reason: "it has no header")
+        case CURLE_OK: return .malformedReply(host: host, reason: "it has no header")
         case _ where isSettledRedirect: return nil
         case CURLE_URL_MALFORMAT: return .badURL(reason: "malformed")
         case CURLE_COULDNT_RESOLVE_HOST: return .unreachable(host: host, reason: "no such host name")

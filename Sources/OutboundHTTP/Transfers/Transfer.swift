@@ -31,11 +31,16 @@ final class Transfer: @unchecked Sendable {
         }
     }
 
+    /// The place of a request in its batch, and its own path and headers.
+    struct Part {
+        let batch: TransferBatch
+        let place: Int
+        let target: OutboundTarget
+    }
+
     let plan: TransferPlan
-    /// Receives the result if no task waits for it.
-    let receiver: BatchReceiver?
-    /// Place of the request in its batch.
-    let place: Int
+    /// `nil` if a task waits for the result.
+    let part: Part?
     private let shared = Mutex(Shared())
 
     // MARK: Confined to the loop's thread
@@ -58,12 +63,13 @@ final class Transfer: @unchecked Sendable {
     private var isRedirect = false
     private var receivedBytes = 0
 
-    init(_ plan: TransferPlan, receiver: BatchReceiver? = nil, place: Int = 0) {
+    init(_ plan: TransferPlan, _ part: Part? = nil) {
         self.plan = plan
-        self.receiver = receiver
-        self.place = place
+        self.part = part
         self.deadline = plan.deadline
     }
+
+    var url: String { part.map { plan.address.text + $0.target.path } ?? plan.address.text }
 
     /// Bytes of a stream that are buffered before reading from the peer stops.
     static let maximumBufferedBytes = 262_144
@@ -231,10 +237,10 @@ extension Transfer {
     }
 
     /// Checks the connection that is about to carry the request, which may be an older one.
-    func acceptConnection(to remote: String) -> Bool {
+    func acceptConnection(to remote: @autoclosure () -> String) -> Bool {
         noteActivity()
         if case .any = plan.addresses { return true }
-        let address = NetworkAddress(remote)
+        let address = NetworkAddress(remote())
         guard plan.proxy != nil || plan.addresses.allows(address) else {
             failure = .refusedAddress(
                 host: plan.address.displayHost,

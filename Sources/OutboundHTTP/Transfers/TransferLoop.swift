@@ -9,6 +9,7 @@ import Synchronization
 final class TransferLoop: Sendable {
     enum Command {
         case start(Transfer)
+        case startBatch(TransferBatch)
         case cancel(Transfer)
         case resume(Transfer)
 
@@ -49,22 +50,25 @@ final class TransferLoop: Sendable {
         self.limits = limits
     }
 
-    func start(_ transfer: Transfer) { start([transfer]) }
+    func start(_ transfer: Transfer) {
+        if let refusal = start(.start(transfer), transfer.plan) { transfer.finish(refusal) }
+    }
 
-    /// Starts transfers, which the thread takes all at once.
-    func start(_ transfers: [Transfer]) {
-        guard let first = transfers.first else { return }
-        let refusal = state.withLock { state -> OutboundError? in
+    /// Starts the transfers of a batch, which the thread takes all at once.
+    func start(_ batch: TransferBatch) {
+        if let refusal = start(.startBatch(batch), batch.plan) { batch.fail(refusal) }
+    }
+
+    /// - Returns: The reason why nothing was started; `nil` if the worker has the command.
+    private func start(_ command: Command, _ plan: TransferPlan) -> OutboundError? {
+        state.withLock { state in
             guard !state.isClosed else { return .shutDown }
             if state.multi == nil, let reason = startWorker(&state) {
-                return .unreachable(host: first.plan.address.displayHost, reason: reason)
+                return .unreachable(host: plan.address.displayHost, reason: reason)
             }
-            for transfer in transfers { post(.start(transfer), &state) }
+            post(command, &state)
             return nil
         }
-        guard let refusal else { return }
-        for transfer in transfers { transfer.finish(refusal) }
-        BatchReceiver.deliver(transfers)
     }
 
     /// Sends a command; without a worker there is no transfer to which it could apply.

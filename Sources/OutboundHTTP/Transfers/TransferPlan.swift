@@ -1,25 +1,25 @@
-/// The request of one hop with its limits.
-struct TransferPlan: Sendable {
-    var method: String
-    var address: WebAddress
-    var headers: [OutboundHeaders.Field]
-    var body: [UInt8]?
-    var userAgent: String
-    var certificateAuthorities: String?
-    var clientCertificate: ClientCertificate?
-    var opensConnection = false
+/// The request of one hop with its limits, or the part that the requests of a batch have in common.
+final class TransferPlan: Sendable {
+    let method: String
+    let address: WebAddress
+    let headers: [OutboundHeaders.Field]
+    let body: [UInt8]?
+    let userAgent: String
+    let certificateAuthorities: String?
+    let clientCertificate: ClientCertificate?
+    let opensConnection: Bool
 
     /// URL of the proxy; `nil` for a direct connection.
-    var proxy: String?
-    var addresses: AddressPolicy
-    var connectTimeout: Duration
-    var totalTimeout: Duration?
-    var deadline: ContinuousClock.Instant?
-    var idleTimeout: Duration?
-    var delivery: Delivery
+    let proxy: String?
+    let addresses: AddressPolicy
+    let connectTimeout: Duration
+    let totalTimeout: Duration?
+    let deadline: ContinuousClock.Instant?
+    let idleTimeout: Duration?
+    let delivery: Delivery
 
     /// True if the body of a redirect is discarded.
-    var followsRedirects: Bool
+    let followsRedirects: Bool
 
     enum Delivery: Sendable {
         /// The body is collected, up to a number of bytes.
@@ -30,6 +30,34 @@ struct TransferPlan: Sendable {
         case stream
     }
 
+    init(
+        _ request: OutboundRequest,
+        _ trail: RedirectTrail,
+        _ delivery: Delivery,
+        deadline: ContinuousClock.Instant?,
+        proxy: String?,
+        userAgent: String,
+        certificateAuthorities: String?,
+        clientCertificate: ClientCertificate?
+    ) {
+        method = trail.method
+        address = trail.address
+        headers = trail.headers
+        body = trail.body
+        self.userAgent = userAgent
+        self.certificateAuthorities = request.certificateAuthorities ?? certificateAuthorities
+        self.clientCertificate = clientCertificate
+        opensConnection = request.opensConnection
+        self.proxy = proxy
+        addresses = trail.addresses
+        connectTimeout = request.connectTimeout
+        totalTimeout = request.totalTimeout
+        self.deadline = deadline
+        idleTimeout = request.idleTimeout
+        self.delivery = delivery
+        followsRedirects = request.maximumRedirects > 0
+    }
+
     var isStream: Bool {
         if case .stream = delivery { true } else { false }
     }
@@ -37,11 +65,19 @@ struct TransferPlan: Sendable {
     /// - Throws: ``OutboundError/badRequest(reason:)`` for a method or header that would break the request.
     static func check(_ method: String, _ headers: [OutboundHeaders.Field]) throws(OutboundError) {
         guard isToken(method) else { throw .badRequest(reason: "the method is not a token") }
-        for field in headers {
-            guard isToken(field.name) else { throw .badRequest(reason: "a header's name is not a token") }
-            guard !field.bytes.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
-                throw .badRequest(reason: "the header '\(field.name)' has a line break or NUL in its value")
-            }
+        for field in headers { try check(field.name, field.bytes) }
+    }
+
+    /// Checks the path and the headers of a target; a path that is not plain ASCII could change more than the path.
+    static func check(_ target: OutboundTarget) throws(OutboundError) {
+        guard WebAddress.isPlain(target.path) else { throw .badURL(reason: "its path is not plain ASCII") }
+        for (name, value) in target.headers { try check(name, value.utf8) }
+    }
+
+    private static func check(_ name: String, _ value: some Sequence<UInt8>) throws(OutboundError) {
+        guard isToken(name) else { throw .badRequest(reason: "a header's name is not a token") }
+        guard !value.contains(where: { $0 == 0 || $0 == 0x0A || $0 == 0x0D }) else {
+            throw .badRequest(reason: "the header '\(name)' has a line break or NUL in its value")
         }
     }
 

@@ -12,12 +12,11 @@ final class TransferWorker {
 
     /// Transfers that wait or run.
     private var unfinished: [ObjectIdentifier: Transfer] = [:]
-    private var running: [UnsafeMutableRawPointer: Transfer] = [:]
     private var ended: [(Transfer, CURLcode)] = []
-    /// Transfers that have ended and whose receivers have not got the results yet.
+    /// Transfers of batches that have ended and whose results have not been passed on yet.
     private var answered: [Transfer] = []
     private var openStreams = 0
-    private var admission: Admission<Transfer>
+    private let admission: Admission<Transfer>
     private var idleSessions: [EasySession] = []
     private let corks: SocketCorks?
 
@@ -66,20 +65,8 @@ final class TransferWorker {
 
     private func obey(_ command: TransferLoop.Command) {
         switch command {
-        case .start(let transfer):
-            unfinished[ObjectIdentifier(transfer)] = transfer
-            noteDeadline(transfer.deadline)
-            if transfer.plan.isStream {
-                openStreams += 1
-                setKeptConnections()
-                if openStreams > Self.maximumStreams {
-                    finish(transfer, .badRequest(reason: "more than \(Self.maximumStreams) streams at once"))
-                } else {
-                    begin(transfer)
-                }
-            } else {
-                admission.enqueue(transfer, origin: transfer.plan.address.origin)
-            }
+        case .start(let transfer): admit(transfer)
+        case .startBatch(let batch): for transfer in batch.transfers { admit(transfer) }
         case .cancel(let transfer):
             if unfinished[ObjectIdentifier(transfer)] != nil { finish(transfer, .cancelled) }
         case .boundRest(let transfer):
@@ -92,6 +79,21 @@ final class TransferWorker {
             noteDeadline(nextIdleLook(transfer))
             let code = ccurl_resume(session.easy)
             if code != CURLE_OK { finish(transfer, transfer.error(code)) }
+        }
+    }
+
+    private func admit(_ transfer: Transfer) {
+        unfinished[ObjectIdentifier(transfer)] = transfer
+        noteDeadline(transfer.deadline)
+        guard transfer.plan.isStream else {
+            return admission.enqueue(transfer, origin: transfer.plan.address.origin)
+        }
+        openStreams += 1
+        setKeptConnections()
+        if openStreams > Self.maximumStreams {
+            finish(transfer, .badRequest(reason: "more than \(Self.maximumStreams) streams at once"))
+        } else {
+            begin(transfer)
         }
     }
 
@@ -116,7 +118,6 @@ final class TransferWorker {
         do throws(OutboundError) {
             try session.prepare(for: transfer, corks: corks)
             transfer.session = session
-            running[session.easy] = transfer
             let code = curl_multi_add_handle(multi, session.easy)
             if code != CURLM_OK { finish(transfer, transfer.error(code)) }
             noteDeadline(nextIdleLook(transfer))
@@ -134,7 +135,7 @@ final class TransferWorker {
         // Read all messages first: to remove a handle, libcurl searches those that are still unread.
         while let message = curl_multi_info_read(multi, &count) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
-                let transfer = running[easy]
+                let transfer = EasySession.transfer(of: easy)
             else { continue }
             ended.append((transfer, ccurl_message_result(message)))
         }
@@ -148,7 +149,6 @@ final class TransferWorker {
         let isMultiplexed = transfer.hasHead ? transfer.session?.isMultiplexed : nil
         if let session = transfer.session {
             curl_multi_remove_handle(multi, session.easy)
-            running[session.easy] = nil
             transfer.session = nil
             keep(session)
         }
@@ -160,14 +160,14 @@ final class TransferWorker {
         }
         if unfinished.isEmpty { idleSince = clock.now }
         transfer.finish(error)
-        if transfer.receiver != nil { answered.append(transfer) }
+        if transfer.part != nil { answered.append(transfer) }
     }
 
     private func deliverAnswers() {
         guard !answered.isEmpty else { return }
         let transfers = answered
         answered = []
-        BatchReceiver.deliver(transfers)
+        TransferBatch.deliver(transfers)
     }
 
     /// Keeps a handle for later transfers; each takes about 10 KB, so most are freed after a burst.
@@ -193,11 +193,14 @@ final class TransferWorker {
         idleSessions = []
         let (late, waiters) = loop.releaseClosedWorker()
         curl_multi_cleanup(multi)
-        for case .start(let transfer) in late {
-            transfer.finish(.shutDown)
-            answered.append(transfer)
-        }
         deliverAnswers()
+        for command in late {
+            switch command {
+            case .start(let transfer): transfer.finish(.shutDown)
+            case .startBatch(let batch): batch.fail(.shutDown)
+            case .cancel, .resume, .boundRest: break
+            }
+        }
         for waiter in waiters { waiter.resume() }
     }
 

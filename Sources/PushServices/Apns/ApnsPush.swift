@@ -2,9 +2,14 @@ import Foundation
 import HubProtocol
 
 /// A message for Apple's devices, checked and ready.
-struct ApnsPush: PreparedPush {
+final class ApnsPush: PreparedPush {
     let message: ApnsMessage
-    let service: ApnsService
+    private let service: ApnsService
+
+    init(_ message: ApnsMessage, _ service: ApnsService) {
+        self.message = message
+        self.service = service
+    }
 
     var lifetime: PushLifetime { message.lifetime }
     var collapseKey: String? { message.collapseKey }
@@ -22,14 +27,17 @@ struct ApnsPush: PreparedPush {
 struct ApnsRequest: Sendable {
     /// The device token in lower case.
     let device: String
-    let headers: [(name: String, value: String)]
+    /// Headers that requests for other devices have as well.
+    let commonHeaders: [(name: String, value: String)]
+    /// Headers of this request alone.
+    var ownHeaders: [(name: String, value: String)] = []
     let body: [UInt8]
     /// True if the topic is the bundle id.
     let isOwnTopic: Bool
 
     init(device: String, headers: [(name: String, value: String)], body: [UInt8], isOwnTopic: Bool) {
         self.device = device
-        self.headers = headers
+        commonHeaders = headers
         self.body = body
         self.isOwnTopic = isOwnTopic
     }
@@ -45,23 +53,38 @@ struct ApnsRequest: Sendable {
         else {
             throw Self.unsendable("the handle is not a device token: 2 to 200 hexadecimal digits")
         }
-        var headers = message.headers
-        headers.append(("apns-id", target.id.uuidString.lowercased()))
+        self.init(device: token, headers: message.headers, body: message.body, isOwnTopic: message.isOwnTopic)
+        ownHeaders.append(("apns-id", target.id.lowercasedText))
         switch (message.lifetime, target.expiresAt) {
-        case (.once, _): headers.append(("apns-expiration", "0"))
-        case (_, let end?): headers.append(("apns-expiration", "\(max(end.seconds, 1))"))
+        case (.once, _): ownHeaders.append(("apns-expiration", "0"))
+        case (_, let end?): ownHeaders.append(("apns-expiration", "\(max(end.seconds, 1))"))
         case (_, nil): break
         }
-        self.init(device: token, headers: headers, body: message.body, isOwnTopic: message.isOwnTopic)
-    }
-
-    /// - Throws: The outcome of a message that cannot be sent to the target.
-    init(_ attempt: PushAttempt) throws(ServiceChannel.NoAnswer) {
-        guard let push = attempt.push as? ApnsPush else { throw Self.unsendable("the message is not for APNs") }
-        try self.init(push.message, to: attempt.target)
     }
 
     private static func unsendable(_ reason: String) -> ServiceChannel.NoAnswer {
         ServiceChannel.NoAnswer(outcome: .unsendable(reason))
+    }
+}
+
+extension UUID {
+    /// The canonical form in lower case (RFC 9562 §4), without Foundation's two detours.
+    fileprivate var lowercasedText: String {
+        withUnsafeBytes(of: uuid) { bytes in
+            String(unsafeUninitializedCapacity: 36) { text in
+                var end = 0
+                func append(_ byte: UInt8) {
+                    text[end] = byte
+                    end += 1
+                }
+                func append(digit: UInt8) { append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10) }
+                for (place, byte) in bytes.enumerated() {
+                    if place == 4 || place == 6 || place == 8 || place == 10 { append(UInt8(ascii: "-")) }
+                    append(digit: byte >> 4)
+                    append(digit: byte & 0xF)
+                }
+                return end
+            }
+        }
     }
 }

@@ -52,7 +52,7 @@ final class ApnsService: PushService {
     }
 
     func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
-        ApnsPush(message: try ApnsMessage(message, for: credential), service: self)
+        ApnsPush(try ApnsMessage(message, for: credential), self)
     }
 
     /// Sends to a token that no device has: an answer about the token proves that APNs accepts the credential.
@@ -73,25 +73,50 @@ final class ApnsService: PushService {
         _ batch: [PushAttempt],
         report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
     ) {
-        var sent: [(place: Int, request: ApnsRequest, outbound: OutboundRequest)] = []
+        let proof: Proof?
+        do throws(ServiceChannel.NoAnswer) {
+            proof = try self.proof()
+        } catch {
+            return report(batch.indices.map { ($0, error.outcome) })
+        }
+        var messages: [ObjectIdentifier: [(place: Int, request: ApnsRequest)]] = [:]
         var refused: [(place: Int, outcome: PushOutcome)] = []
-        let proof = Result { () throws(ServiceChannel.NoAnswer) -> Proof? in try self.proof() }
         for (place, attempt) in batch.enumerated() {
             do throws(ServiceChannel.NoAnswer) {
-                let request = try ApnsRequest(attempt)
-                sent.append((place, request, outbound(request, try proof.get())))
+                let (message, request) = try request(attempt)
+                messages[message, default: []].append((place, request))
             } catch {
                 refused.append((place, error.outcome))
             }
         }
         if !refused.isEmpty { report(refused) }
-        var token: String?
-        if case .success(let proof?) = proof { token = proof.token }
-        channel.post(sent.map(\.outbound)) { [sent, token] results in
+        for requests in messages.values { post(requests, proof, report: report) }
+    }
+
+    /// Returns the request for an attempt, and an identifier that requests for the same message share.
+    private func request(
+        _ attempt: PushAttempt
+    ) throws(ServiceChannel.NoAnswer) -> (message: ObjectIdentifier, request: ApnsRequest) {
+        guard let push = attempt.push as? ApnsPush else {
+            throw ServiceChannel.NoAnswer(outcome: .unsendable("the message is not for APNs"))
+        }
+        return (ObjectIdentifier(push), try ApnsRequest(push.message, to: attempt.target))
+    }
+
+    /// Makes the first attempts for requests with the same message.
+    private func post(
+        _ requests: [(place: Int, request: ApnsRequest)],
+        _ proof: Proof?,
+        report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
+    ) {
+        guard let first = requests.first?.request else { return }
+        let common = ServiceChannel.request(devices, headers(proof) + first.commonHeaders, first.body)
+        let targets = requests.map { OutboundTarget(path: $0.request.device, headers: $0.request.ownHeaders) }
+        channel.post(common, to: targets) { results in
             var outcomes: [(place: Int, outcome: PushOutcome)] = []
             outcomes.reserveCapacity(results.count)
             for (index, result) in results {
-                let (place, request, outbound) = sent[index]
+                let (place, request) = requests[index]
                 switch result {
                 case .failure(let error)?: outcomes.append((place, error.outcome))
                 case .success(let response)?:
@@ -99,9 +124,9 @@ final class ApnsService: PushService {
                         outcomes.append((place, self.final(outcome, response)))
                     } else {
                         // Signs a new token or opens a connection.
-                        Task { report([(place, await self.finish(request, response, token, isLast: false))]) }
+                        Task { report([(place, await self.finish(request, response, proof?.token, isLast: false))]) }
                     }
-                case nil: Task { report([(place, await self.resend(request, outbound, token))]) }
+                case nil: Task { report([(place, await self.resend(request, proof))]) }
                 }
             }
             if !outcomes.isEmpty { report(outcomes) }
@@ -125,9 +150,10 @@ final class ApnsService: PushService {
     }
 
     /// Sends a request again whose connection ended before the answer.
-    private func resend(_ request: ApnsRequest, _ outbound: OutboundRequest, _ token: String?) async -> PushOutcome {
+    private func resend(_ request: ApnsRequest, _ proof: Proof?) async -> PushOutcome {
         do throws(ServiceChannel.NoAnswer) {
-            return await finish(request, try await channel.repost(outbound), token, isLast: false)
+            let response = try await channel.repost(outbound(request, proof))
+            return await finish(request, response, proof?.token, isLast: false)
         } catch {
             return error.outcome
         }
@@ -174,9 +200,13 @@ final class ApnsService: PushService {
     private func outbound(_ request: ApnsRequest, _ proof: Proof?) -> OutboundRequest {
         ServiceChannel.request(
             devices + request.device,
-            (proof.map { [("authorization", $0.header)] } ?? []) + request.headers,
+            headers(proof) + request.commonHeaders + request.ownHeaders,
             request.body
         )
+    }
+
+    private func headers(_ proof: Proof?) -> [(name: String, value: String)] {
+        proof.map { [("authorization", $0.header)] } ?? []
     }
 
     /// A provider token and the header that has it.

@@ -65,14 +65,17 @@ struct ServiceChannel: Sendable {
         }
     }
 
-    /// Sends requests once and passes the results to `receive`, several at a time; redirects are not followed.
+    /// Sends a request to each target once and passes the results to `receive`, several at a time; redirects are not
+    /// followed.
     ///
-    /// `receive` gets each place exactly once; `nil` means that the connection ended before the reply.
+    /// The paths of targets are appended to the URL of `common`. `receive` gets each place exactly once; `nil` means that
+    /// the connection ended before the reply.
     func post(
-        _ requests: [OutboundRequest],
+        _ common: OutboundRequest,
+        to targets: [OutboundTarget],
         receive: @escaping @Sendable ([(place: Int, result: Result<OutboundResponse, NoAnswer>?)]) -> Void
     ) {
-        client.send(requests) { results in
+        client.send(common, to: targets) { results in
             receive(
                 results.map { place, result in
                     switch result {
