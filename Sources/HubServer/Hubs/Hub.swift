@@ -66,6 +66,9 @@ final class Hub: Sendable {
     /// The status after the last batch of changes.
     var status: HubStatus { published.withLock { $0.status } }
 
+    /// True if the hub is disabled; cheaper than a copy of the whole status.
+    var isDisabled: Bool { published.withLock { $0.status.isDisabled } }
+
     /// Takes over the status after a batch of changes.
     func publish(_ status: HubStatus) {
         published.withLock { published in

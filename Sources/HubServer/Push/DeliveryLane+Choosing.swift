@@ -10,7 +10,7 @@ extension DeliveryLane {
     ///
     /// - Returns: Time until there is something to do; `nil` if there is more to do now.
     func step() async throws -> Duration? {
-        let now = hub.configuration.timestamp
+        let now = wallTime
         guard isOnDuty else { return term == nil ? Self.longestRest : Self.dutyInterval }
         // A wrong clock would let messages expire.
         let hasMore = isClockSteady() ? try await endExpired(at: now) : false
@@ -21,7 +21,7 @@ extension DeliveryLane {
 
     /// - Returns: Time until there is something to send; `nil` if there is more to send now.
     private func sendAll(at now: Timestamp) async throws -> Duration? {
-        guard service != nil, !hub.status.isDisabled else { return Self.longestRest }
+        guard service != nil, !hub.isDisabled else { return Self.longestRest }
         try await openCourses()
         guard !isPaused(at: now) else { return pausedUntil - now }
         switch circuit.allowance(at: now) {

@@ -65,7 +65,7 @@ extension DeliveryLane {
                 (try transaction.dropRetries(of: key) == Transaction.maximumDroppedTargets, [])
             }
         }
-        let at = hub.configuration.timestamp
+        let at = wallTime
         let count = try await perform { transaction in
             (try transaction.end(key, as: outcome, at: at), [])
         }

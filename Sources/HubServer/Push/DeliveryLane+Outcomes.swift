@@ -30,7 +30,7 @@ extension DeliveryLane {
         judge(landings.take())
         guard !unwritten.isEmpty else { return }
         let batch = unwritten
-        let at = hub.configuration.timestamp
+        let at = wallTime
         let key = hub.record.id
         let expiring = Set(batch.progress.keys.filter(expiries.has))
         do {
@@ -70,23 +70,21 @@ extension DeliveryLane {
     }
 
     /// Turns answers into changes to record, and draws conclusions about the credential and the service.
-    private func judge(_ landed: [PushLanding]) {
-        for landing in landed {
+    private func judge(_ landed: [PushLandings.Landed]) {
+        for (landing, result) in landed {
             unwritten.targets.append(TargetKey(key: landing.key, ordinal: landing.ordinal))
-            switch landing.result {
+            switch result {
             case .refused(let refusal): unwritten.fail(landing, refusal.outcome, refusal.reason)
             case .givenBack: giveBack(landing)
             case .deferred(let until, let reason):
-                var landing = landing
-                landing.attempt -= 1
-                unwritten.retry(landing, dueAt: until, reason)
+                unwritten.retry(landing, attempts: landing.attempt - 1, dueAt: until, reason)
             case .answered(let outcome): judge(outcome, of: landing)
             }
         }
     }
 
     private func judge(_ outcome: PushOutcome, of landing: PushLanding) {
-        let now = hub.configuration.timestamp
+        let now = wallTime
         switch outcome {
         case .accepted, .replacedHandle:
             doubts.noteSuccess()
@@ -137,7 +135,7 @@ extension DeliveryLane {
     }
 
     private func retry(_ landing: PushLanding, after asked: Duration?, _ reason: String) {
-        let now = hub.configuration.timestamp
+        let now = wallTime
         let wait = RetryWait.wait(after: landing.attempt, asked: asked, fraction: Double.random(in: 0...1))
         // A wrong clock must not end a message.
         guard now + wait < landing.lastChance || !isClockSteady() else {
@@ -147,7 +145,7 @@ extension DeliveryLane {
                 "expired after \(landing.attempt) attempts; last failure: \(reason)"
             )
         }
-        unwritten.retry(landing, dueAt: now + wait, reason)
+        unwritten.retry(landing, attempts: landing.attempt, dueAt: now + wait, reason)
     }
 
     /// Makes a target available again that did not cause the failure; a retry is still in the store.
@@ -164,7 +162,7 @@ extension DeliveryLane {
         let target = TargetKey(key: landing.key, ordinal: landing.ordinal)
         if let former = refusedFor[target], former < goodAnswers {
             refusedFor[target] = nil
-            if landing.isProbe { circuit.endProbe(at: hub.configuration.timestamp) }
+            if landing.isProbe { circuit.endProbe(at: wallTime) }
             return unwritten.fail(landing, .wrongToken, "the credential is refused for this device alone: \(reason)")
         }
         if refusedFor.count >= Self.maximumRefused { refusedFor = [:] }
@@ -175,7 +173,7 @@ extension DeliveryLane {
 
     private func refuseCredential(_ reason: String) {
         hub.push.set(refusal: reason, platform)
-        guard circuit.refuse(reason, at: hub.configuration.timestamp) else { return }
+        guard circuit.refuse(reason, at: wallTime) else { return }
         hub.logger.error(
             "a push service refuses the hub's credential: messages wait until the service accepts it again or it is replaced",
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)", "error.reason": "\(reason)"]
@@ -199,14 +197,14 @@ extension DeliveryLane {
         let wait = hostFailures.noteFailure(
             landing.host,
             begunAt: landing.startedAt,
-            at: hub.configuration.timestamp,
+            at: wallTime,
             fraction: Double.random(in: 0.5...1)
         )
         if let wait, landing.host.isEmpty { pause(for: wait, nil) }
     }
 
     private func pause(for wait: Duration, _ reason: String?) {
-        pausedUntil = max(pausedUntil, hub.configuration.timestamp + wait)
+        pausedUntil = max(pausedUntil, wallTime + wait)
         guard let reason else { return }
         hub.logger.info(
             "a push service limits the rate of messages: the hub waits",
@@ -250,12 +248,12 @@ struct PushBatch: Sendable {
         )
     }
 
-    mutating func retry(_ landing: PushLanding, dueAt: Timestamp, _ reason: String) {
+    mutating func retry(_ landing: PushLanding, attempts: Int, dueAt: Timestamp, _ reason: String) {
         progress[landing.key, default: DeliveryProgress()].retries.append(
             DeliveryRetry(
                 key: landing.key,
                 ordinal: landing.ordinal,
-                attempts: landing.attempt,
+                attempts: attempts,
                 dueAt: dueAt,
                 reason: String(reason.prefix(300)),
                 collapseKey: landing.collapseKey

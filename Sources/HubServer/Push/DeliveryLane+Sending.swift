@@ -29,9 +29,8 @@ extension DeliveryLane {
     var limit: Int { circuit.reason == nil ? service?.concurrency ?? 1 : 1 }
 
     /// True unless the service is paused, the credential refused, the hub disabled, or this node without duties.
-    private var mayGoOn: Bool {
-        let now = hub.configuration.timestamp
-        guard !isPaused(at: now), !Task.isCancelled, !hub.status.isDisabled, isOnDuty else { return false }
+    private func mayGoOn(at now: Timestamp) -> Bool {
+        guard !isPaused(at: now), !Task.isCancelled, !hub.isDisabled, isOnDuty else { return false }
         return switch circuit.allowance(at: now) {
         case .everything, .oneProbe: true
         case .nothing: false
@@ -58,7 +57,7 @@ extension DeliveryLane {
                 }
             }
         } else {
-            let now = hub.configuration.timestamp
+            let now = wallTime
             let found = try await hub.store.pushTargets(ordinals, earlier: Self.maximumOfHandle)
             let there = Set(found.map(\.stored.ordinal))
             for ordinal in ordinals where !there.contains(ordinal) {
@@ -104,19 +103,20 @@ extension DeliveryLane {
         let deadline = ContinuousClock.now + Self.patience
         for (place, candidate) in candidates.enumerated() {
             let host = candidate.host
-            let now = hub.configuration.timestamp
-            let isSlow = slowHosts.isSlow(host, at: now)
+            let askedAt = wallTime
+            let isSlow = slowHosts.isSlow(host, at: askedAt)
             // Nothing is sent to a paused host, so there is no need to wait for its slots.
-            let isPaused = hostFailures.pausedUntil(host, at: now) != nil
+            let isPaused = hostFailures.pausedUntil(host, at: askedAt) != nil
             let turn = await slot(
                 limit: isPaused ? PushSlots.unlimited : limit,
                 for: host,
                 waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
             )
             guard turn != .closed else { return place }
+            let now = wallTime
             // While they waited for slots, registrations may have changed hands: they are read again.
             let isStale = turn == .taken && hub.configuration.monotonic() - readAt > Self.freshness
-            guard mayGoOn, !isStale else {
+            guard mayGoOn(at: now), !isStale else {
                 if turn == .taken {
                     slots.land(host)
                     slots.write(1)
@@ -126,9 +126,9 @@ extension DeliveryLane {
                 return isStale ? place + 1 : place
             }
             if turn == .taken {
-                start(candidate, of: key, attempts[candidate.ordinal], rendering)
+                start(candidate, of: key, attempts[candidate.ordinal], rendering, at: now)
             } else {
-                if !isSlow { slowHosts.note(host, at: hub.configuration.timestamp) }
+                if !isSlow { slowHosts.note(host, at: now) }
                 await putOff(candidate, of: key, attempts[candidate.ordinal], rendering)
             }
         }
@@ -158,7 +158,7 @@ extension DeliveryLane {
         if attempts == nil, slowHosts.add(target, candidate.host) { return }
         guard await slot(limit: PushSlots.unlimited, for: candidate.host) == .taken else { return }
         begin(target)
-        let now = hub.configuration.timestamp
+        let now = wallTime
         let wait = SlowHosts.longestPause * Double.random(in: 0.5...1)
         land(
             landing(candidate, of: key, attempts, rendering, at: now),
@@ -222,7 +222,8 @@ extension DeliveryLane {
             host: candidate.host,
             collapseKey: candidate.push.collapseKey,
             startedAt: now,
-            lastChance: end(of: candidate.push, rendering).last
+            lastChance: end(of: candidate.push, rendering).last,
+            isProbe: circuit.reason != nil
         )
     }
 
@@ -240,10 +241,15 @@ extension DeliveryLane {
     }
 
     /// Collects a target to which a message is sent; `attempts` is the number of attempts before a retry.
-    private func start(_ candidate: Candidate, of key: DeliveryKey, _ attempts: Int?, _ rendering: PushRendering) {
+    private func start(
+        _ candidate: Candidate,
+        of key: DeliveryKey,
+        _ attempts: Int?,
+        _ rendering: PushRendering,
+        at now: Timestamp
+    ) {
         begin(TargetKey(key: key, ordinal: candidate.ordinal))
-        let now = hub.configuration.timestamp
-        var landing = landing(candidate, of: key, attempts, rendering, at: now)
+        let landing = landing(candidate, of: key, attempts, rendering, at: now)
         let isOnce = candidate.push.lifetime == .once
         let isTooLate =
             isOnce && landing.attempt == 1 ? now > rendering.acceptedAt + Self.latestOnce : now >= landing.lastChance
@@ -260,10 +266,7 @@ extension DeliveryLane {
                 .deferred(until: until, "its host keeps failing and is paused")
             )
         }
-        if circuit.reason != nil {
-            landing.isProbe = true
-            circuit.beginProbe()
-        }
+        if landing.isProbe { circuit.beginProbe() }
         let target = PushTarget(
             channel: candidate.channel,
             id: UUID(of: rendering.messageID, to: candidate.name),
@@ -278,24 +281,16 @@ extension DeliveryLane {
         let batch = outbox
         outbox = []
         service.send(batch.map(\.attempt)) { outcomes in
-            self.land(
-                outcomes.map { place, outcome in
-                    var landing = batch[place].landing
-                    landing.result = .answered(outcome)
-                    return landing
-                }
-            )
+            self.land(outcomes.map { place, outcome in (batch[place].landing, .answered(outcome)) })
         }
     }
 
     nonisolated private func land(_ landing: PushLanding, _ result: PushLanding.Result) {
-        var landing = landing
-        landing.result = result
-        land([landing])
+        land([(landing, result)])
     }
 
-    nonisolated private func land(_ landed: [PushLanding]) {
+    nonisolated private func land(_ landed: [PushLandings.Landed]) {
         landings.add(landed)
-        slots.land(landed.lazy.map(\.host))
+        slots.land(landed.lazy.map(\.landing.host))
     }
 }

@@ -69,6 +69,7 @@ actor DeliveryLane {
     /// `nil` for a node without duties, which delivers nothing.
     nonisolated let term: DutyTerm?
     let isClockSteady: @Sendable () -> Bool
+    private let wallClock: @Sendable () -> Date
     let slots = PushSlots()
     let landings = PushLandings()
     let bell = Bell()
@@ -121,7 +122,11 @@ actor DeliveryLane {
         self.duties = duties
         self.term = term
         self.isClockSteady = isClockSteady
+        wallClock = hub.configuration.now
     }
+
+    /// The hub's time; the way through its configuration, a large value, is slower.
+    var wallTime: Timestamp { Timestamp(wallClock()) }
 
     /// Wakes the lane for a new message.
     nonisolated func wake() {
@@ -183,8 +188,8 @@ actor DeliveryLane {
         guard !settlers.isEmpty else { return false }
         await slots.waitUntilLanded()
         await flush()
-        let isStopped = service == nil || hub.status.isDisabled || !isOnDuty
-        let isHeldUp = isPaused(at: hub.configuration.timestamp) || circuit.reason != nil
+        let isStopped = service == nil || hub.isDisabled || !isOnDuty
+        let isHeldUp = isPaused(at: wallTime) || circuit.reason != nil
         let hasTargets = !slowHosts.isEmpty || courses.values.contains(where: \.isReading)
         let canOpen = hasNews && reading.count < Self.maximumReading
         let hasMore = canOpen || !isHeldUp && hasTargets

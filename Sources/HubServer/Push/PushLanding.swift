@@ -4,8 +4,10 @@ import HubStore
 import PushServices
 import Synchronization
 
-/// Outcome of one attempt for one target, on its way to the store.
-struct PushLanding: Sendable {
+/// An attempt for one target, whose outcome is on its way to the store.
+///
+/// A class, since it is passed on several times.
+final class PushLanding: Sendable {
     enum Result: Sendable {
         case answered(PushOutcome)
         /// Nothing was sent.
@@ -19,19 +21,43 @@ struct PushLanding: Sendable {
     let key: DeliveryKey
     let ordinal: Ordinal
     /// Number of this attempt; 0 if nothing was sent.
-    var attempt = 0
+    let attempt: Int
     /// True if the target is stored as a retry.
-    var isRetry = false
+    let isRetry: Bool
     /// The channel that the message was sent to.
-    var channel: PushChannel?
+    let channel: PushChannel?
     /// The host in the channel; empty if it names none.
-    var host = ""
-    var collapseKey: String?
-    var startedAt = Timestamp.distantPast
+    let host: String
+    let collapseKey: String?
+    let startedAt: Timestamp
     /// Latest start of an attempt.
-    var lastChance = Timestamp.distantFuture
-    var isProbe = false
-    var result = Result.refused(.expired)
+    let lastChance: Timestamp
+    /// True if the attempt finds out whether the service accepts the credential again.
+    let isProbe: Bool
+
+    init(
+        key: DeliveryKey,
+        ordinal: Ordinal,
+        attempt: Int = 0,
+        isRetry: Bool = false,
+        channel: PushChannel? = nil,
+        host: String = "",
+        collapseKey: String? = nil,
+        startedAt: Timestamp = .distantPast,
+        lastChance: Timestamp = .distantFuture,
+        isProbe: Bool = false
+    ) {
+        self.key = key
+        self.ordinal = ordinal
+        self.attempt = attempt
+        self.isRetry = isRetry
+        self.channel = channel
+        self.host = host
+        self.collapseKey = collapseKey
+        self.startedAt = startedAt
+        self.lastChance = lastChance
+        self.isProbe = isProbe
+    }
 }
 
 extension PushRefusal {
@@ -44,21 +70,23 @@ final class PushLandings: Sendable {
     static let many = 2_000
     static let interval = Duration.milliseconds(100)
 
-    private let landed = Mutex<[PushLanding]>([])
+    typealias Landed = (landing: PushLanding, result: PushLanding.Result)
+
+    private let landed = Mutex<[Landed]>([])
     private let bell = Bell()
 
-    func add(_ landings: [PushLanding]) {
+    func add(_ some: [Landed]) {
         let count = landed.withLock { landed in
-            landed += landings
+            landed += some
             return landed.count
         }
-        if count >= Self.many || landings.contains(where: \.isUrgent) { bell.ring() }
+        if count >= Self.many || some.contains(where: \.result.isUrgent) { bell.ring() }
     }
 
     /// Waits until there are many outcomes, one is urgent, or ``interval`` has passed.
     func wait() async { await bell.wait(atMost: Self.interval) }
 
-    func take() -> [PushLanding] {
+    func take() -> [Landed] {
         landed.withLock { landed in
             defer { landed = [] }
             return landed
@@ -66,10 +94,10 @@ final class PushLandings: Sendable {
     }
 }
 
-extension PushLanding {
+extension PushLanding.Result {
     /// True if the outcome stops targets that are about to be sent.
     fileprivate var isUrgent: Bool {
-        guard case .answered(let outcome) = result else { return false }
+        guard case .answered(let outcome) = self else { return false }
         return switch outcome {
         case .refusedCredential, .throttled(.credential, _, _): true
         default: false

@@ -25,6 +25,8 @@ struct RenderedPush: Sendable {
 struct PushRendering {
     /// Bytes of texts and templates to keep; beyond that all are made again.
     private static let maximumKept = 4 << 20
+    /// Contents of registrations that are compared before they are hashed.
+    private static let maximumRecent = 8
     /// Bytes of a rendered text; no push service accepts half as much.
     private static let maximumRendered = 16 << 10
 
@@ -33,6 +35,12 @@ struct PushRendering {
         let platform: Platform
         let template: TemplateSource?
         let variables: PushVariables
+    }
+
+    /// The properties of a registration without push variables that its text depends on.
+    private struct Content: Equatable {
+        let platform: Platform
+        let template: RegistrationTemplate?
     }
 
     private struct TemplateSource: Hashable {
@@ -53,6 +61,8 @@ struct PushRendering {
     private let message: Message
     private var templates: [TemplateSource: Result<CompiledTemplate, PushRefusal>] = [:]
     private var texts: [Text: Result<RenderedPush, PushRefusal>] = [:]
+    /// Rendered last: most registrations have the same few contents, in the same memory, so that comparing is fast.
+    private var recent: [(content: Content, push: Result<RenderedPush, PushRefusal>)] = []
     /// Bytes in ``templates`` and ``texts``.
     private var kept = 0
 
@@ -87,7 +97,7 @@ struct PushRendering {
 
     /// True if the message is for a registration in its present form.
     func matches(_ registration: Registration, platform: String) -> Bool {
-        registration.platform.rawValue.lowercased() == platform
+        (registration.platform.rawValue == platform || registration.platform.rawValue.lowercased() == platform)
             && (registration.template != nil) == (message.format == .template)
             && message.audience.expression?.matches(registration.tags.contains) ?? true
     }
@@ -100,6 +110,19 @@ struct PushRendering {
 
     /// Renders the message for a registration.
     mutating func push(
+        for registration: Registration,
+        by service: any PushService
+    ) throws(PushRefusal) -> RenderedPush {
+        guard registration.pushVariables.isEmpty else { return try rendered(for: registration, by: service) }
+        let content = Content(platform: registration.platform, template: registration.template)
+        if let known = recent.first(where: { $0.content == content }) { return try known.push.get() }
+        let push = Result { () throws(PushRefusal) in try rendered(for: registration, by: service) }
+        if recent.count >= Self.maximumRecent { recent.removeFirst() }
+        recent.append((content, push))
+        return try push.get()
+    }
+
+    private mutating func rendered(
         for registration: Registration,
         by service: any PushService
     ) throws(PushRefusal) -> RenderedPush {
@@ -199,6 +222,7 @@ struct PushRendering {
     mutating func forget() {
         texts = [:]
         templates = [:]
+        recent = []
         kept = 0
     }
 
@@ -215,9 +239,10 @@ extension UUID {
     /// Makes an id that is the same for each attempt to send a message to a target (RFC 9562 §5.5, in a private
     /// namespace).
     init(of message: MessageID, to target: String) {
-        var digest = Array(Insecure.SHA1.hash(data: Data("newswire/\(message)/\(target)".utf8)).prefix(16))
-        digest[6] = digest[6] & 0x0F | 0x50
-        digest[8] = digest[8] & 0x3F | 0x80
-        self.init(uuid: digest.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+        let digest = Insecure.SHA1.hash(data: Array("newswire/\(message)/\(target)".utf8))
+        var uuid = digest.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) }
+        uuid.6 = uuid.6 & 0x0F | 0x50
+        uuid.8 = uuid.8 & 0x3F | 0x80
+        self.init(uuid: uuid)
     }
 }
