@@ -63,6 +63,7 @@ struct ForwardedReply: Sendable {
         var writer = EntryWriter()
         writer.append(number: position)
         writer.append(number: UInt64(head.status.code))
+        writer.append(text: head.status.reasonPhrase)
         writer.append(head.headerFields)
         writer.append(counted: body.readableBytesView)
         return writer.bytes
@@ -80,7 +81,8 @@ struct ForwardedReply: Sendable {
         position = try reader.number()
         let code = try reader.number()
         guard (200...599).contains(code) else { throw .damaged("a status is not one of HTTP") }
-        head = HTTPResponse(status: .init(code: Int(code)), headerFields: try reader.fields())
+        let status = HTTPResponse.Status(code: Int(code), reasonPhrase: try reader.text())
+        head = HTTPResponse(status: status, headerFields: try reader.fields())
         body = ByteBuffer(bytes: try reader.counted())
         guard reader.isAtEnd else { throw .damaged("it is too long") }
     }

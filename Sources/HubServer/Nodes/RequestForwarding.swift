@@ -85,8 +85,8 @@ struct ForwardedExecution: Sendable {
             try await response.body.write(body)
             return ForwardedReply(head: response.head, body: body.bytes, position: store.head.number).encoded
         } catch {
-            let refusal = ErrorReply(.internalError("The reply cannot be passed on to another node.")).response
-            return ForwardedReply(head: refusal.head, body: ByteBuffer(), position: store.head.number).encoded
+            let refusal = ErrorReply(.internalError("The reply cannot be passed on to another node."))
+            return ForwardedReply(head: refusal.response.head, body: refusal.bytes, position: store.head.number).encoded
         }
     }
 }
