@@ -213,7 +213,8 @@ let package = Package(
                 "CCommit", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
-                "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", .argumentParser, .crypto, .cryptoExtras, .hummingbird, .log,
+                "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", .argumentParser, .crypto, .cryptoExtras,
+                .hummingbird, .log,
                 .nioCore, .serviceLifecycle, .unixSignals,
             ]
         ),
@@ -300,7 +301,8 @@ let package = Package(
         .testTarget(
             name: "ReplicatedLogTests",
             dependencies: [
-                "ReplicatedLog", "HubStore", "HubProtocol", "HubRouting", "NetworkAddresses", "HubTestServer", .log,
+                "ReplicatedLog", "HubStore", "HubProtocol", "HubRouting", "Certificates", "NetworkAddresses",
+                "HubTestServer", .log,
             ]
         ),
         .testTarget(

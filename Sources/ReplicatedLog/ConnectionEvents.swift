@@ -2,7 +2,7 @@ import CNats
 import Logging
 import Synchronization
 
-/// What happens to a connection; logs the first of its losses and each return.
+/// The losses and returns of a connection, each of which is logged once.
 final class ConnectionEvents: Sendable {
     enum Event: Sendable {
         case lost(EngineFault)
@@ -31,7 +31,11 @@ final class ConnectionEvents: Sendable {
     /// The context is released when the connection is closed, after which nats.c calls nobody.
     func register(in options: OpaquePointer, _ context: UnsafeMutableRawPointer) {
         natsOptions_SetDisconnectedCB(options, { _, context in ConnectionEvents.of(context)?.lost() }, context)
-        natsOptions_SetReconnectedCB(options, { ConnectionEvents.of($1)?.returned(ConnectedServer.address($0)) }, context)
+        natsOptions_SetReconnectedCB(
+            options,
+            { connection, context in ConnectionEvents.of(context)?.returned(ConnectedServer.address(connection)) },
+            context
+        )
         natsOptions_SetErrorHandler(options, { ConnectionEvents.of($3)?.failed($2) }, context)
         natsOptions_SetClosedCB(
             options,

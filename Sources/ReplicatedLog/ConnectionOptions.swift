@@ -3,9 +3,9 @@ import Glibc
 import HostSystem
 import NetworkAddresses
 
-/// How nats.c connects to the log's servers.
+/// The options with which nats.c connects to the log's servers.
 final class ConnectionOptions {
-    /// How often a server is asked for a sign of life; the connection is given up when two in succession are missing.
+    /// Interval between pings of a server; the connection is given up when two pongs in succession are missing.
     private static let pingMilliseconds: Int64 = 1_000
     private static let connectMilliseconds: Int64 = 2_000
     /// Time within which a server must take what is sent to it.
@@ -78,7 +78,9 @@ final class ConnectionOptions {
         }
     }
 
-    /// Connects to any of the servers; blocks. The events get what happens to the connection.
+    /// Connects to any of the servers; blocks.
+    ///
+    /// The events get what happens to the connection.
     func connect(_ events: ConnectionEvents) throws(ReplicatedLogError) -> OpaquePointer {
         let context = Unmanaged.passRetained(events)
         events.register(in: pointer, context.toOpaque())

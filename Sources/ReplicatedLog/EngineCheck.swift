@@ -1,16 +1,16 @@
 import Logging
 import NetworkAddresses
 
-/// What is wrong with the servers of a log, found without changing anything.
+/// The problems of a log's servers, found without changing anything.
 package struct EngineCheck: Sendable {
     /// Number of servers of which a majority survives the loss of one.
     private static let enoughReplicas = 3
     /// Versions: the first that can be used at all, and the first that can sync each entry.
     private static let (oldest, syncing) = ((2, 9), (2, 10))
 
-    /// What keeps a hub from using the log.
+    /// Problems that keep a hub from using the log.
     package private(set) var problems: [String] = []
-    /// What is dangerous, or may clear before the start.
+    /// Dangers, and problems that may clear before the start.
     package private(set) var warnings: [String] = []
 
     private let configuration: ReplicatedLogConfiguration
@@ -33,7 +33,8 @@ package struct EngineCheck: Sendable {
         if configuration.replicas > 1, clusters.contains("") {
             problems.append("a server of the log is not one of a cluster, and the log is to have replicas")
         } else if clusters.count > 1 {
-            problems.append("the servers of the log are of different clusters: \(clusters.sorted().joined(separator: ", "))")
+            let list = clusters.sorted().map { "'\($0)'" }.joined(separator: ", ")
+            problems.append("the servers of the log are of different clusters: \(list)")
         }
         if greetings.contains(where: { $0.release >= Self.syncing }) {
             warnings.append(
@@ -58,7 +59,7 @@ package struct EngineCheck: Sendable {
             )
         } else if greeting.release < Self.syncing {
             warnings.append(
-                "the log's server '\(server)' has version \(greeting.version), which is good for trying only: "
+                "the log's server '\(server)' has version \(greeting.version), which is for trials only: "
                     + "it cannot sync each entry, and 2.10 and later can"
             )
         }
@@ -72,7 +73,8 @@ package struct EngineCheck: Sendable {
     /// Looks at the log, if there is one, as a node that does not join it.
     private mutating func askLog() {
         do {
-            let connection = try EngineConnection(configuration, Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
+            let quiet = Logger(label: "newswire.check") { _ in SwiftLogNoOpLogHandler() }
+            let connection = try EngineConnection(configuration, quiet)
             defer { connection.close() }
             let stream = LogStream(connection: connection, configuration: configuration)
             let info = try Patience(LogStream.answerTime).run { try stream.info(within: $0) }
@@ -90,7 +92,7 @@ package struct EngineCheck: Sendable {
     private mutating func judge(_ facts: EngineFacts) {
         if facts.replicas < Self.enoughReplicas {
             problems.append(
-                "the log has \(facts.replicas) replica(s) at its servers: change that with "
+                "the log was created with 'log-replicas: \(facts.replicas)': change that with "
                     + "'nats stream edit \(configuration.subjects.stream) --replicas \(Self.enoughReplicas)'"
             )
         }

@@ -50,6 +50,7 @@ final class EngineConnection: @unchecked Sendable {
 
     deinit {
         timer.cancel()
+        events.end()
         natsConnection_Destroy(pointer)
     }
 
@@ -161,7 +162,7 @@ final class EngineConnection: @unchecked Sendable {
 
     /// Calls `receive` with each message on a subject, one after the other, as long as the subscription is kept.
     ///
-    /// - Parameter isBounded: True if messages are dropped when more than 65,536 of them wait.
+    /// If it `isBounded`, messages are dropped when more than 65,536 of them wait.
     func subscribe(
         _ subject: String,
         isBounded: Bool = true,

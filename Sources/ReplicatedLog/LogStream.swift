@@ -4,7 +4,9 @@ import Foundation
 struct LogStream: Sendable {
     /// A leader that has heard from a majority this recently is the only one: an election takes at least 4 s.
     private static let confirmation = Duration.seconds(2)
-    /// Time for one answer. Together with ``confirmation`` it is not longer than an election.
+    /// Time for one answer.
+    ///
+    /// Together with ``confirmation`` it is not longer than an election.
     static let answerTime = Duration.seconds(2)
     /// Time in which the engine knows repeated entries.
     private static let duplicateWindow = Duration.seconds(120)
@@ -31,7 +33,9 @@ struct LogStream: Sendable {
     /// - Throws: ``Unanswered`` if the answer is not confirmed by a majority; ``ReplicatedLogError``.
     func state(of incarnation: String, within time: Duration) throws -> StreamInfo.State {
         let info = try info(within: time)
-        guard try Self.incarnation(of: info.config) == incarnation else { throw ReplicatedLogError.restarted(stream: name) }
+        guard try Self.incarnation(of: info.config) == incarnation else {
+            throw ReplicatedLogError.restarted(stream: name)
+        }
         guard Self.isConfirmed(info) else { throw Unanswered("its servers have no majority") }
         return info.state
     }

@@ -5,8 +5,9 @@ enum NatsStatus {
     static func text(_ status: natsStatus) -> String {
         var last = NATS_OK
         if let text = nats_GetLastError(&last), last == status {
-            let reason = String(cString: text)
-            if !reason.isEmpty { return reason }
+            // It begins with a place in the library's source: "(conn.c:2088): ".
+            let reason = String(cString: text).replacing(#/^\([^)]*\): /#, with: "")
+            if let first = reason.first { return first.lowercased() + reason.dropFirst() }
         }
         return natsStatus_GetText(status).map { String(cString: $0).lowercased() } ?? "error \(status.rawValue)"
     }

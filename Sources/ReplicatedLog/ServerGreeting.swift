@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 package import NetworkAddresses
 
-/// What a server of the log says of itself to everyone who connects, before TLS and without credentials.
+/// The facts that a server of the log tells every client first, before TLS and without credentials.
 package struct ServerGreeting: Sendable, Equatable, Decodable {
     /// Bytes of the longest greeting that is read: one with the addresses of many servers.
     private static let maximumBytes = 65_536

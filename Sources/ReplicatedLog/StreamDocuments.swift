@@ -131,9 +131,10 @@ package struct EngineError: Error, Decodable, Equatable {
 
     func isOne(of numbers: [Int]) -> Bool { number.map(numbers.contains) ?? false }
 
-    /// True if the same request may succeed in a moment: while a leader is elected, or a server starts.
+    /// True if the same request may succeed in a moment: while a leader is elected, a server starts, or a leader whose
+    /// disk is full gives way to another.
     var isTemporary: Bool {
-        if isOne(of: Number.noJetStream + [Number.insufficientResources]) { return false }
+        if isOne(of: Number.noJetStream) { return false }
         return code == 503 || code == 408 || code == 429 || isOne(of: [Number.noPeers, 10_007, 10_009])
             || number == Number.duplicateInProgress
     }

@@ -17,7 +17,9 @@ final class WakeUpBell: Sendable {
 
     private let state = Mutex(State())
     /// `nonisolated(unsafe)`: Dispatch guards its objects with locks of its own.
-    private nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "newswire.log.wake"))
+    private nonisolated(unsafe) let timer = DispatchSource.makeTimerSource(
+        queue: DispatchQueue(label: "newswire.log.wake")
+    )
 
     init(_ connection: EngineConnection, _ configuration: ReplicatedLogConfiguration) throws(EngineFault) {
         let node = configuration.node
@@ -44,7 +46,7 @@ final class WakeUpBell: Sendable {
             state.listeners[state.last] = continuation
             return state.last
         }
-        continuation.onTermination = { [weak self] _ in _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) } }
+        continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.listeners[number] = nil } }
         return stream
     }
 

@@ -79,7 +79,9 @@ struct SettingsFileReader {
         return readMapping(mapping, SettingsTable.entries(section), prefix: "")
     }
 
-    /// Reads the settings of a mapping. In it, `log:` with `name:` below it is another way to write `log-name:`.
+    /// Reads the settings of a mapping.
+    ///
+    /// In it, `log:` with `name:` below it is another way to write `log-name:`.
     private mutating func readMapping(
         _ mapping: Node.Mapping,
         _ entries: [SettingEntry],

@@ -41,7 +41,7 @@ package struct ConfigurationCheck {
         return problems.filter { seen.insert($0).inserted }
     }
 
-    /// What is wrong with the servers of the log that the hub shares with others; `nil` if there is none, or if its
+    /// The problems of the servers of the log that the hub shares with others; `nil` if there is none, or if its
     /// settings cannot be used.
     package func engine() async throws -> EngineCheck? {
         guard programs.contains(.hub), let configuration = LogSettings(settings).configuration,

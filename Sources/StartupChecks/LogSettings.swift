@@ -58,9 +58,15 @@ package struct LogSettings: Sendable {
         }
         var problems = configuration.problems
         if hasAppBackend {
-            problems.append("accounts are not shared by the hubs of a log: set 'app-backend: false' beside 'log-servers'")
+            problems.append(
+                "the hubs of a log do not share accounts yet: set 'app-backend: false' beside 'log-servers'"
+            )
         }
-        if hasPages { problems.append("pages are not shared by the hubs of a log: set 'pages: off' beside 'log-servers'") }
+        if hasPages {
+            problems.append(
+                "the hubs of a log do not share readers of pages yet: set 'pages: off' beside 'log-servers'"
+            )
+        }
         return problems
     }
 }

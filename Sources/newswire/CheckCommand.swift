@@ -11,7 +11,7 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Validate configuration, feed lists, connection strings and databases; change nothing.",
         discussion: """
             Prints each problem in a line of its own, and exits with 78 if there is one. Of a log that several hubs \
-            share, it asks the servers; what may clear by itself, such as a server that is away, is a warning. A unit names its program, so \
+            share, it asks the servers; a problem that can clear on its own, such as a server that is away, is a warning. A unit names its program, so \
             that the files of other programs are not checked: ExecStartPre=newswire check hub.
 
             EXAMPLES

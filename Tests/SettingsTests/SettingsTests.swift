@@ -182,6 +182,17 @@ import Testing
             ["https://login.example.org/realms/news", "https://e.org/", "http://127.0.0.1:8080"],
             ["", "login.example.org", "http://login.example.org", "https://", "https:///x", "https://e.org/#x"]
         ),
+        (
+            "hub", "log-servers",
+            ["nats://localhost", "tls://log1.example.org:4222, tls://[2001:db8::1]:4222", "nats://127.0.0.1:1"],
+            [
+                "", "log1.example.org", "http://log1.example.org", "nats://", "nats://a/b", "nats://a:0",
+                "nats://a:70000",
+                "nats://2001:db8::1", "tls://a,", "tls://user:password@a",
+            ]
+        ),
+        ("hub", "log-node", ["a", "desk_1-b"], ["", "a.b", "a b", "*", ">", "ü", String(repeating: "a", count: 33)]),
+        ("hub", "log-credentials", ["/etc/newswire/hub.creds"], ["", "-----BEGIN PRIVATE KEY-----"]),
         ("backend", "oidc-suffix", ["corp", "login.example-1"], ["", "@corp", "a b", "a_b", "ü"]),
         ("backend", "user-header", ["X-Forwarded-User", "Remote_User"], ["", "X User", "X:User"]),
         ("backend", "may-notify-roles", ["editors", "editors, Domain Users"], ["", "a,,b", "a\tb"]),
@@ -199,6 +210,36 @@ import Testing
         let entry = try #require(SettingsTable.entries.first { $0.section.rawValue == section && $0.key == key })
         for text in good { #expect(throws: Never.self, "\(text)") { try entry.read(text) } }
         for text in bad { #expect(throws: SettingValueError.self, "\(text)") { try entry.read(text) } }
+    }
+
+    @Test func `keys that begin alike may be written below one another`() throws {
+        let folder = try Folder()
+        let file = try folder.write(
+            """
+            hub:
+              log-level: info
+              log:
+                servers: [nats://localhost, "nats://127.0.0.1:4223"]
+                node: a
+                ca: ca.pem
+            """
+        )
+        let settings = try Settings.load(file: file, environment: ["NEWSWIRE_HUB_LOG_NAME": "desk"])
+        #expect(
+            settings.value(HubSettings.logServers)?.map { "\($0)" } == [
+                "nats://localhost:4222", "nats://127.0.0.1:4223",
+            ]
+        )
+        #expect(settings.value(HubSettings.logNode) == "a")
+        #expect(settings.value(HubSettings.logName) == "desk")
+        #expect(settings.value(HubSettings.logAuthority) == "\(folder.path)/ca.pem")
+        #expect(settings.value(HubSettings.logLevel) == .info)
+        let mistaken = try folder.write("hub: {log: {nod: a, servers: 'tls://user:canary@log1'}}")
+        let problems = Settings.inspect(file: mistaken, environment: [:]).1.map(\.description)
+        #expect(problems.count == 2)
+        #expect(problems.contains { $0.contains("unknown key 'nod': did you mean 'node'?") }, "\(problems)")
+        #expect(problems.contains { $0.contains("must not contain user names and passwords") }, "\(problems)")
+        #expect(!problems.contains { $0.contains("canary") })
     }
 
     @Test func `a file that is too large, no text or a folder is said to be so`() throws {
