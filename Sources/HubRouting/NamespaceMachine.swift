@@ -10,7 +10,7 @@ package struct NamespaceMachine: Sendable {
         package var hubs: [HubKey: (status: HubStatus, commands: [[StreamCommand]])] = [:]
         /// Hubs whose push services have new deliveries.
         package var deliveries: Set<HubKey> = []
-        /// Streams that other nodes are told of.
+        /// Streams that are announced to other nodes.
         package var attached: [HubKey: [AttachedStream]] = [:]
         /// `nil` if they have not changed.
         package var rules: [AccessRule]?

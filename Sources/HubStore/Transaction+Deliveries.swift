@@ -114,8 +114,7 @@ extension Transaction {
         return ended
     }
 
-    /// - Parameter ordinals: Ascending.
-    /// - Returns: The targets that had no final outcome before.
+    /// Returns those of the targets, which are ascending, that had no final outcome before.
     private func markDone(_ ordinals: [Ordinal], of key: DeliveryKey) throws -> OrdinalSet {
         var finished = OrdinalSet()
         for (number, members) in Dictionary(grouping: ordinals, by: \.block).sorted(by: { $0.key < $1.key }) {

@@ -118,7 +118,7 @@ final class EngineConnection: @unchecked Sendable {
         }
     }
 
-    /// Sends messages without waiting in between, and blocks until all are answered or the time is over.
+    /// Sends messages without waiting in between, and blocks until all are answered or the time has expired.
     func answers(
         to messages: [EngineMessage],
         within time: Duration

@@ -135,7 +135,7 @@ package final class JetStreamLog: OrderedLog {
 
     // MARK: Patience
 
-    /// Repeats an attempt until it has a result or the log's time is over; blocks.
+    /// Repeats an attempt until it has a result or the log's time has expired; blocks.
     ///
     /// - Throws: The error of the attempt; ``ReplicatedLogError/noAnswer(seconds:reason:)`` instead of
     ///   ``LogStream/Unanswered``.

@@ -9,7 +9,7 @@ struct Patience {
 
     init(_ time: Duration) { self.time = time }
 
-    /// Repeats an attempt that throws ``LogStream/Unanswered`` until the time is over; blocks.
+    /// Repeats an attempt that throws ``LogStream/Unanswered`` until the time has expired; blocks.
     func run<Output>(_ attempt: (_ rest: Duration) throws -> Output) throws -> Output {
         let end = ContinuousClock.now + time
         var pause = Self.pauses.first

@@ -32,7 +32,7 @@ final class RequestTable: Sendable {
 
     func failAll(_ fault: EngineFault) { fail(fault) { _ in true } }
 
-    /// Ends the requests whose time is over.
+    /// Ends the requests whose time has expired.
     func sweep() {
         let now = ContinuousClock.now
         fail(.timeout) { $0.deadline <= now }

@@ -75,7 +75,8 @@ struct SharedLogTests {
         }
     }
 
-    @Test func `a stream ends an older one of its installation at another node, whatever the clocks say`() async throws {
+    @Test func `a stream ends an older one of its installation at another node, whatever the clocks say`() async throws
+    {
         try await nodes { one, other in
             let agent = Agent("a")
             try await one.register(agent)

@@ -46,9 +46,11 @@ struct SharedStoreTests {
 
     private func hub(_ member: Member) async throws -> HubKey {
         let name = try HubName("news")
-        let results = try await member.store.commit([{ @Sendable (transaction: Transaction) throws in
+        let results = try await member.store.commit([
+            { @Sendable (transaction: Transaction) throws in
                 try transaction.insertHub(name, rules: [], at: Timestamp(milliseconds: 0)).id
-            }])
+            }
+        ])
         return try results[0].get()
     }
 

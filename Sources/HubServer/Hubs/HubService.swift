@@ -41,8 +41,10 @@ package final class HubService: Sendable {
     /// Opens the file and loads its content; a new file gets a hub and its rules.
     ///
     /// - Parameters:
+    ///   - configuration: The configuration.
     ///   - log: The log that the hub shares with other nodes.
     ///   - channel: Messages between these nodes.
+    ///   - logger: The logger.
     /// - Throws: ``HubStoreError``, ``OrderedLogError`` or a `DatabaseError` if the file cannot be used;
     ///   ``CertificateProblem``.
     package init(

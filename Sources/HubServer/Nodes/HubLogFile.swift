@@ -10,7 +10,7 @@ package enum HubLogFile {
 
     /// Makes the content of the file the beginning of a new log, whose name is `incarnation`.
     ///
-    /// Agents are told of a gap, since other nodes may have accepted more.
+    /// Agents get a gap, since other nodes may have accepted more.
     ///
     /// - Throws: ``DatabaseCopyError``, ``HubStoreError`` or a `DatabaseError`; the file is then unchanged.
     package static func begin(_ database: String, incarnation: String, at: Timestamp) throws {

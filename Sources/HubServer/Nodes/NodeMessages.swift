@@ -14,7 +14,7 @@ struct NodeMessages: Service {
         static let agents: UInt8 = 3
         /// Installations that have a stream at a node.
         static let streams: UInt8 = 4
-        /// How far a node follows the log.
+        /// The position of a node in the log.
         static let presence: UInt8 = 5
     }
 

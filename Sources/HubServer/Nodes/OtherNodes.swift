@@ -3,7 +3,7 @@ import HubRouting
 import HubStore
 import Synchronization
 
-/// What the nodes of a hub tell each other.
+/// Messages between the nodes of a hub about themselves.
 ///
 /// Each node tells about its streams, so that an installation has one stream at all of them, and how far it follows the
 /// log. Announcements may be lost; an installation then has two streams until the older one breaks.

@@ -77,7 +77,7 @@ package struct LogHead: Sendable, Equatable {
     }
 }
 
-/// How far a node follows a log.
+/// A node's position in a log.
 package struct LogState: Sendable {
     package var head = LogHead(number: 0, node: nil)
     /// The number of the log's last entry when this node last asked.

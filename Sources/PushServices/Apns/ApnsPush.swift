@@ -68,7 +68,7 @@ struct ApnsRequest: Sendable {
 }
 
 extension UUID {
-    /// The canonical form in lower case (RFC 9562 §4), without Foundation's two detours.
+    /// The canonical form in lower case (RFC 9562 §4); Foundation makes it in upper case, which takes two more copies.
     fileprivate var lowercasedText: String {
         withUnsafeBytes(of: uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in
@@ -77,7 +77,7 @@ extension UUID {
                     text[end] = byte
                     end += 1
                 }
-                func append(digit: UInt8) { append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10) }
+                func append(digit: UInt8) { append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)) }
                 for (place, byte) in bytes.enumerated() {
                     if place == 4 || place == 6 || place == 8 || place == 10 { append(UInt8(ascii: "-")) }
                     append(digit: byte >> 4)

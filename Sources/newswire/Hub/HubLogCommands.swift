@@ -138,7 +138,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
         discussion: """
             For a log that is gone, cut off or forked. Stop the hubs on all machines, find the database that is furthest \
             ahead with 'newswire hub log status --offline', and run this there: the log is deleted and begun again with \
-            what that database has. Agents are told of a gap, since other hubs may have accepted more. Then give the \
+            what that database has. Agents get a gap, since other hubs may have accepted more. Then give the \
             other machines a copy of this database: 'newswire hub backup' here, 'newswire hub restore' there.
 
             EXAMPLES
@@ -169,7 +169,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
         try await usingDatabase(hub.database) {
             try HubLogFile.begin(hub.database, incarnation: incarnation, at: Timestamp(Date()))
         }
-        Console.notice("the log '\(log.name)' begins with '\(hub.database)'; agents are told of a gap")
+        Console.notice("the log '\(log.name)' begins with '\(hub.database)'; agents get a gap")
         Console.notice("give the other machines a copy of it: 'newswire hub backup' here, 'newswire hub restore' there")
     }
 }

@@ -30,7 +30,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(150)), .enabled(if: engine != nil, reason))
     func `nothing is lost or comes twice while hubs and log servers are killed and paused`() async throws {
-        let size = Self.isLong ? ["--messages", "100000", "--senders", "64", "--agents", "12"] : ["--messages", "1500"]
+        let size =
+            Self.isLong ? ["--messages", "100000", "--senders", "64", "--agents", "12"] : ["--messages", "1500"]
         let seed = Self.environment["NEWSWIRE_SEED"].map { ["--seed", $0] } ?? []
         let outcome = try await run("kills.py", size + seed)
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")

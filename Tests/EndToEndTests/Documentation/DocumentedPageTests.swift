@@ -8,7 +8,8 @@ import Testing
     private static var pages: [String] {
         get throws {
             try DocumentedLines.pages().filter { page in
-                try page != "docs/cluster.md" && DocumentedLines.lines(of: page).contains { !DocumentedLines.calls(in: $0.text).isEmpty }
+                try page != "docs/cluster.md"
+                    && DocumentedLines.lines(of: page).contains { !DocumentedLines.calls(in: $0.text).isEmpty }
             }
         }
     }
