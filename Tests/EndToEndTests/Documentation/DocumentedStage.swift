@@ -106,7 +106,8 @@ final class DocumentedStage {
         let text = local(line.text)
         let call = DocumentedLines.calls(in: text).first
         guard call != nil || ["chmod ", "docs/examples/"].contains(where: text.hasPrefix) else { return false }
-        if line.block != block, hub.contains("--no-app-backend") {
+        // A block that starts no hub expects the plain one.
+        if line.block != block, hub != plainHub, hub.contains("--no-app-backend") || hub.contains("--state") {
             await running.removeValue(forKey: "nas backend")?.stop()
             try await start(plainHub, on: "nas")
         }

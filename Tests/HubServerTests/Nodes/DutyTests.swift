@@ -103,7 +103,8 @@ struct DutyTests {
         try store.close()
         try await run(second, "b") { b in
             await b.keepDuties()
-            #expect(b.service.duties.current?.number == term + 1)
+            let number = try #require(b.service.duties.current?.number)
+            #expect(number > term)
         }
     }
 
@@ -217,7 +218,8 @@ struct DutyTests {
             try await nodes.catchUp()
             for node in [nodes.a, nodes.b] {
                 #expect(try await node.hub.store.unfinishedJobs().isEmpty)
-                #expect(try await node.manage("GET", "/news/jobs/j").body.contains("<Status>Started</Status>"))
+                let shown = try await node.manage("GET", "/news/jobs/j")
+                #expect(shown.status == 200 && !shown.body.contains("<Status>"), "it has started and no more")
             }
         }
     }
