@@ -152,7 +152,7 @@ def send_by_hand(t, reader=None):
     follow(tab, "form.card button")
     equal(tab.js(f"document.querySelector(`{confirm}`).textContent"), "Schedule")
     follow(tab, confirm)
-    check("scheduled" in tab.js(MAIN))
+    check("Scheduled" in tab.js("[...document.querySelectorAll('.facts dd')].map((fact) => fact.textContent)"))
     follow(tab, "nav[aria-label=Operator] a[href$='/scheduled']")
     t.shot(tab, "operator-scheduled")
     follow(tab, "tbody form[action$='/cancel'] button")

@@ -79,7 +79,7 @@ struct SharedStoreTests {
         let (a, b) = (try await member("a", servers, patience: .seconds(1)), try await member("b", servers))
         let hub = try await hub(a)
         servers.servers[0].send(SIGSTOP)
-        await #expect(throws: ReplicatedLogError.self) { try await a.send("1", to: hub) }
+        await #expect(throws: OrderedLogError.self) { try await a.send("1", to: hub) }
         servers.servers[0].send(SIGCONT)
         // The connection may be lost as well.
         for _ in 0..<60 where (try? await a.node.end()) == nil {}
