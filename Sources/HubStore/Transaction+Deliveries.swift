@@ -45,8 +45,8 @@ extension Transaction {
             counts[outcome, default: 0] += 1
         }
         // Most messages have none.
-        let hasRetries = try db.cachedStatement(sql: DeliveryQuery.hasRetries)
-        if try Bool.fetchOne(hasRetries, arguments: [key.sequence, key.platform]) ?? false {
+        let aRetry = try db.cachedStatement(sql: DeliveryQuery.aRetry)
+        if try Int.fetchOne(aRetry, arguments: [key.sequence, key.platform]) != nil {
             try execute(DeliveryQuery.dropRetries, [key.sequence, key.platform, progress.done.keys.json])
         }
         for (outcome, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -242,7 +242,7 @@ enum DeliveryQuery {
         ORDER BY dueAt LIMIT ?
         """
     static let nextDue = "SELECT min(dueAt) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?"
-    static let hasRetries = "SELECT EXISTS (SELECT 1 FROM deliveryRetry WHERE sequence = ? AND platform = ?)"
+    static let aRetry = "SELECT 1 FROM deliveryRetry WHERE sequence = ? AND platform = ? LIMIT 1"
     static let dropRetries = """
         DELETE FROM deliveryRetry
         WHERE sequence = ? AND platform = ? AND ordinal IN (SELECT value FROM json_each(?))

@@ -184,7 +184,7 @@ struct SchemaTests {
             indexes: ["1:"],
             allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
         ),
-        Hot(name: "a retry of a message", sql: DeliveryQuery.hasRetries),
+        Hot(name: "a retry of a message", sql: DeliveryQuery.aRetry),
         Hot(name: "superfluous retries", sql: DeliveryQuery.collapsed, indexes: ["deliveryRetry_collapse"]),
         Hot(name: "failures", sql: DeliveryQuery.failures),
         Hot(
