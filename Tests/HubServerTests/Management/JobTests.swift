@@ -133,7 +133,7 @@ struct JobTests {
             #expect(failed[0] == "no registration<!-- line 3: The line names no RegistrationId. -->")
             #expect(failed[1].hasPrefix(lines[3] + "<!-- line 4: ") && failed[1].contains("not found"))
             #expect(failed[2].contains("line 5: The line names no RegistrationId."))
-            #expect(failed[3].contains("<!-- line 6: ") && failed[4].contains("ExpirationTime is over"))
+            #expect(failed[3].contains("<!-- line 6: ") && failed[4].contains("ExpirationTime has passed"))
             let output = try hub.output(updated)
             #expect(output.count == 1 && output[0].contains("<ETag>2</ETag>") && output[0].contains("<Tags>new</Tags>"))
 
