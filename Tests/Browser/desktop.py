@@ -97,7 +97,8 @@ class Desktop:
         with open(f"{folder}/bus.conf", "w") as file:
             file.write(CONFIGURATION.format(path=self.path))
         self.bus = subprocess.Popen(
-            ["dbus-daemon", f"--config-file={folder}/bus.conf", "--nofork", "--print-address=1"], stdout=subprocess.PIPE
+            ["dbus-daemon", f"--config-file={folder}/bus.conf", "--nofork", "--print-address=1"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )
         # It prints the address when it listens.
         self.bus.stdout.readline()

@@ -9,6 +9,11 @@ from looks import NARROW, PHONE, accessible
 HANDLE = "0123456789ABCDEF" * 4
 MAIN = "document.querySelector('main').textContent.replace(/\\s+/g, ' ')"
 HEADING = "document.querySelector('h1').textContent"
+# Sends the confirmed form, and leaves the page as it is.
+AGAIN = """(() => {
+    const form = document.querySelector("form[action$='/send/confirmed']");
+    return fetch(form.action, {method: "POST", body: new URLSearchParams(new FormData(form))}).then((reply) => reply.status);
+})()"""
 CELLS = "[...document.querySelectorAll('tbody tr td')].map((cell) => cell.textContent)"
 
 
@@ -134,13 +139,11 @@ def send_by_hand(t, reader=None):
     t.shot(tab, "operator-preview")
     equal(len(messages(t)), 1)
     confirm = "form[action$='/send/confirmed'] button"
+    if reader:
+        # Twice is once, as when the button is pressed again before the next page comes.
+        equal(tab.js(AGAIN), 200)
     follow(tab, confirm)
-    address = tab.js("location.pathname")
-    # Twice is once.
-    tab.browser.call("browsingContext.traverseHistory", context=tab.context, delta=-1)
-    tab.wait(f"!!document.querySelector(`{confirm}`) && document.readyState === 'complete'")
-    follow(tab, confirm)
-    equal((tab.js("location.pathname"), len(messages(t))), (address, 2))
+    equal(len(messages(t)), 2)
     if reader:
         wait_titles(reader, ["Bridge <b>closed</b>", "Bridge reopens"])
     visit(tab, "send")
@@ -159,12 +162,12 @@ def send_by_hand(t, reader=None):
     check("No message waits for its time." in tab.js(MAIN))
     follow(tab, "nav[aria-label=Operator] a[href$='/audit']")
     actions = tab.js("[...document.querySelectorAll('tbody td:nth-child(3)')].map((cell) => cell.textContent)")
-    equal(actions, ["cancel", "schedule", "send", "send", "enter"])
+    equal(actions, ["cancel", "schedule", *["send"] * (2 if reader else 1), "enter"])
     t.shot(tab, "operator-audit")
 
 
 def messages(t):
-    return json.loads(t.hub.command("messages", "list", "--json", "--state", t.hub.state))
+    return json.loads(t.hub.command("messages", "list", "--json", "--connection-file", f"{t.hub.state}/full.connection"))["messages"]
 
 
 @case("an operator sends with a preview, schedules and cancels")

@@ -197,7 +197,8 @@ SITUATIONS = {
     "denied": "() => Object.defineProperty(Notification, 'permission', {value: 'denied'})",
     "default": "() => Object.defineProperty(Notification, 'permission', {value: 'default'})",
     "dismissed": "() => { Notification.requestPermission = async () => 'default'; }",
-    "timeout": "() => { Notification.requestPermission = async () => 'granted'; if (window.PushManager) PushManager.prototype.subscribe = () => new Promise(() => {}); }",
+    "timeout": "() => { Notification.requestPermission = async () => 'granted';"
+    " if (window.PushManager) PushManager.prototype.subscribe = () => new Promise(() => {}); }",
 }
 # States that the button leads to.
 PRESSED = ["dismissed", "timeout"]
