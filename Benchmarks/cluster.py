@@ -95,8 +95,8 @@ class Stream:
         self.times = {}
 
     async def open(self):
-        self.reader, writer = await asyncio.open_connection("127.0.0.1", self.node.port)
-        writer.write(
+        self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.node.port)
+        self.writer.write(
             f"GET /{HUB}/installations/agent{self.number}/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n"
             f"Authorization: {self.authorization}\r\nNewswire-Push-Channel: {push_channel(self.number)}\r\n\r\n".encode()
         )
