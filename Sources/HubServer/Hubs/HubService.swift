@@ -74,7 +74,7 @@ package final class HubService: Sendable {
         try await store.follow { _ in }
         let lastSeen = try await store.lastSeenClock()
         let generationFile = GenerationFile(path: configuration.generationPath)
-        let start = try await Self.prepare(store, configuration, generationFile)
+        let start = try await HubStart.make(store, configuration, generationFile)
         start.log(logger)
         do {
             try generationFile.write(start.generation)
@@ -94,7 +94,7 @@ package final class HubService: Sendable {
         }
         let namespaceRules = try await store.namespaceRules()
         let stored = try await store.storedHubs()
-        let machine = try await Self.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
+        let machine = try await HubStart.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
         others = log.identity.map { [store] identity in
             OtherNodes(channel, of: store, named: identity.node, version: configuration.version ?? "unknown")
@@ -209,140 +209,6 @@ package final class HubService: Sendable {
             configuration: configuration,
             logger: logger
         )
-    }
-
-    /// The initial in-memory state of the hubs in the store.
-    private static func machine(
-        of hubs: [StoredHub],
-        in store: HubStore,
-        _ namespaceRules: [AccessRule],
-        _ epochs: EpochHistory,
-        _ configuration: HubConfiguration,
-        _ logger: Logger
-    ) async throws -> NamespaceMachine {
-        var machine = NamespaceMachine(
-            rules: namespaceRules,
-            epochs: epochs,
-            reserved: configuration.reservedTags,
-            loops: configuration.eventLoops
-        )
-        let extent = try await store.extent()
-        var registries = try await store.reduceTargets(into: [:]) {
-            (registries: inout [HubKey: Registry], hub, target) in
-            registries[hub, default: Registry()].insert(target)
-        }
-        for hub in hubs {
-            let key = hub.record.id
-            let targets = registries.removeValue(forKey: key) ?? Registry()
-            let registry = try await store.reduceStreams(hub: key, into: targets) { registry, stored in
-                do {
-                    guard stored.isReadable else { throw HubStoreError.unreadableRecord }
-                    if let entry = try Registry.Entry(stored) { registry.put(entry) }
-                } catch {
-                    logger.error(
-                        "an installation cannot be read and gets nothing until it registers again",
-                        metadata: ["installation.id": "\(stored.installation.id)", "error.reason": "\(error)"]
-                    )
-                }
-            }
-            machine.load(
-                key,
-                hub.policy,
-                registry: registry,
-                scheduled: try await store.scheduledLoad(hub: key),
-                extent: extent
-            )
-        }
-        return machine
-    }
-
-    /// The findings and changes of a start.
-    private struct Start: Sendable {
-        let notes: [HubProvisions.Note]
-        /// The changes of hubs, of which nodes that are running learn by the log.
-        let effects: [NamespaceEffect]
-        let generation: Generation
-        var restore: (sign: GenerationFile.RestoreSign, loss: Loss)?
-
-        func log(_ logger: Logger) {
-            for note in notes { note.log(logger) }
-            guard let restore else { return }
-            logger.warning(
-                "the database is an older copy: messages that were accepted after it may be lost, and agents are sent a gap",
-                metadata: ["restore.sign": "\(restore.sign.rawValue)", "log.sequence": "\(restore.loss.sequence)"]
-            )
-        }
-    }
-
-    /// Creates the hub of a new file, the namespace's rule and the configured hubs, and records this start.
-    ///
-    /// - Throws: A `DatabaseError`, or a ``HostSystem/HostError`` if the file next to the database cannot be read.
-    private static func prepare(
-        _ store: HubStore,
-        _ configuration: HubConfiguration,
-        _ generationFile: GenerationFile
-    ) async throws -> Start {
-        let inFile = try generationFile.read()
-        let at = configuration.timestamp
-        let (incarnation, node) = (store.incarnation, store.node)
-        let epoch = incarnation ?? EpochHistory.newName()
-        let begin = { @Sendable (transaction: Transaction) -> Start in
-            let former = Dictionary(
-                uniqueKeysWithValues: try transaction.hubs().map { ($0.record.id, $0.policy) }
-            )
-            if let node { try transaction.claimJobs(by: node) }
-            // An operator may have deleted the last hub.
-            let isNew = try transaction.isNew()
-            // Credentials that cannot be read must not be overwritten: the key file may come back.
-            let sealed = Set(try transaction.hubsWithLostSecrets().map(\.id))
-            if isNew { try transaction.noteClock(at) }
-            try transaction.sealSecrets()
-            if isNew, configuration.makesFirstHub {
-                _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
-            }
-            if try !transaction.namespaceRules().contains(where: { $0.name == AccessRule.rootName }) {
-                let root = AccessRule.generated(name: AccessRule.rootName, rights: [.listen, .manage, .send])
-                try transaction.putNamespaceRule(root, at: at)
-            }
-            _ = try transaction.beginEpoch(named: epoch, at: at)
-            let counted = try transaction.generation()
-            let sign = GenerationFile.sign(of: counted, inFile, isCopy: try transaction.isCopy())
-            // A new database never accepted messages. An older copy of a node's database gets the rest from the
-            // log.
-            let mayLack = sign != nil && !isNew && incarnation == nil
-            let loss = mayLack ? try transaction.noteLoss(epoch: epoch, at: at) : nil
-            if sign == .copy { try transaction.clearCopyMark() }
-            let generation = GenerationFile.next(after: counted, inFile)
-            try transaction.set(generation)
-            let notes = try configuration.provisions.apply(transaction, at: at)
-            for var hub in try transaction.hubs() where !sealed.contains(hub.record.id) {
-                guard let keys = BrowserKeys.missing(in: hub.description.credentials, configuration) else {
-                    continue
-                }
-                hub.description.credentials.append(keys)
-                try transaction.update(hub)
-            }
-            return Start(
-                notes: notes,
-                effects: try effects(after: former, transaction),
-                generation: generation,
-                restore: sign.flatMap { sign in loss.map { (sign: sign, loss: $0) } }
-            )
-        }
-        return try await store.commit([begin], effects: \.effects)[0].get()
-    }
-
-    /// The effects of a start on hubs whose former policies are given.
-    private static func effects(
-        after former: [HubKey: HubPolicy],
-        _ transaction: Transaction
-    ) throws -> [NamespaceEffect] {
-        try transaction.hubs().compactMap { hub in
-            guard let policy = former[hub.record.id] else {
-                return .created(hub.record, hub.policy, try transaction.extent())
-            }
-            return policy == hub.policy ? nil : .hub(hub.record.id, .policy(hub.policy))
-        }
     }
 
     /// Serves until the task is cancelled or a signal requests a stop; streams then end first, and accepted changes are
