@@ -76,7 +76,7 @@ final class ConnectionEvents: Sendable {
 
     private func closed() {
         if !state.withLock({ $0.isEnding }) {
-            logger.error("the servers of the log refuse this node's connection for good: restart the hub")
+            logger.error("the servers of the log refuse this node's connection for good")
         }
         send(.lost(.closed))
     }

@@ -16,6 +16,8 @@ package final class JetStreamLog: OrderedLog {
     private let bell: WakeUpBell
     /// The number of an entry that the log is known to have; it may have more.
     private let known: Mutex<UInt64>
+    /// True if the log has not answered the last time.
+    private let isFailing = Mutex(false)
 
     package let identity: LogIdentity?
 
@@ -28,8 +30,6 @@ package final class JetStreamLog: OrderedLog {
         known = Mutex(0)
         bell = try WakeUpBell(stream.connection, configuration)
     }
-
-    package var maximumEntryBytes: Int? { stream.connection.maximumPayload - Self.headerBytes }
 
     package func wakeUps() -> AsyncStream<Void> { bell.strokes() }
 
@@ -46,7 +46,9 @@ package final class JetStreamLog: OrderedLog {
             ],
             data: entry.encoded
         )
-        let answer = try persistently { time in try attempt(message, entry, after: place, within: time) }
+        let answer = try persistently(stream.configuration.patience) { time in
+            try attempt(message, entry, after: place, within: time)
+        }
         if case .accepted(let number) = answer { learn(number) }
         return answer
     }
@@ -71,9 +73,9 @@ package final class JetStreamLog: OrderedLog {
         } catch EngineFault.noResponders {
             // Says so if the log was deleted or started anew.
             _ = try stream.state(of: incarnation, within: time)
-            throw LogStream.Unanswered(.noResponders)
+            throw try LogStream.Unanswered(.noResponders)
         } catch let fault as EngineFault {
-            throw LogStream.Unanswered(fault)
+            throw try LogStream.Unanswered(fault)
         } catch let error as EngineError {
             let isConflict = error.isOne(of: EngineError.Number.wrongLastSequence)
             guard isConflict || error.number == EngineError.Number.duplicateInProgress else {
@@ -103,7 +105,9 @@ package final class JetStreamLog: OrderedLog {
     // MARK: Reading
 
     package func end() throws -> UInt64 {
-        let last = try persistently { time in try stream.state(of: incarnation, within: time).last }
+        let last = try persistently(stream.configuration.readingPatience) { time in
+            try stream.state(of: incarnation, within: time).last
+        }
         known.withLock { $0 = last }
         return last
     }
@@ -114,7 +118,7 @@ package final class JetStreamLog: OrderedLog {
         if last < number { last = try end() }
         guard last >= number else { return [] }
         let page = max(1, min(limit, Self.pageBytes / max(1, stream.connection.maximumPayload)))
-        return try persistently { time in
+        return try persistently(stream.configuration.readingPatience) { time in
             let numbers = number...min(last, number + UInt64(page) - 1)
             let entries = try stream.entries(numbers, within: min(time, LogStream.answerTime))
             guard entries.isEmpty else { return try entries.map(Self.placed) }
@@ -139,7 +143,20 @@ package final class JetStreamLog: OrderedLog {
     ///
     /// - Throws: The error of the attempt; ``ReplicatedLogError/noAnswer(seconds:reason:)`` instead of
     ///   ``LogStream/Unanswered``.
-    private func persistently<Output>(_ attempt: (_ rest: Duration) throws -> Output) throws -> Output {
-        try Patience(stream.configuration.patience).run(attempt)
+    private func persistently<Output>(
+        _ patience: Duration,
+        _ attempt: (_ rest: Duration) throws -> Output
+    ) throws -> Output {
+        // After a failure one answer tells enough: what waits for the database's thread would wait as long.
+        let patience = isFailing.withLock { $0 } ? min(patience, LogStream.answerTime) : patience
+        do {
+            let output = try Patience(patience).run(attempt)
+            isFailing.withLock { $0 = false }
+            return output
+        } catch {
+            let isTemporary = (error as? ReplicatedLogError)?.isTemporary == true
+            isFailing.withLock { $0 = isTemporary }
+            throw error
+        }
     }
 }

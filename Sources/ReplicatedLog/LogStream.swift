@@ -23,7 +23,12 @@ struct LogStream: Sendable {
         let reason: String
 
         init(_ reason: String) { self.reason = reason }
-        init(_ fault: EngineFault) { reason = "\(fault)" }
+
+        /// - Throws: ``ReplicatedLogError/closed`` for a connection that is not made again.
+        init(_ fault: EngineFault) throws(ReplicatedLogError) {
+            if fault == .closed { throw .closed }
+            reason = "\(fault)"
+        }
     }
 
     // MARK: The stream
@@ -138,7 +143,7 @@ struct LogStream: Sendable {
                 entries.append((number, message.data))
             case .failure(let fault):
                 guard entries.isEmpty else { return entries }
-                throw Unanswered(fault)
+                throw try Unanswered(fault)
             }
         }
         return entries
@@ -173,7 +178,7 @@ struct LogStream: Sendable {
         do {
             return try EngineAnswer.read(connection.answer(to: message, within: min(time, Self.answerTime)).data)
         } catch let fault as EngineFault {
-            throw Unanswered(fault)
+            throw try Unanswered(fault)
         } catch let error as EngineError {
             throw error.number == EngineError.Number.noStream
                 ? ReplicatedLogError.removed(stream: self.name) : try Self.refusal(error)

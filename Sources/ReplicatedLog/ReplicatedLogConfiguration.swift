@@ -21,8 +21,10 @@ package struct ReplicatedLogConfiguration: Sendable {
     var maximumBytes: Int64 = 4 << 30
     /// Time for which the servers keep an entry.
     var maximumAge = Duration.seconds(86_400)
-    /// Time within which the log must answer.
+    /// Time within which the log must accept an entry.
     var patience = Duration.seconds(10)
+    /// Time within which the log must answer a node that reads it.
+    var readingPatience = Duration.seconds(5)
     /// Time after which a node looks for entries even if nothing wakes it up.
     var wakeUpInterval = Duration.seconds(1)
     /// Time for which a start waits for the servers, which may be starting as well.

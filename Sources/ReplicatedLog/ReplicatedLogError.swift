@@ -18,6 +18,8 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
     case removed(stream: String)
     /// The log was started anew, so this node's database belongs to another one.
     case restarted(stream: String)
+    /// The servers refuse this node's connection again and again, so that it is not made any more.
+    case closed
     /// The servers have no majority, no leader, or do not answer.
     case noAnswer(seconds: Int, reason: String)
     /// The servers refuse to store an entry, or to create the log.
@@ -40,6 +42,7 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
         case .removed(let stream): "the servers have no stream '\(stream)' any more: the log was deleted"
         case .restarted(let stream):
             "the log '\(stream)' was started anew since this node joined it: restart this node"
+        case .closed: "the log's servers refuse this node's connection for good: see their own logs"
         case .noAnswer(let seconds, let reason): "the log has not answered for \(seconds) s: \(reason)"
         case .engine(let error): "the servers of the log refuse a request: \(error.reason)"
         case .missing(let number): "entry \(number) is missing in the middle of the log"
@@ -50,7 +53,7 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
 
     package var isFinal: Bool {
         switch self {
-        case .notALog, .newerLog, .removed, .restarted, .missing, .misplaced: true
+        case .notALog, .newerLog, .removed, .restarted, .closed, .missing, .misplaced: true
         case .misconfigured, .unreachable, .rejected, .nodeExists, .noAnswer, .engine: false
         }
     }
@@ -59,7 +62,8 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
     package var isTemporary: Bool {
         switch self {
         case .unreachable, .noAnswer, .nodeExists: true
-        case .misconfigured, .rejected, .notALog, .newerLog, .removed, .restarted, .engine, .missing, .misplaced:
+        case .misconfigured, .rejected, .notALog, .newerLog, .removed, .restarted, .closed, .engine, .missing,
+            .misplaced:
             false
         }
     }

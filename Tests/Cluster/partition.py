@@ -15,13 +15,24 @@ import sys
 import tempfile
 import time
 
-from cluster import LogServer, Node, register, request
+from cluster import HUB, LogServer, Node, push_channel, register, request
 from kills import differing, wait_for_equal_positions
 from traffic import Agent
 
 BRIDGE = f"nw{os.getpid() % 100_000}"
 PORT, ENGINE_PORT, ROUTE_PORT = 8080, 4222, 6222
 CUT_OFF_SECONDS, SILENCE_SECONDS = 15, 10
+# Reads a stream until it ends.
+READING = """
+import socket
+connection = socket.create_connection(("127.0.0.1", {port}), timeout=60)
+connection.sendall(b"GET /{hub}/installations/agent1/stream HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nAuthorization: {authorization}"
+                   b"\\r\\nNewswire-Push-Channel: {secret}\\r\\n\\r\\n")
+assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+print("open")
+while connection.recv(65536):
+    pass
+"""
 
 
 def ip(*arguments):
@@ -71,6 +82,12 @@ class Machine:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
+
+    def started_inside(self, script):
+        return subprocess.Popen(
+            ["ip", "netns", "exec", self.name, sys.executable, "-u", "-c", script],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
 
     def remove(self):
         self.hub.end()
@@ -123,11 +140,19 @@ def run(machines):
     agent.start()
     wait(lambda: agent.received["before"], 20, "the agent has no stream at the third hub")
 
+    inside = third.started_inside(READING.format(port=PORT, hub=HUB, authorization=authorization, secret=push_channel(1)))
+    assert inside.stdout.readline() == "open\n", "there is no stream inside the third machine"
+
     third.cut(True)
+    cut = time.monotonic()
     agent.nodes = [Hub(first), Hub(second)]
     longest = max(send(machine, authorization, f"cut {number}", 60) for number in range(4) for machine in machines[:2])
     print(f"the longest wait of a send after the cut: {longest:.1f} s")
     assert longest < SILENCE_SECONDS, longest
+    assert inside.wait(60) == 0, inside.stderr.read()
+    ended = time.monotonic() - cut
+    print(f"a stream inside the third machine ended after {ended:.1f} s")
+    assert ended < CUT_OFF_SECONDS, ended
     status = third.inside(
         "from cluster import request\n"
         "import http.client, time\n"

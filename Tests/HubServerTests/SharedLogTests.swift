@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HubProtocol
 import HubRouting
@@ -103,6 +104,87 @@ struct SharedLogTests {
         }
     }
 
+    @Test func `streams of a key that another node has revoked end`() async throws {
+        try await nodes { one, other in
+            let agent = Agent("a")
+            try await one.register(agent)
+            let stream = try await other.stream(agent)
+            let rules = TestHub.rule("Senders", ["Send"], primary: "s")
+            let body = TestHub.entry("<AuthorizationRules>\(rules)</AuthorizationRules>")
+            #expect(try await one.manage("PUT", "/news", headers: ["If-Match": "*"], body).status == 200)
+            #expect(try await stream.named().name == StreamEventName.revoked)
+            #expect(try await other.send("GET", "categories", as: other.listen).status == 401)
+        }
+    }
+
+    @Test func `a node with a full disk is cut off, and its streams end`() async throws {
+        let (first, second, log) = (try Scratch(), try Scratch(), MemoryLog(incarnation: "log"))
+        let secrets = first.path + ".key"
+        try await TestHub.run(first, log: log.node("a"), configure: { $0.secretsPath = secrets }) { one in
+            let agent = Agent("a")
+            try await one.register(agent)
+            func configure(_ configuration: inout HubConfiguration) {
+                configuration.secretsPath = secrets
+                configuration.maximumPages = 130
+            }
+            try await TestHub.run(second, log: log.node("b"), configure: configure) { other in
+                let stream = try await other.stream(agent)
+                let long = String(repeating: "x", count: 8_000)
+                let health = other.hub.writer.health
+                for number in 0..<500 where health.cutOffSince == nil {
+                    try await one.accept("m\(number)", message: long)
+                    await other.hub.writer.passInOrder()
+                }
+                #expect(health.failureReason?.contains("the disk is full") == true)
+                #expect(try await other.send("GET", "/readyz", as: nil).status == 503)
+                #expect(try await one.post(["title": "more"]).status == 201, "the other node goes on")
+                #expect(other.hub.status.streamCount == 1)
+                other.service.following?.look(at: .now + LogFollowing.patience + .seconds(1))
+                while try await stream.next() != nil {}
+            }
+        }
+    }
+
+    @Test func `a commit that is too large for the log is written in parts`() async throws {
+        let log = MemoryLog(incarnation: "log", limit: 10_000)
+        try await TestHub.run(try Scratch(), log: log.node("a")) { hub in
+            // Both wait for the commit before them, on the database's thread, and are committed together.
+            let gate = DispatchSemaphore(value: 0)
+            let (stages, stage) = AsyncStream<Void>.makeStream()
+            async let held: Void = hub.hub.perform { _, _ in
+                stage.yield()
+                gate.wait()
+                return ((), [])
+            }
+            for await _ in stages { break }
+            let long = String(repeating: "x", count: 6_000)
+            async let one: MessageID = hub.accept("one", message: long)
+            async let other: MessageID = hub.accept("other", message: long)
+            // Each stage runs twice.
+            defer { for _ in 0..<2 { gate.signal() } }
+            try await hub.wait { hub.hub.writer.backlog.bytes > 12_000 }
+            let before = try log.entries.count
+            for _ in 0..<2 { gate.signal() }
+            _ = try await (held, one, other)
+            #expect(try log.entries.count >= before + 2)
+            let refusal = try await hub.post(["title": "x", "message": String(repeating: "x", count: 12_000)])
+            #expect(refusal.status == 413 && refusal.body.contains("max_payload"))
+            #expect(try await hub.post(["title": "small"]).status == 201)
+        }
+    }
+
+    @Test func `a node stops if the log ends before its place`() async throws {
+        let log = MemoryLog(incarnation: "log")
+        await #expect(throws: OrderedLogError.self) {
+            try await TestHub.run(try Scratch(), log: log.node("a")) { hub in
+                _ = try await hub.accept("first")
+                log.change { $0.removeLast() }
+                hub.hub.writer.follow()
+                try await hub.wait { hub.hub.writer.health.finalFailure != nil }
+            }
+        }
+    }
+
     @Test func `a node without its log refuses reads, writes and streams, and recovers`() async throws {
         let (scratch, log) = (try Scratch(), MemoryLog(incarnation: "log"))
         try await TestHub.run(scratch, log: log.node("a")) { hub in
@@ -114,6 +196,7 @@ struct SharedLogTests {
             #expect(try await hub.send("GET", "/readyz", as: nil).status == 503)
             log.setAway(false)
             hub.hub.writer.follow()
+            try await hub.wait { hub.hub.writer.health.cutOffSince == nil }
             #expect(try await hub.send("GET", "installations/a", as: hub.full).status == 200)
             #expect(try await hub.post(["title": "first"]).status == 201)
         }
@@ -124,6 +207,12 @@ struct SharedLogTests {
         try await TestHub.run(first) { _ = try await $0.accept("alone") }
         try await TestHub.run(second) { _ = try await $0.accept("another") }
         try await TestHub.run(first, log: log.node("a")) { _ = try await $0.accept("shared") }
+        let copy = try Scratch()
+        try FileManager.default.copyItem(atPath: first.path, toPath: copy.path)
+        try await TestHub.run(copy, log: log.node("d")) { hub in
+            let extent = try await hub.hub.store.extent()
+            #expect(extent.top == 2)
+        }
         await #expect(throws: OrderedLogError.self) {
             try await TestHub.run(second, log: log.node("b")) { _ in }
         }

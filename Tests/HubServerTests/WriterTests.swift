@@ -107,9 +107,9 @@ struct WriterTests {
         let sequence = try await sound.value
         let error = await #expect(throws: ProtocolError.self) { try await damaged.value }
         #expect(sequence.rawValue == 1 && error?.status == 503)
-        #expect(writer.failureReason == "no such table: alarmState")
+        #expect(writer.health.failureReason == "no such table: alarmState")
         _ = try await writer.append(to: hub)
-        #expect(writer.failureReason == nil)
+        #expect(writer.health.failureReason == nil)
         running.cancel()
         try await running.value
     }

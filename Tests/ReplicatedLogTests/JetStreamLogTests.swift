@@ -53,19 +53,7 @@ struct JetStreamLogTests {
             for name in ["a", "b", "c"] {
                 group.addTask {
                     let node = try await servers.node(name)
-                    var (place, accepted) = (LogPlace.beginning, Set<EntryID>())
-                    while accepted.count < count {
-                        let entry = LogEntry.plain(after: place, node: name)
-                        switch try await node.append(entry, after: place) {
-                        case .accepted(let number):
-                            place = LogPlace(number: number, entry: entry.id)
-                            accepted.insert(entry.id)
-                        case .behind:
-                            let entries = try await node.read(after: place)
-                            place = try #require(entries.last).place
-                        }
-                    }
-                    return accepted
+                    return try await node.race(count, as: name)
                 }
             }
             return try await group.reduce(into: Set()) { $0.formUnion($1) }
@@ -139,7 +127,7 @@ struct JetStreamLogTests {
     @Test func `an entry that is too large is refused, and the next one is not`() async throws {
         let servers = try await LogServers(settings: "max_payload: 64KB")
         let node = try await servers.node()
-        let limit = try #require(node.log.maximumEntryBytes)
+        let limit = node.log.stream.connection.maximumPayload - 512
         let overhead = LogEntry.plain(String(repeating: "x", count: 60_000), after: .beginning).encoded.count - 60_000
         let fitting = LogEntry.plain(String(repeating: "x", count: limit - overhead), after: .beginning)
         #expect(fitting.encoded.count == limit)
@@ -149,6 +137,16 @@ struct JetStreamLogTests {
         let error = await #expect(throws: OrderedLogError.self) { try await node.append(large, after: place) }
         #expect(error == .tooLarge(bytes: large.encoded.count, limit: limit))
         #expect(try await node.grow(after: place).number == 2)
+    }
+
+    @Test func `a connection that is closed for good ends the use of the log`() async throws {
+        let servers = try await LogServers()
+        let node = try await servers.node()
+        let place = try await node.grow(after: .beginning)
+        node.log.stream.connection.close()
+        let error = await #expect(throws: ReplicatedLogError.closed) { try await node.end() }
+        #expect(error?.isFinal == true)
+        await #expect(throws: ReplicatedLogError.closed) { try await node.append(.plain(after: place), after: place) }
     }
 
     @Test func `a stream that newswire did not make is no log`() async throws {

@@ -22,9 +22,14 @@ package final class MemoryLog: Sendable {
     }
 
     private let incarnation: String
+    /// Maximum size of an encoded entry.
+    private let limit: Int
     private let state = Mutex(State())
 
-    package init(incarnation: String = "memory") { self.incarnation = incarnation }
+    package init(incarnation: String = "memory", limit: Int = .max) {
+        self.incarnation = incarnation
+        self.limit = limit
+    }
 
     /// A node that is told of the others' entries, or follows only when it is asked to.
     package func node(_ name: String, isTold: Bool = true) -> Node {
@@ -54,6 +59,7 @@ package final class MemoryLog: Sendable {
             if fault == .loseEntry { throw MemoryLog.noAnswer }
             let last = UInt64(state.entries.count)
             let bytes = entry.encoded
+            guard bytes.count <= limit else { throw OrderedLogError.tooLarge(bytes: bytes.count, limit: limit) }
             if last == place.number + 1, state.entries.last == bytes { return .accepted(last) }
             guard last == place.number else { return .behind(last: last) }
             state.entries.append(bytes)

@@ -103,7 +103,7 @@ final class HubDirectory: Sendable {
 
 extension HubDirectory {
     /// This server and the others that share its log; `nil` if there are none.
-    func nodeReport(_ writer: HubWriter) -> HubOverview.Node? { others?.report(cutOffSince: writer.cutOffSince) }
+    func nodeReport(_ writer: HubWriter) -> HubOverview.Node? { others?.report(cutOffSince: writer.health.cutOffSince) }
 }
 
 // MARK: - What the writer hands out, in the order of the log

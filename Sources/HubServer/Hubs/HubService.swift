@@ -19,7 +19,7 @@ package final class HubService: Sendable {
     private let writer: HubWriter
     let directory: HubDirectory
     let housekeeping: Housekeeping
-    private let following: LogFollowing?
+    let following: LogFollowing?
     private let others: OtherNodes?
     let management: HubManagement
     let hubPurge: HubPurgeService

@@ -185,8 +185,8 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_writer_healthy",
             .gauge,
-            "1 while commits succeed, 0 while the hub cannot write its file.",
-            [.init(writer.failureReason == nil ? 1 : 0)]
+            "1 while commits succeed, 0 while the hub cannot write its file or follow the log that it shares.",
+            [.init(writer.health.failureReason == nil ? 1 : 0)]
         )
         page.add("newswire_writer_waiting", .gauge, "Changes that wait for a commit.", [.init(backlog.changes)])
         page.add(
@@ -203,7 +203,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_node_log_available",
             .gauge,
-            "1 while the log that the nodes share answers this one.",
+            "1 while this node follows the log that the nodes share.",
             [.init(node.cutOffSeconds == nil ? 1 : 0)]
         )
         page.add(

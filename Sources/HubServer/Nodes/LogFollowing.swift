@@ -1,41 +1,52 @@
 import HubRouting
 import HubStore
 import ServiceLifecycle
+import Synchronization
 
 /// Keeps a node up to date with the log that it shares with others.
 ///
-/// A node that has been cut off from the log for ``patience`` ends its streams, so that agents move to a node that gets
-/// news. It accepts streams again as soon as the log answers.
-struct LogFollowing: Service {
-    /// Time for which streams stay open without the log: the engine elects a leader in less.
+/// A node that has not been able to follow for ``patience`` ends its streams, so that agents move to a node that gets
+/// news. It accepts streams again as soon as it follows.
+final class LogFollowing: Service {
+    /// Time for which streams stay open, in which the engine usually elects another leader.
     static let patience = Duration.seconds(8)
-    private static let look = Duration.seconds(1)
+    private static let interval = Duration.seconds(1)
 
-    let log: any OrderedLog
-    let others: OtherNodes
-    let writer: HubWriter
-    let directory: HubDirectory
+    private let log: any OrderedLog
+    private let others: OtherNodes
+    private let writer: HubWriter
+    private let directory: HubDirectory
+    private let hasEnded = Mutex(false)
+
+    init(log: any OrderedLog, others: OtherNodes, writer: HubWriter, directory: HubDirectory) {
+        self.log = log
+        self.others = others
+        self.writer = writer
+        self.directory = directory
+    }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
+        await cancelWhenGracefulShutdown { [self] in
             await withTaskGroup { group in
-                group.addTask { for await _ in log.wakeUps() { writer.follow() } }
-                group.addTask { await watch() }
+                group.addTask { [self] in for await _ in log.wakeUps() { writer.follow() } }
+                group.addTask { [self] in
+                    while (try? await Task.sleep(for: Self.interval)) != nil { look(at: .now) }
+                }
             }
         }
     }
 
-    private func watch() async {
-        var hasEnded = false
-        while (try? await Task.sleep(for: Self.look)) != nil {
-            others.announcePresence()
-            let since = writer.cutOffSince
-            if since != nil { writer.follow() }
-            let isLong = since.map { .now - $0 > Self.patience } ?? false
-            if isLong, !hasEnded {
-                for member in directory.all { writer.post(.cutOff, to: member.hub.record.id) }
-            }
-            hasEnded = isLong
+    /// Reports to other nodes, tries again if this one cannot follow, and ends streams if that has lasted.
+    func look(at now: ContinuousClock.Instant) {
+        others.announcePresence()
+        let since = writer.health.cutOffSince
+        if since != nil { writer.follow() }
+        let isLong = since.map { now - $0 > Self.patience } ?? false
+        let isNews = hasEnded.withLock { hasEnded in
+            defer { hasEnded = isLong }
+            return isLong && !hasEnded
         }
+        guard isNews else { return }
+        for member in directory.all { writer.post(.cutOff, to: member.hub.record.id) }
     }
 }

@@ -60,7 +60,7 @@ final class WriterWatch: Service {
 
     /// Announces that this node writes, if it does and if it is time.
     private func look() {
-        let isWriter = store.head.node == node && writer.failureReason == nil
+        let isWriter = store.head.node == node && writer.health.failureReason == nil
         let isDue = state.withLock { state in
             state.looks = isWriter == state.wasWriter ? (state.looks + 1) % Self.looksPerHeartbeat : 0
             state.wasWriter = isWriter

@@ -14,7 +14,7 @@ struct Health: Sendable {
     ///
     /// A mounted application that fails adds a line. It does not make the hub unready, because news is still delivered.
     var ready: Response {
-        guard let reason = writer.failureReason else {
+        guard let reason = writer.health.failureReason else {
             let lines = applications.compactMap { application in
                 application.obstacle().map { "\(application.name): not ready: \($0)\n" }
             }

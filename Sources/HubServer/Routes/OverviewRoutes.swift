@@ -43,7 +43,7 @@ struct OverviewInquiry {
             HubOverview.PushBacklog(messages: $0.messages, targets: $0.targets)
         }
         overview.waitingChanges = hub.writer.backlog.changes
-        overview.failure = hub.writer.failureReason
+        overview.failure = hub.writer.health.failureReason
         overview.credentials = CredentialInquiry(hub: hub).report().credentials
         overview.certificate = directory.tls.map { keeper in
             let shown = keeper.certificate

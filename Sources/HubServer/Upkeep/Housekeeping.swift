@@ -128,7 +128,7 @@ final class Housekeeping: Service {
 
     /// Writes the file after a failure, so that the hub becomes ready again even if no message is sent.
     func recover() async throws {
-        guard writer.failureReason != nil else { return }
+        guard writer.health.failureReason != nil else { return }
         // A small write may still fit into the write-ahead log on a full disk.
         if let space = DiskSpace(at: configuration.databasePath), space.available < Self.roomToRecover { return }
         try await countGeneration(requiringRoom: Self.roomToRecover)

@@ -93,8 +93,8 @@ final class HubWriter: Service {
         var hasEnded = false
     }
 
+    let health: WriterHealth
     private let store: HubStore
-    private let logger: Logger
     private let confined: Confined
     private let queue = Mutex(Queue())
     private let wakeUps: AsyncStream<Void>
@@ -109,7 +109,7 @@ final class HubWriter: Service {
         carryOut: @escaping @Sendable (NamespaceMachine.Output, HubWriter) -> Void
     ) {
         self.store = store
-        self.logger = logger
+        health = WriterHealth(logger)
         self.carryOut = carryOut
         confined = Confined(machine)
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -272,12 +272,13 @@ final class HubWriter: Service {
     func run() async throws {
         await withGracefulShutdownHandler {
             for await _ in wakeUps {
-                if takeFollowing() { await followAlone() }
-                while !hasFailed, let batch = take() {
+                while health.finalFailure == nil, let batch = take() {
                     await write(batch)
                     await gather(after: batch.count)
                 }
-                if hasFailed { return }
+                // Last, because a log that does not answer takes seconds.
+                if health.finalFailure == nil, takeFollowing() { await followAlone() }
+                if health.finalFailure != nil { return }
                 if queue.withLock({ $0.isClosed && $0.members.isEmpty }) { return }
             }
         } onGracefulShutdown: {
@@ -289,7 +290,7 @@ final class HubWriter: Service {
         repeat {
             while let batch = take() { finish(batch, Self.refuseAll(batch, .stopping), .stopping) }
         } while !end()
-        if let failure = finalFailure { throw failure }
+        if let failure = health.finalFailure { throw failure }
     }
 
     /// Waits until senders that were answered together have returned, because a commit costs as much for one as for
@@ -327,22 +328,29 @@ final class HubWriter: Service {
         }
         guard !stages.isEmpty else { return finish(batch, []) }
         let confined = confined
+        let begin = ContinuousClock.now
         do {
             let results = try await store.commit(
                 stages.map { stage in { @Sendable transaction in try stage(transaction, confined.machine) } },
                 effects: \.effects,
                 foreign: foreign
             )
-            noteHealth(results.lazy.compactMap(Self.storageFailure).first)
-            finish(batch, results.map { Self.storageFailure($0).map { .failure(Self.refusal($0)) } ?? $0 })
+            health.note(results.lazy.compactMap(Self.storageFailure).first, of: .file)
+            finish(
+                batch,
+                results.map { result in
+                    Self.storageFailure(result).map { .failure(WriterHealth.refusal($0, of: .file)) } ?? result
+                }
+            )
         } catch is CancellationError {
             // A stop took too long: the file is not the cause.
             finish(batch, Self.refuseAll(batch, .stopping))
         } catch OrderedLogError.tooLarge(let bytes, let limit) {
             await writeHalves(of: batch, bytes, limit)
         } catch {
-            noteHealth(error)
-            finish(batch, Self.refuseAll(batch, Self.refusal(error)))
+            let part = error is OrderedLogError ? WriterHealth.Part.log : .file
+            let refusal = health.note(error, of: part, since: begin) ?? .stopping
+            finish(batch, Self.refuseAll(batch, refusal))
         }
     }
 
@@ -359,12 +367,6 @@ final class HubWriter: Service {
 
     private static func storageFailure(_ result: Result<Committed, any Error>) -> StorageFailure? {
         if case .failure(let error) = result { error as? StorageFailure } else { nil }
-    }
-
-    private static func refusal(_ error: any Error) -> ProtocolError {
-        error is OrderedLogError
-            ? .unavailable("The hub's log does not answer: \(reason(error)).")
-            : .unavailable("The hub cannot write its file: \(reason(error)).")
     }
 
     private static func refuseAll(_ batch: [Member], _ refusal: ProtocolError) -> [Result<Committed, any Error>] {
@@ -420,77 +422,31 @@ final class HubWriter: Service {
     }
 
     private func followAlone() async {
-        if await unreachedEnd() == nil { carryOut(confined.machine.takeOutput(), self) }
+        _ = await unreachedEnd()
+        // Also of a part of the log.
+        carryOut(confined.machine.takeOutput(), self)
     }
 
     /// Reads to the log's end if a member of a batch needs it.
     ///
-    /// While the log does not answer, only ``followAlone()`` asks it again: otherwise each batch would wait for it.
+    /// While this node cannot follow, only ``followAlone()`` tries again: otherwise each batch would wait for it.
     ///
     /// - Returns: The reason why the end was not reached, or why nothing can be written.
     private func unreachedEnd(_ batch: [Member]) async -> ProtocolError? {
-        if let failure = failure.withLock({ $0 }), failure.isOfLog {
-            return .unavailable("The hub's log does not answer: \(failure.reason).")
-        }
+        if let refusal = health.refusal { return refusal }
         return batch.contains(where: \.isReader) ? await unreachedEnd() : nil
     }
 
     private func unreachedEnd() async -> ProtocolError? {
+        let begin = ContinuousClock.now
         do {
             try await store.follow(foreign)
-            if failure.withLock({ $0?.isOfLog }) == true { noteHealth(nil) }
-            return nil
+            return health.note(nil, of: .log)
         } catch is CancellationError {
             return .stopping
         } catch {
-            noteHealth(error)
-            return Self.refusal(error)
+            return health.note(error, of: .log, since: begin)
         }
-    }
-
-    // MARK: - Health
-
-    private struct Failure {
-        let reason: String
-        /// True if the log that nodes share is the cause, not this node's file.
-        let isOfLog: Bool
-        var since = ContinuousClock.now
-    }
-
-    private let failure = Mutex<Failure?>(nil)
-    private let final = Mutex<OrderedLogError?>(nil)
-
-    /// The reason why the last commit failed; `nil` while commits succeed.
-    var failureReason: String? { failure.withLock { $0?.reason } }
-    /// The time since which the log that nodes share does not answer; `nil` while it does.
-    var cutOffSince: ContinuousClock.Instant? { failure.withLock { $0?.isOfLog == true ? $0?.since : nil } }
-    /// The reason why this node cannot follow the log any more.
-    private var finalFailure: OrderedLogError? { final.withLock { $0 } }
-    private var hasFailed: Bool { finalFailure != nil }
-
-    private func noteHealth(_ error: (any Error)?) {
-        if let error = error as? OrderedLogError, error.isFinal { final.withLock { $0 = error } }
-        var now = error.map { Failure(reason: Self.reason($0), isOfLog: $0 is OrderedLogError) }
-        let before = failure.withLock { current in
-            if let before = current, before.isOfLog == now?.isOfLog { now?.since = before.since }
-            defer { current = now }
-            return current
-        }
-        guard before?.reason != now?.reason else { return }
-        if let now {
-            logger.error(
-                now.isOfLog
-                    ? "the hub's log does not answer; senders and agents are asked to try another node"
-                    : "the hub cannot write its file; senders are asked to try again",
-                metadata: ["error.reason": "\(now.reason)"]
-            )
-        } else {
-            logger.notice(before?.isOfLog == true ? "the hub's log answers again" : "the hub writes its file again")
-        }
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        StorageFailure(error)?.reason ?? "\(error)"
     }
 }
 

@@ -87,10 +87,6 @@ package final class LogFollower: Sendable {
             statements: statements,
             effects: effects.map(LoggedEffect.init)
         )
-        if let limit = log.maximumEntryBytes {
-            let bytes = entry.encoded.count
-            guard bytes <= limit else { throw OrderedLogError.tooLarge(bytes: bytes, limit: limit) }
-        }
         let answer = try send(entry, after: place)
         if case .accepted(let number) = answer { try transaction.set(LogPlace(number: number, entry: entry.id)) }
         return answer

@@ -5,8 +5,6 @@
 package protocol OrderedLog: Sendable {
     /// This node and the log; `nil` for a log that no other node reads, for which nothing is recorded.
     var identity: LogIdentity? { get }
-    /// Maximum size of an encoded entry; `nil` if there is none.
-    var maximumEntryBytes: Int? { get }
 
     /// Appends an entry if the log's last entry is at `place`.
     ///
@@ -25,10 +23,6 @@ package protocol OrderedLog: Sendable {
 
     /// Yields an element after each entry that another node may have appended; consecutive elements may be merged.
     func wakeUps() -> AsyncStream<Void>
-}
-
-extension OrderedLog {
-    package var maximumEntryBytes: Int? { nil }
 }
 
 /// A node of a log.

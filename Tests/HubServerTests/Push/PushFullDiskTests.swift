@@ -40,7 +40,7 @@ struct PushFullDiskTests {
             try await hub.wait { service.sent.count == service.concurrency }
             try await store.fill()
             door.open()
-            try await hub.wait { service.sent.count == Self.count && hub.hub.writer.failureReason != nil }
+            try await hub.wait { service.sent.count == Self.count && hub.hub.writer.health.failureReason != nil }
             let message = try #require(
                 try await store.message(hub: hub.hub.record.id, id: first, through: hub.head)
             )
@@ -62,7 +62,7 @@ struct PushFullDiskTests {
             #expect(failures.count == Self.count && Set(failures.map(\.handle)).count == Self.count)
             #expect(try await hub.details(second).outcomes == [.apns: [.success: Self.count]])
             #expect(service.sent.count == 2 * Self.count, "nothing was sent twice")
-            #expect(hub.hub.writer.failureReason == nil)
+            #expect(hub.hub.writer.health.failureReason == nil)
         }
     }
 }

@@ -1,4 +1,5 @@
 import Logging
+import Testing
 
 @testable import HubStore
 @testable import ReplicatedLog
@@ -31,6 +32,23 @@ extension ReplicatedLog {
         let entry = LogEntry.plain(text, after: place)
         guard case .accepted(let number) = try await append(entry, after: place) else { throw NotAccepted() }
         return LogPlace(number: number, entry: entry.id)
+    }
+
+    /// Appends `count` entries beside other writers, each after the last one that there is.
+    ///
+    /// - Returns: The ids of the entries.
+    func race(_ count: Int, as name: String) async throws -> [EntryID] {
+        var (place, accepted) = (LogPlace.beginning, [EntryID]())
+        while accepted.count < count {
+            let entry = LogEntry.plain(after: place, node: name)
+            switch try await append(entry, after: place) {
+            case .accepted(let number):
+                place = LogPlace(number: number, entry: entry.id)
+                accepted.append(entry.id)
+            case .behind: place = try #require(try await read(after: place).last).place
+            }
+        }
+        return accepted
     }
 
     func read(after place: LogPlace, limit: Int = 64) async throws -> [PlacedEntry] {

@@ -61,6 +61,7 @@ final class LogServers: Sendable {
     ) async throws -> ReplicatedLog {
         var configuration = try configuration(name)
         change(&configuration)
+        configuration.readingPatience = configuration.patience
         return try await ReplicatedLog.connect(configuration, logger: .quiet)
     }
 
