@@ -45,7 +45,9 @@ extension OperatorRoutes {
                 isBad: log.droppedUnexpired > 0
             ),
         ]
-        if let failure = overview.failure { facts.append(OperatorFact("The hub cannot write or follow", failure, isBad: true)) }
+        if let failure = overview.failure {
+            facts.append(OperatorFact("The hub cannot write or follow", failure, isBad: true))
+        }
         return facts
     }
 
