@@ -5,8 +5,9 @@ PACKAGES := libcurl4-openssl-dev libnats-dev libsqlite3-dev libsystemd-dev libxm
 PKGCONFIGS := libcurl libnats sqlite3 libsystemd libxml-2.0 zlib
 CONFIG ?= release
 NEWSWIRE := .build/$(CONFIG)/newswire
-# The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain.
-LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib)
+# The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain. Exporting its symbols, which no library
+# needs, would make each start slower.
+LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib -Xlinker --no-export-dynamic)
 SHARE := .build/share
 # Seconds for which 'make fuzz' runs each target, and the targets.
 SECONDS ?= 60
