@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """An app backend in front of a hub: registrations and notifications with bearer tokens, and clients beside a flood of wrong logins.
 
-    Benchmarks/app-backend.py .build/release/newswire [--count 20000] [--connections 64] [--seconds 20] [--rate 1000]
+    Benchmarks/app-backend.py .build/release/newswire [--separate] [--count 20000] [--connections 64] [--seconds 20] [--rate 1000]
+
+The app backend is the one that the hub mounts; with --separate it is a process of its own, which two cores share with the hub's.
 
 Each registration is one `PUT /api/register/{id}`, with a new push handle or with the one that the device has, which is one `PUT` of a registration at
 the hub; each notification is one
@@ -19,7 +21,7 @@ import argparse, base64, collections, json, multiprocessing, os, random, re, sel
 
 import registrations as hub_client
 
-BACKEND_PORT = 9320
+SEPARATE_PORT = 9320
 RATIO = 0.5
 MILLISECONDS = 50
 PASSWORD = "correct horse"
@@ -38,6 +40,10 @@ ENTRY = (
 )
 
 
+# Where the app backend is: by default at the hub.
+backend_port = hub_client.PORT
+
+
 def request(method, target, authorization, body=b"", headers=""):
     return (
         f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: {authorization}\r\nContent-Type: application/json\r\n"
@@ -47,7 +53,7 @@ def request(method, target, authorization, body=b"", headers=""):
 
 def start_backend(program, folder):
     backend = subprocess.Popen(
-        [program, "backend", "--state", f"{folder}/state", "--port", str(BACKEND_PORT)],
+        [program, "backend", "--state", f"{folder}/state", "--port", str(SEPARATE_PORT)],
         env={**os.environ, "HOME": folder}, stderr=subprocess.PIPE, text=True,
     )
     said = ""
@@ -95,7 +101,7 @@ class Client:
 
 
 def log_in(names):
-    client, tokens = Client(BACKEND_PORT), {}
+    client, tokens = Client(backend_port), {}
     for name in names:
         basic = base64.b64encode(f"{name}:{PASSWORD}".encode()).decode()
         status, body = client.send(request("POST", "/api/login", f"Basic {basic}"))
@@ -141,7 +147,7 @@ def exchange(port, requests, connections, successes):
 
 def reserve(tokens, count):
     """Asks for registration ids, not more than the fifty unused ones that a user may have."""
-    client, names, ids = Client(BACKEND_PORT), list(tokens), []
+    client, names, ids = Client(backend_port), list(tokens), []
     for number in range(count):
         name = names[number % len(names)]
         status, body = client.send(request("POST", "/api/register", tokens[name]))
@@ -170,7 +176,7 @@ def measure_registrations(options, key, tokens):
 
     def measure(what, numbers):
         hub = exchange(hub_client.PORT, [at_the_hub(n) for n in numbers], options.connections, {200})
-        backend = exchange(BACKEND_PORT, [through_backend(n) for n in numbers], options.connections, {200})
+        backend = exchange(backend_port, [through_backend(n) for n in numbers], options.connections, {200})
         print(f"{what}: {backend:,.0f}/s, {backend / hub:.2f} of the {hub:,.0f}/s of the hub's own calls")
         return backend / hub
 
@@ -198,7 +204,7 @@ def measure_notifications(options, key, tokens):
         return request("POST", "/news/messages/?api-version=2020-06", key, b'{"message":"From alice: hello"}', headers)
 
     hub = exchange(hub_client.PORT, [at_the_hub(n) for n in range(count)], options.connections, {201})
-    backend = exchange(BACKEND_PORT, [through_backend(n) for n in range(count)], options.connections, {200})
+    backend = exchange(backend_port, [through_backend(n) for n in range(count)], options.connections, {200})
     print(f"notifications: {backend:,.0f}/s, {backend / hub:.2f} of the {hub:,.0f}/s of the hub's own calls ({count:,} of each)")
     return backend / hub
 
@@ -221,7 +227,7 @@ def flood(rate, stop, results):
 
     def guess(number):
         network = number % GUESSING_NETWORKS
-        client = Client(BACKEND_PORT, f"127.{1 + network // 250}.{network % 250}.{1 + number % 250}")
+        client = Client(backend_port, f"127.{1 + network // 250}.{network % 250}.{1 + number % 250}")
         while not stop.is_set():
             due, name, password = turn()
             time.sleep(max(0, due - time.monotonic()))
@@ -246,7 +252,7 @@ def signed_in(tokens, devices, seconds):
     took, statuses, lock, end = [], collections.Counter(), threading.Lock(), time.monotonic() + seconds
 
     def work(number):
-        client, chance = Client(BACKEND_PORT), random.Random(number)
+        client, chance = Client(backend_port), random.Random(number)
         while time.monotonic() < end:
             name, identifier = devices[number]
             body = json.dumps({"Platform": "apns", "Handle": f"{chance.getrandbits(256):064X}"}).encode()
@@ -298,6 +304,7 @@ def measure_flood(options, tokens):
 
 
 def main():
+    global backend_port
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--count", type=int, default=20_000)
@@ -305,15 +312,17 @@ def main():
     parser.add_argument("--seconds", type=int, default=20)
     parser.add_argument("--rate", type=int, default=1_000)
     parser.add_argument("--users", type=int, default=USERS)
+    parser.add_argument("--separate", action="store_true")
     options = parser.parse_args()
     failures = []
     with tempfile.TemporaryDirectory() as folder:
-        hub, _ = hub_client.start(options.program, folder, "--no-app-backend")
+        hub, _ = hub_client.start(options.program, folder, *(["--no-app-backend"] if options.separate else []))
         names = [f"user{number}" for number in range(options.users)]
         backend = None
         try:
             add_users(options.program, folder, names)
-            backend = start_backend(options.program, folder)
+            if options.separate:
+                backend, backend_port = start_backend(options.program, folder), SEPARATE_PORT
             tokens, key = log_in(names), hub_client.token(f"{folder}/state")
             for what, measure in [("registrations", measure_registrations), ("notifications", measure_notifications)]:
                 if measure(options, key, tokens) < RATIO:
