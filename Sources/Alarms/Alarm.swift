@@ -26,9 +26,9 @@ package struct Alarm: Sendable, Hashable, Codable {
     package init(_ kind: Kind, _ subject: String = "") { (self.kind, self.subject) = (kind, subject) }
 }
 
-/// When a condition began, and its other known facts.
+/// The known facts about an alarm.
 package struct AlarmFinding: Sendable, Hashable, Codable {
-    /// When the condition began; for an expiry, when it was noticed.
+    /// The time at which the condition began; for an expiry, the time at which it was noticed.
     package let since: Timestamp
     /// The expiry time.
     package var deadline: Timestamp?

@@ -38,7 +38,7 @@ package struct AlarmDescription: Sendable, Equatable {
         return switch alarm.kind {
         case .silentCategory: "No message has come for the category '\(subject)'\(since), which is unusually long."
         case .failingFeed:
-            "The publisher\(finding?.publisher.map { " '\(clip($0, maximumName))'" } ?? "") has read nothing from "
+            "The publisher\(finding?.publisher.map { " '\(clip($0, maximumName))'" } ?? "") has not been able to read "
                 + "\(subject)\(since)."
         case .silentPublisher: "The publisher '\(subject)' has not reported\(since)."
         case .absentAgent: "The agent '\(subject)' has not been connected\(since)."
@@ -67,7 +67,7 @@ package struct AlarmDescription: Sendable, Equatable {
 }
 
 extension Alarm.Kind {
-    /// The number of alarms, as in "12 silent categories".
+    /// The words for several alarms, as in "12 silent categories".
     package var plural: String {
         switch self {
         case .silentCategory: "silent categories"

@@ -5,7 +5,7 @@ package struct AlarmFacts: Sendable, Equatable {
     package struct Feed: Sendable, Equatable {
         package let publisher: String
         package let url: String
-        /// The start of the failure; `nil` for a feed without one.
+        /// The start of the failure; `nil` for a feed that can be read.
         package let failingSince: Timestamp?
 
         package init(publisher: String, url: String, failingSince: Timestamp?) {
@@ -13,9 +13,9 @@ package struct AlarmFacts: Sendable, Equatable {
         }
     }
 
-    /// The position in the log of the newest message of each category; absent without one.
+    /// The log position of each category's newest message; `nil` if no message is known.
     package var categories: [String: LogSequence?] = [:]
-    /// When each publisher last reported.
+    /// The time of each publisher's last report.
     package var publishers: [String: Timestamp] = [:]
     /// Publishers that a timer or a person starts, at intervals that the hub does not know.
     package var startedPublishers: Set<String> = []
@@ -25,7 +25,7 @@ package struct AlarmFacts: Sendable, Equatable {
     package var agents: [String: Bool] = [:]
     package var credentials: [String: Timestamp] = [:]
     package var certificates: [String: Timestamp] = [:]
-    /// Number of messages dropped for size since the hub was created.
+    /// Number of messages dropped because the log was full, since the hub was created.
     package var dropped: Int64 = 0
 
     package init() {}

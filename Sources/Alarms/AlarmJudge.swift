@@ -2,8 +2,8 @@ package import HubProtocol
 
 /// Decides which alarms begin and end.
 ///
-/// Only time in which the judge was running with a correct clock counts. So a start, a restore or a clock change does
-/// not raise alarms.
+/// Only time in which the judge was running with a correct clock counts, so that a start, a restore or a clock change
+/// does not raise alarms.
 package struct AlarmJudge: Sendable, Equatable, Codable {
     /// The longest time between two judgements that counts: nothing was observed in a longer pause.
     private static let longestStep: Duration = .seconds(300)

@@ -22,7 +22,7 @@ package struct EpochHistory: Sendable {
         case resume(after: LogSequence)
         /// Messages between the cursor and `after` may be missing; `loss` is the place, if known.
         case gap(after: LogSequence, reason: String, loss: Loss? = nil)
-        /// Messages may be missing after a cursor that does not show where its history left this hub's log.
+        /// Messages may be missing after a cursor that does not show where its history diverged from this hub's log.
         ///
         /// The gap also announces the loss `told`. Earlier losses were announced before, or are announced at their
         /// places.
@@ -55,11 +55,11 @@ package struct EpochHistory: Sendable {
         guard let position = StreamPosition(parsing: cursor) else {
             return .strangeCursor(
                 after: droppedThrough,
-                reason: "the cursor is not one of this hub",
+                reason: "the cursor is not from this hub",
                 told: losses.last
             )
         }
-        // A history leaves the log at a loss that its cursors have passed.
+        // A history diverges from the log at a loss that its cursors have passed.
         let passed = losses.last { $0.sequence.previous <= position.sequence }
         guard let index = epochs.firstIndex(where: { $0.name == position.epoch }) else {
             let reason = "the cursor is from a history that this hub does not have"

@@ -12,7 +12,8 @@ package struct HubMachine: Sendable {
         let openedAt: Timestamp
     }
 
-    /// Age of a stream that a stream at another node ends even if that one's stamp is lower, as after a restart.
+    /// The age from which a stream ends when its installation opens one at another node, whatever the stamps: after a
+    /// restart a newer stream can have a lower stamp.
     private static let settled = Duration.seconds(2)
 
     /// Maximum number of targets that a message with an identity tag looks up by name; above it, each open stream is
@@ -40,7 +41,7 @@ package struct HubMachine: Sendable {
     private(set) var scheduled: ScheduledLoad
     /// True if push services have new deliveries.
     private var hasDeliveries = false
-    /// Streams with stamps that were attached since they were last asked for.
+    /// Streams with stamps that were attached since the last call of ``takeAttached()``.
     private var attached: [AttachedStream] = []
     private var categoryRevision = 0
     private var reportRevision = 0
@@ -168,7 +169,7 @@ extension HubMachine {
         advance(to: sequence)
     }
 
-    /// Takes over new rules, and ends streams that were opened with a removed key.
+    /// Applies new rules, and ends streams that were opened with a removed key.
     private mutating func take(_ rules: AccessRules) {
         rulesRevision += 1
         guard self.rules != rules else { return }
@@ -317,7 +318,7 @@ extension HubMachine {
         return stream
     }
 
-    /// Ends the streams that were opened with the matching keys.
+    /// Ends the streams that were opened with matching keys.
     private mutating func endAll(_ reason: StreamEnd, where isMeant: (Credential) -> Bool) {
         for ordinal in streams.keys.sorted() where streams[ordinal].map({ isMeant($0.credential) }) == true {
             end(ordinal, reason)

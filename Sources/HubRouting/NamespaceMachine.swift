@@ -85,7 +85,7 @@ package struct NamespaceMachine: Sendable {
         touched.insert(hub)
     }
 
-    /// Takes over namespace rules that another process has written.
+    /// Applies namespace rules that another process has written.
     package mutating func observe(_ rules: [AccessRule]) {
         guard rules != self.rules else { return }
         self.rules = rules

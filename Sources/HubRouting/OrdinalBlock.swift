@@ -17,7 +17,7 @@ struct OrdinalBlock: Sendable {
         count = 1
     }
 
-    /// Takes ascending numbers without duplicates.
+    /// - Parameter array: Ascending numbers without duplicates.
     private init(array: [UInt16]) {
         storage = .array(array)
         count = array.count

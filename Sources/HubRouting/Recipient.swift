@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// The properties of an installation that routing and rendering need, compiled once for each change of it.
+/// The properties of an installation that routing and rendering need, compiled once for each change to it.
 ///
 /// Live delivery and replay both match and render through it. A cohort's recipient represents all streams that get the
 /// same events.
@@ -65,7 +65,7 @@ package struct Recipient: Sendable, Hashable {
 
     /// True if rendering may cost far more than for an agent with its standard template, which is below 4 KiB.
     ///
-    /// Heavy recipients come last, a few at a time.
+    /// Heavy recipients are served last, a few at a time.
     package var isHeavy: Bool {
         targets.reduce(variables.bytes) { $0 + $1.template.weight } > Self.maximumLightWeight
     }

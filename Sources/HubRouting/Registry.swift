@@ -49,14 +49,14 @@ package struct Registry: Sendable {
     private var templates = OrdinalSet()
     /// The installation of each target on platform `stream`.
     private var owners: [Ordinal: Ordinal] = [:]
-    /// All templates but one of each `stream` installation that has several with the same tags: these match together
-    /// and count once.
+    /// For each `stream` installation whose templates all have the same tags: all but one of them, because they match
+    /// together and count once.
     private var further = OrdinalSet()
-    /// All templates of `stream` installations that have several with different tags: each must be matched separately.
+    /// All templates of `stream` installations whose templates differ in tags, because each must be matched separately.
     private var mixed = OrdinalSet()
     /// The hashes of the tags of `stream` templates, until all targets are loaded.
     private var loadedTags: [Ordinal: Int]? = [:]
-    /// Number of changes so far, which tells whether the registry changed between two reads.
+    /// Number of changes so far; the same number in two reads means that the registry has not changed between them.
     private(set) var changes = 0
     /// Usage by records that were last written with Listen.
     private(set) var listenUsage = ListenUsage()

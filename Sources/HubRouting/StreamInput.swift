@@ -15,7 +15,7 @@ package enum StreamInput: Sendable {
     case progressFlushed([Ordinal: StreamProgress])
     /// Another process has written rules; ``HubStatus/rulesRevision`` was `revision` before they were read.
     case rulesObserved(AccessRules, revision: Int)
-    /// The server gets no news for now: all streams end.
+    /// The server cannot follow the log for now: all streams end.
     case cutOff
     /// The server is stopping: all streams end, and no new ones are accepted.
     case stopping
