@@ -4,7 +4,7 @@ import Synchronization
 
 /// A stream as the body of an ordinary response: for long polls, and for connections that were used before.
 ///
-/// Holds one write at a time; the session waits until it was taken.
+/// Holds one write at a time; the session waits until the response has read it.
 package final class BodyOutput: StreamOutput, Sendable {
     private struct State {
         var session: StreamSession?
@@ -26,7 +26,7 @@ package final class BodyOutput: StreamOutput, Sendable {
     // MARK: - StreamOutput
 
     package func open() { signal { $0.isOpen = .success(()) } }
-    /// The session, which holds this, is not needed any more.
+    /// Refuses the stream, and releases the session, which holds this output.
     package func refuse(_ error: ProtocolError) {
         signal { state in
             state.isOpen = .failure(error)
@@ -52,7 +52,7 @@ package final class BodyOutput: StreamOutput, Sendable {
 
     // MARK: - The response's side
 
-    /// Waits until the hub lets the stream in.
+    /// Waits until the hub accepts the stream.
     ///
     /// - Throws: The hub's refusal.
     package func opened() async throws {
@@ -91,7 +91,7 @@ package final class BodyOutput: StreamOutput, Sendable {
         }
     }
 
-    /// Ends the stream from the response's side, and lets go of the session, which holds this.
+    /// Ends the stream from the response's side, and releases the session, which holds this output.
     package func end() {
         signal { $0.hasEnded = true }
         let session = state.withLock { state in

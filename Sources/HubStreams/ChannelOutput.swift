@@ -1,14 +1,14 @@
 package import HubProtocol
 package import NIOCore
 
-/// A stream on a connection of its own, whose HTTP handlers are gone once the request was read.
+/// A stream on its own connection, whose HTTP handlers are removed once the request has been read.
 ///
-/// An idle stream costs the channel and this handler, 4 KB or so. The body ends with the connection.
+/// An idle stream costs its channel and this handler, about 4 KB. The body ends with the connection.
 package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// Time that a client which does not read keeps a connection after its stream has ended.
+    /// Time after the end of a stream in which its client may read the rest.
     private static let linger = TimeAmount.milliseconds(500)
 
     private var context: ChannelHandlerContext?
@@ -47,7 +47,8 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
         return context?.channel.isWritable ?? false
     }
 
-    /// Closes after what was written, which may be why the stream ends, but waits no longer than ``linger``.
+    /// Closes the connection when all bytes are sent, the last of which may state why the stream ends, or after
+    /// ``linger``.
     package func close() {
         session = nil
         guard let context else { return }
@@ -81,7 +82,7 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
 
     package func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
-    /// Nothing that a client says after its request matters.
+    /// Ignores everything that a client sends after its request.
     package func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
     package func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -96,8 +97,7 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
     }
 
     package func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        // A client that has shut down its side reads no more either, as far as streams go; and streams end before the
-        // server does.
+        // A client that has closed its sending side is taken to have left; and streams end before the server does.
         if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
         if event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)

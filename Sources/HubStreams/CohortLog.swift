@@ -2,14 +2,14 @@ package import HubProtocol
 import HubRouting
 package import NIOCore
 
-/// Encoded messages that the streams of one cohort have yet to be written, in the order of the log.
+/// Encoded messages, in log order, that have yet to be written to streams of one cohort.
 ///
-/// It holds something only while a stream of the cohort lags; what it drops is read from the store.
+/// There are entries only while a stream of the cohort lags. Dropped ones are read from the store.
 package struct CohortEntries {
     package struct Entry {
         package let sequence: LogSequence
         package let bytes: ByteBuffer
-        /// It says that messages are missing, up to and with the one of this sequence.
+        /// True if the entry announces that messages are missing, up to and including ``sequence``.
         package let isGap: Bool
 
         package init(sequence: LogSequence, bytes: ByteBuffer, isGap: Bool = false) {
@@ -21,15 +21,15 @@ package struct CohortEntries {
 
     private let maximumBytes: Int
     private(set) var entries: [Entry] = []
-    /// A stream whose cursor is below this must go to the store.
+    /// A stream whose cursor is below this sequence must read from the store.
     private(set) var droppedThrough: LogSequence = 0
-    /// Held in memory.
+    /// Number of bytes held in memory.
     private(set) var bytes = 0
 
     /// The highest sequence ever appended.
     private(set) var last: LogSequence = 0
 
-    /// - Parameter maximumBytes: Kept for streams that lag; a single entry always is.
+    /// - Parameter maximumBytes: Number of bytes kept for streams that lag; a single entry is always kept.
     init(maximumBytes: Int) {
         self.maximumBytes = maximumBytes
     }
@@ -39,7 +39,7 @@ package struct CohortEntries {
         last = entry.sequence
         bytes += entry.bytes.readableBytes
         guard bytes > maximumBytes else { return }
-        // Half at once, so that a lagging stream costs a shift of the array only now and then.
+        // Half at once, so that the array is shifted only occasionally.
         var kept = 0
         while bytes > maximumBytes / 2, kept < entries.count - 1 {
             bytes -= entries[kept].bytes.readableBytes
@@ -49,7 +49,6 @@ package struct CohortEntries {
         entries.removeFirst(kept)
     }
 
-    /// Forgets everything, as every stream has it.
     mutating func removeAll() {
         droppedThrough = last
         entries.removeAll()
@@ -68,7 +67,7 @@ package struct CohortEntries {
     }
 }
 
-/// A cohort on one event loop, to which it is confined: its streams there and what they have yet to be written.
+/// A cohort on one event loop, to which it is confined: its streams there, and the entries they have yet to get.
 final class CohortLog {
     typealias Entry = CohortEntries.Entry
 
@@ -78,7 +77,7 @@ final class CohortLog {
         let gaps: Int
         let bytes: ByteBuffer
 
-        /// - Parameter entries: In the order of the log; `nil` is made of none.
+        /// - Parameter entries: Entries in log order; the result is `nil` if there are none.
         init?(_ entries: ArraySlice<Entry>) {
             guard let first = entries.first else { return nil }
             var bytes = first.bytes
@@ -89,16 +88,16 @@ final class CohortLog {
         }
     }
 
-    /// Every stream of the cohort gets what this recipient gets.
+    /// Represents the cohort: each of its streams gets the same events as this recipient.
     let recipient: Recipient
     let isHeavy: Bool
-    /// Something was appended since its streams were last written to.
+    /// True if the next round of writing includes the cohort's streams.
     var isTouched = false
     private(set) var log: CohortEntries
     private(set) var sessions: [UInt64: StreamSession] = [:]
-    /// All that is above a cursor: most streams have the same one.
+    /// The last result of ``run(after:)``: most streams have the same cursor.
     private var joined: (after: LogSequence, last: LogSequence, run: Run)?
-    /// Live streams have everything up to here, or their personal logs do.
+    /// Live streams, or their personal logs, have everything up to this sequence.
     private var completeThrough: LogSequence = 0
 
     init(_ recipient: Recipient, maximumBytes: Int) {
@@ -112,16 +111,16 @@ final class CohortLog {
     func add(_ session: StreamSession) { sessions[session.id.number] = session }
     func remove(_ session: StreamSession) { sessions[session.id.number] = nil }
 
-    /// Appends an entry; `head` is the last sequence that was handed out before it.
+    /// Appends an entry; `head` is the sequence up to which everything was rendered before it.
     func append(_ entry: Entry, head: LogSequence) {
         if log.entries.isEmpty { completeThrough = head }
         log.append(entry)
     }
 
-    /// Up to where this log has nothing for a live stream that it was not handed.
+    /// The sequence up to which this log holds nothing that a live stream lacks.
     func complete(head: LogSequence) -> LogSequence { log.entries.isEmpty ? head : completeThrough }
 
-    /// All that is above a cursor, `nil` when there is nothing.
+    /// The entries above a cursor; `nil` if there are none.
     func run(after cursor: LogSequence) -> Run? {
         if let joined, joined.after == cursor, joined.last == last { return joined.run }
         let run = Run(log.entries(after: cursor))
@@ -129,13 +128,13 @@ final class CohortLog {
         return run
     }
 
-    /// Forgets what every stream has.
+    /// Removes the entries if every stream has them.
     func trim() {
         guard !log.entries.isEmpty, !sessions.values.contains(where: { $0.hasPending || !$0.isLive }) else { return }
         drop()
     }
 
-    /// Forgets everything; streams that lack it read it from the store.
+    /// Removes the entries; streams that lack them read them from the store.
     func drop() {
         log.removeAll()
         joined = nil

@@ -1,18 +1,19 @@
 import HubProtocol
 import HubRouting
 
-/// The cohorts of one event loop, and what their logs hold together.
+/// The cohorts of one event loop, and the total size of their logs.
 ///
 /// Streams whose ordinary tags, templates and named push variables are equal form a *cohort*: a message is matched,
 /// rendered and encoded once for all of them.
 struct CohortTable {
     private var cohorts: [Recipient: CohortLog] = [:]
-    /// Heavy cohorts last, so that no templates delay the messages of others; `nil` after a change.
+    /// The result of ``inOrder()``; `nil` after a change.
     private var order: [CohortLog]?
-    /// Bytes of all logs.
+    /// Number of bytes in all logs.
     private var bytes = 0
 
-    /// All cohorts in the order in which a message is rendered for them.
+    /// All cohorts in the order in which a message is rendered for them: heavy ones last, so that their templates do
+    /// not delay others.
     mutating func inOrder() -> [CohortLog] {
         if let order { return order }
         let ordered = cohorts.values.filter { !$0.isHeavy } + cohorts.values.filter(\.isHeavy)
@@ -20,7 +21,7 @@ struct CohortTable {
         return ordered
     }
 
-    /// Adds a stream to its cohort, whose recipient has no identity.
+    /// Adds a stream to its cohort, whose `recipient` has no identity tags.
     mutating func enter(_ recipient: Recipient, _ session: StreamSession, maximumBytes: Int) -> CohortLog {
         let cohort: CohortLog
         if let known = cohorts[recipient] {
@@ -43,16 +44,16 @@ struct CohortTable {
         cohort.drop()
     }
 
-    /// Appends an entry to a cohort's log; `head` is the last sequence that was handed out before it.
+    /// Appends an entry to a cohort's log; `head` is the sequence up to which everything was rendered before it.
     mutating func append(_ entry: CohortLog.Entry, to cohort: CohortLog, head: LogSequence) {
         change(cohort) { $0.append(entry, head: head) }
     }
 
-    /// Forgets what every stream of a cohort has.
+    /// Removes the entries of a cohort if every stream has them.
     mutating func trim(_ cohort: CohortLog) { change(cohort) { $0.trim() } }
 
-    /// Drops the largest logs when all together hold more than a number of bytes; their streams read from the store
-    /// what they lack.
+    /// Drops the largest logs if all together exceed a number of bytes; their streams read what they lack from the
+    /// store.
     ///
     /// - Returns: The cohorts whose logs were dropped.
     mutating func bound(to maximum: Int) -> [CohortLog] {

@@ -4,28 +4,33 @@ package import HubRouting
 package import NIOCore
 import ServerSentEvents
 
-/// Encodes what a hub writes to streams.
+/// Encodes the events of streams.
 package struct EventEncoding: Sendable {
-    /// Most bytes that one message may become on a stream: a template can repeat a property many times.
+    /// Maximum size of one message on a stream: a template can repeat a property many times.
     package static let maximumMessageBytes = Template.maximumRenderedBytes
-    /// Tells clients how long to wait before they come back.
+    /// Asks clients to wait two seconds before they reconnect.
     package static let retry = ByteBuffer(bytes: ServerSentEvent(retry: 2_000).encoded())
 
-    /// This start's epoch.
+    /// The epoch of the current start.
     let epoch: String
 
     package init(epoch: String) { self.epoch = epoch }
 
-    /// Why a message that grew beyond ``maximumMessageBytes`` is a gap.
-    static let tooLarge = "a message became more than \(maximumMessageBytes >> 10) KiB through this device's templates"
+    /// The reason for the gap that replaces a message larger than ``maximumMessageBytes``.
+    static let tooLarge = "a message is larger than \(maximumMessageBytes >> 10) KiB in this device's templates"
 
-    /// Renders and encodes all that one message becomes on a recipient's stream, an event for each template that matches, or
-    /// one for a native message; `nil` when the message is not for this recipient.
+    /// Renders and encodes a message for a recipient's stream: one event for each matching template, or one event for a
+    /// native message.
     ///
-    /// Only the last event carries the position: a client that loses the connection in between resumes before the
-    /// message and sees all of it again. All templates of a recipient together have one budget of
-    /// ``maximumMessageBytes``, since they are a client's; a message that exceeds it is a gap instead. `cost` grows by what
-    /// rendering has cost, in bytes.
+    /// Only the last event carries the position: a client that loses the connection before it resumes before the
+    /// message, and gets all of its events again. All templates of a recipient share a budget of
+    /// ``maximumMessageBytes``, because clients choose them. A message that exceeds the budget becomes a gap.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - recipient: The recipient, or the one that represents a cohort.
+    ///   - cost: Increased by the cost of rendering, in bytes.
+    /// - Returns: `nil` if the message is not for this recipient.
     package func encode(
         _ message: RoutedMessage,
         for recipient: Recipient,
@@ -46,13 +51,13 @@ package struct EventEncoding: Sendable {
         return CohortEntries.Entry(sequence: message.sequence, bytes: buffer)
     }
 
-    /// Returns a gap instead of messages that cannot be sent.
+    /// Returns the gap that replaces messages that cannot be sent.
     package func gap(from first: LogSequence, through last: LogSequence, reason: String) -> CohortEntries.Entry {
         let bytes = gap(after: position(first.previous), resumesAfter: last, reason: reason)
         return CohortEntries.Entry(sequence: last, bytes: bytes, isGap: true)
     }
 
-    /// Returns a gap instead of messages that a restore lost.
+    /// Returns the gap that replaces messages that a restore lost.
     package func gap(_ loss: Loss) -> CohortEntries.Entry {
         let bytes = gap(
             after: position(loss.sequence.previous),
@@ -63,7 +68,7 @@ package struct EventEncoding: Sendable {
         return CohortEntries.Entry(sequence: loss.sequence, bytes: bytes, isGap: true)
     }
 
-    /// A block without data: the stream is complete up to this position.
+    /// A block without data, which states that the stream is complete up to a position.
     func heartbeat(_ sequence: LogSequence) -> ByteBuffer {
         ByteBuffer(bytes: ServerSentEvent(id: position(sequence)).encoded())
     }
@@ -80,7 +85,7 @@ package struct EventEncoding: Sendable {
     }
 
     private static func json(_ gap: StreamGap) -> String {
-        // A gap is strings and a number: encoding it cannot fail.
+        // A gap consists of strings and a number: encoding it cannot fail.
         (try? JSONEncoder.sorted.encode(gap)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 

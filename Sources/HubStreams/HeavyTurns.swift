@@ -1,12 +1,12 @@
 import HubRouting
 import NIOCore
 
-/// Limits how many streams of one event loop with heavy templates have a page of the store on its way at a time.
+/// Limits the number of streams with heavy templates that have a page of the store in flight on one event loop.
 ///
-/// A page of theirs may hold half a megabyte, and stays in memory until its client has read it. Clients that do not read
-/// hold up other heavy streams only, and no longer than ``StreamLoop/stall``.
+/// Such a page may hold half a megabyte, and stays in memory until its client has read it. Clients that do not read
+/// delay other heavy streams only, and no longer than ``StreamLoop/stall``.
 struct HeavyTurns {
-    /// Streams with a page on its way.
+    /// Maximum number of streams with a page in flight.
     static let maximum = 32
 
     private var running: Set<StreamID> = []
@@ -27,7 +27,7 @@ struct HeavyTurns {
 
     /// Ends a stream's turn.
     ///
-    /// - Returns: The stream whose turn it is now; `nil` when none waits or this one had no turn.
+    /// - Returns: The stream whose turn begins; `nil` if none waits, or if this one had no turn.
     mutating func release(_ session: StreamSession) -> StreamSession? {
         guard running.remove(session.id) != nil else { return nil }
         while let next = waiting.popFirst() {

@@ -1,12 +1,12 @@
 package import HubProtocol
 package import NIOCore
 
-/// Builds a page of the messages that an installation has yet to get.
+/// Builds a page of an installation's pending messages.
 ///
-/// Messages that cannot be sent become a gap, one for all that follow each other.
+/// Consecutive messages that cannot be sent for the same reason become one gap.
 package struct OwedPage {
     private struct Loss {
-        /// The stream was complete up to here before it.
+        /// The sequence up to which the stream was complete before the loss.
         let after: LogSequence
         var through: LogSequence
         let reason: String
@@ -25,10 +25,10 @@ package struct OwedPage {
         self.encoding = encoding
     }
 
-    /// Goes on to a place before which nothing more is to come.
+    /// Moves on to a sequence up to which no more messages follow.
     package mutating func pass(to sequence: LogSequence) { complete = max(complete, sequence) }
 
-    /// Appends messages, or the gap in their place.
+    /// Appends a message or a gap.
     package mutating func append(_ entry: CohortEntries.Entry) {
         endLoss()
         bytes.writeImmutableBuffer(entry.bytes)
@@ -36,7 +36,7 @@ package struct OwedPage {
         pass(to: entry.sequence)
     }
 
-    /// Notes that messages up to a place cannot be sent.
+    /// Records that messages up to a sequence cannot be sent.
     package mutating func lose(through sequence: LogSequence, reason: String) {
         if loss?.reason != reason { endLoss() }
         loss = loss ?? Loss(after: complete, through: sequence, reason: reason)

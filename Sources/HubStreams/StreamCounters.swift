@@ -2,11 +2,11 @@ package import Synchronization
 
 /// Counters of a hub's streams since its start.
 package final class StreamCounters: Sendable {
-    /// Messages handed to streams, one for each stream.
+    /// Number of messages written to streams, counted for each stream.
     package let written = Atomic<Int>(0)
-    /// Renderings that were too large to send.
+    /// Number of renderings that were too large to send.
     package let oversize = Atomic<Int>(0)
-    /// Gaps that streams were sent.
+    /// Number of gaps written to streams.
     package let gaps = Atomic<Int>(0)
 
     package init() {}

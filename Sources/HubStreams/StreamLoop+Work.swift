@@ -5,7 +5,7 @@ import NIOCore
 /// Pending work of an event loop: commands in order, the message that is being rendered, and streams that are to be
 /// written to.
 struct StreamWork {
-    /// Everything in it comes before the commands that wait.
+    /// A message with its recipients; it precedes the waiting commands.
     fileprivate enum Rendering {
         case cohorts(RoutedMessage, [CohortLog])
         case streams(RoutedMessage, [StreamSession])
@@ -15,20 +15,20 @@ struct StreamWork {
     private var messages = 0
     private var bytes = 0
     fileprivate var rendering: Rendering?
-    /// Number of cohorts of ``rendering`` that are done.
+    /// Number of cohorts or streams of ``rendering`` that are done.
     fileprivate var rendered = 0
-    /// Cost of the message that is being rendered, so far, in bytes.
+    /// Cost so far of the message that is being rendered, in bytes.
     fileprivate var cost = 0
-    /// Renderings since streams were last written to.
+    /// Number of renderings since streams were last written to.
     fileprivate var unwritten = 0
-    /// Cohorts that something was appended to since the last round of writing began.
+    /// Cohorts of the next round of writing.
     private var touched: [CohortLog] = []
     fileprivate var round: [CohortLog] = []
     /// Streams that the round has yet to reach.
     fileprivate var sessions: [StreamSession] = []
-    /// The next slice is on its way.
+    /// True if the next slice is scheduled.
     fileprivate(set) var isScheduled = false
-    /// Messages up to this sequence were skipped at least once.
+    /// The sequence of the last message that was skipped.
     private(set) var skippedThrough: LogSequence = 0
 
     mutating func append(_ command: StreamCommand) {
@@ -51,9 +51,9 @@ struct StreamWork {
         messages > limits.waitingMessages || bytes > limits.waitingBytes
     }
 
-    /// Forgets all messages that wait or are being rendered.
+    /// Drops all messages that wait or are being rendered.
     ///
-    /// - Returns: The sequence of the last one.
+    /// - Returns: The sequence of the last one; `nil` if there were none.
     mutating func skipMessages() -> LogSequence? {
         var last: LogSequence?
         if case .cohorts(let message, _) = rendering { last = message.sequence }
@@ -81,7 +81,7 @@ struct StreamWork {
     }
 
     fileprivate var isRendering: Bool { rendering != nil || !waiting.isEmpty }
-    /// Something came since the round of writing began.
+    /// True if work has arrived since the round of writing began.
     fileprivate var isBehind: Bool { isRendering || !touched.isEmpty }
     fileprivate var isWriting: Bool { !sessions.isEmpty || !touched.isEmpty }
 }
@@ -98,30 +98,31 @@ extension StreamCommand {
 extension StreamLoop {
     /// Maximum number of commands and renderings in one slice.
     private static let sliceSteps = 128
-    /// Bytes that the renderings of a slice may cost before it ends.
+    /// Cost of renderings after which a slice ends, in bytes.
     private static let sliceBytes = 256 << 10
-    /// Streams that are written to in one slice.
+    /// Maximum number of streams that are written to in one slice.
     private static let sliceWrites = 128
-    /// The same while messages come faster than they are written: slower rounds carry more of them in each write.
+    /// The same while messages arrive faster than they are written: slower rounds carry more of them in each write.
     ///
-    /// With 128, as many messages a second take a quarter more of the processor (scenario B of `Benchmarks/fan-out.py`).
+    /// With 128, the same message rate takes a quarter more processor time (scenario B of `Benchmarks/fan-out.py`).
     private static let burstWrites = 32
-    /// Renderings after which streams are written to although more wait: one write should carry a whole burst.
+    /// Number of renderings after which streams are written to although more messages wait: one write should carry a
+    /// whole burst.
     private static let renderingsPerWrite = 1_024
-    /// Least time that the loop spends on its other connections between two slices.
+    /// Minimum time between two slices, in which the loop serves its other connections.
     private static let pause = TimeAmount.microseconds(20)
 
     /// Does a slice of the work: commands and renderings first, then writes.
     ///
-    /// Between two slices the loop looks after its other connections, so that many streams do not keep requests waiting;
-    /// and the streams that were not reached yet get what came meanwhile in the same write.
+    /// Between two slices the loop serves its other connections, so that many streams do not delay requests. Streams
+    /// that the round has yet to reach get newly arrived messages in the same write.
     func proceed() {
         work.isScheduled = false
         render()
         if !work.isRendering || work.unwritten >= Self.renderingsPerWrite || !work.sessions.isEmpty { write() }
         guard work.isRendering || work.isWriting else { return }
         work.isScheduled = true
-        // An immediate task would run before the loop looks at its connections.
+        // An immediate task would run before the loop serves its connections.
         eventLoop.scheduleTask(in: Self.pause) { self.proceed() }
     }
 
@@ -156,7 +157,7 @@ extension StreamLoop {
         (work.rendered, work.cost) = (0, 0)
     }
 
-    /// Renders a message for a cohort, or lets its streams read it from the store if it has cost too much.
+    /// Renders a message for a cohort; if the message has cost too much, the cohort's streams read it from the store.
     private func publish(_ message: RoutedMessage, to cohort: CohortLog) {
         guard !cohort.sessions.isEmpty else { return }
         work.unwritten += 1
@@ -171,7 +172,7 @@ extension StreamLoop {
         work.touch(cohort)
     }
 
-    /// The same for one stream.
+    /// Renders a message for one stream in the same way.
     private func deliver(_ message: RoutedMessage, to session: StreamSession) {
         guard let recipient = session.recipient, let cohort = session.cohort else { return }
         work.unwritten += 1
@@ -191,7 +192,7 @@ extension StreamLoop {
         return entry
     }
 
-    /// Writes to some of the streams whose cohorts have something for them.
+    /// Writes to the next streams of the round, or begins a round.
     private func write() {
         if work.sessions.isEmpty {
             work.unwritten = 0

@@ -6,9 +6,9 @@ package import NIOCore
 package struct StreamHost: Sendable {
     /// The wall clock.
     let now: @Sendable () -> Timestamp
-    /// Hands an event to the hub's machine, in order.
+    /// Passes an event to the hub's machine, in order.
     let post: @Sendable (StreamInput) -> Void
-    /// Asks for a page of the store; the loop is given it by ``StreamLoop/receive(_:for:)``.
+    /// Requests a page of the store, which is passed to ``StreamLoop/receive(_:for:)``.
     let requestPage: @Sendable (StreamPageRequest) -> Void
     /// Called for each rendering of a message that grew beyond the limit.
     let noteOversize: @Sendable (MessageID) -> Void
@@ -28,17 +28,17 @@ package struct StreamHost: Sendable {
 
 /// The streams of one event loop.
 ///
-/// The hub tells it, in the order of the log, who comes and goes and which messages there are. It renders each message
-/// once for each of its cohorts, a slice at a time, so that its other connections do not wait; and it writes to each stream
-/// *everything from the stream's cursor to the end* at once. So a burst costs one write a stream, an idle stream costs
-/// nothing, and a slow reader costs its cursor only.
+/// The loop gets commands in log order: streams that begin and end, and messages. It renders each message once for each
+/// of its cohorts, in slices, so that its other connections do not wait. It writes to each stream *everything from the
+/// stream's cursor to the end* at once. A burst therefore costs one write per stream, an idle stream costs nothing, and
+/// a slow reader costs only its cursor.
 ///
 /// `@unchecked Sendable`: all state is touched on `eventLoop` only.
 package final class StreamLoop: @unchecked Sendable {
     /// Numbers of streams.
     package struct Census: Sendable {
         package var open = 0
-        /// With something yet to be written.
+        /// Number of streams with pending messages.
         package var behind = 0
 
         package init() {}
@@ -49,11 +49,11 @@ package final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    /// A quiet stream is written its position this often, in seconds.
+    /// Seconds without a write after which a stream's position is written to it.
     static let heartbeat: UInt32 = 15
-    /// A stream that takes nothing for so long, in seconds, while something waits, is ended; it resumes.
+    /// Seconds after which a stream is ended because its client does not read; the client can resume.
     static let stall: UInt32 = 60
-    /// Seconds between two reports of how far streams are.
+    /// Seconds between two reports of the streams' progress.
     static let progressInterval: UInt32 = 5
 
     package let eventLoop: any EventLoop
@@ -65,14 +65,14 @@ package final class StreamLoop: @unchecked Sendable {
     private let index: Int
     private let started: NIODeadline
 
-    /// All streams, also those that are yet to be let in.
+    /// All streams, including those that are not attached yet.
     private var sessions: [UInt64: StreamSession] = [:]
     private var nextSession: UInt64 = 0
-    /// Why no stream is let in any more.
+    /// The refusal of all further streams; `nil` while streams are accepted.
     private var closure: ProtocolError?
     var cohorts = CohortTable()
     var work = StreamWork()
-    /// Everything up to this sequence has come and was rendered.
+    /// Everything up to this sequence has arrived and was rendered.
     private(set) var head: LogSequence
     private var turns = HeavyTurns()
 
@@ -108,9 +108,9 @@ package final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    // MARK: - Coming, changing, going
+    // MARK: - Beginning, changing, ending
 
-    /// Makes a session for a request; the hub is to be asked to attach it next.
+    /// Creates a session for a request, which the caller then asks the hub to attach.
     ///
     /// `place` is the stream's place in a quota, kept until the stream has ended.
     package func open(_ output: any StreamOutput, place: (any Sendable)? = nil, isPoll: Bool = false) -> StreamSession {
@@ -119,12 +119,12 @@ package final class StreamLoop: @unchecked Sendable {
         nextSession += 1
         let session = StreamSession(id: id, loop: self, output: output, place: place, isPoll: isPoll)
         sessions[id.number] = session
-        // Not before its output knows the session.
+        // Deferred, because the output must know its session first.
         if let closure { eventLoop.execute { self.refuse(session, closure) } }
         return session
     }
 
-    /// Refuses a session that could not be let in; an output that knows the session ends it.
+    /// Refuses a session that was not attached.
     private func refuse(_ session: StreamSession, _ error: ProtocolError) {
         guard !session.hasEnded else { return }
         sessions[session.id.number] = nil
@@ -132,14 +132,14 @@ package final class StreamLoop: @unchecked Sendable {
         session.output.refuse(error)
     }
 
-    /// Ends all streams and lets no more in: the hub was deleted.
+    /// Refuses further streams, and those that are not attached yet, because the hub was deleted.
     package func close(_ error: ProtocolError) {
         eventLoop.preconditionInEventLoop()
         closure = error
         for session in Array(sessions.values) where session.cohort == nil { refuse(session, error) }
     }
 
-    /// Carries out what a batch of the hub's writer has changed; calls must come in the order of the log.
+    /// Carries out the commands of one batch of the hub's writer; calls must be in log order.
     package func apply(_ commands: [StreamCommand]) {
         eventLoop.preconditionInEventLoop()
         for command in commands {
@@ -154,7 +154,7 @@ package final class StreamLoop: @unchecked Sendable {
         if !work.isScheduled { proceed() }
     }
 
-    /// Carries out a command, except for messages.
+    /// Carries out a command that is not a message.
     func carryOut(_ command: StreamCommand) {
         switch command {
         case .attach(let id, let attachment): attach(id, attachment)
@@ -191,7 +191,7 @@ package final class StreamLoop: @unchecked Sendable {
         advance(session)
     }
 
-    /// Written first: `retry:`, and a gap if there is one.
+    /// The first bytes of a stream: `retry:`, and a gap if there is one.
     private func prelude(_ beginning: StreamBeginning) -> ByteBuffer {
         var prelude = EventEncoding.retry
         guard let reason = beginning.gap else { return prelude }
@@ -212,7 +212,7 @@ package final class StreamLoop: @unchecked Sendable {
         if session.isLive, !session.hasPending {
             session.cursor = max(session.cursor, sequence)
         } else {
-            // What is still to be written belongs to the old choice; the store knows which row was in force.
+            // Pending messages belong to the old choice; the store knows which choice applied to each.
             leaveToStore(session, through: sequence)
         }
         cohorts.leave(old, session)
@@ -232,7 +232,7 @@ package final class StreamLoop: @unchecked Sendable {
         session.output.close()
     }
 
-    /// Forgets a stream; its output is gone or going.
+    /// Removes a stream whose output has ended or is about to end.
     func remove(_ session: StreamSession, _ reason: StreamEnd?) {
         guard !session.hasEnded else { return }
         settle(session)
@@ -255,7 +255,7 @@ package final class StreamLoop: @unchecked Sendable {
 
     // MARK: - Writing
 
-    /// Writes all that a stream can be written now.
+    /// Writes everything that a stream's output can accept now.
     func advance(_ session: StreamSession) {
         guard session.isReady else { return }
         switch session.state {
@@ -267,7 +267,7 @@ package final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    /// Writes a stream what its output has made room for, and forgets what no other stream lacks.
+    /// Continues to write to a stream, and removes the entries that no other stream lacks.
     func outputIsReady(_ session: StreamSession) {
         if !session.awaitsPage, session.isReady { releaseTurn(session) }
         advance(session)
@@ -281,7 +281,7 @@ package final class StreamLoop: @unchecked Sendable {
             return advance(session)
         }
         let run: CohortLog.Run?
-        // The head comes last, and a stream is written to in the middle of a batch.
+        // A batch ends with its head, and a stream can be written to in the middle of the batch.
         let through = max(head, cohort.last, session.personal.last?.sequence ?? 0)
         if session.personal.isEmpty {
             run = cohort.run(after: session.cursor)
@@ -312,8 +312,8 @@ package final class StreamLoop: @unchecked Sendable {
 
     // MARK: - From the store
 
-    /// Moves a live stream's cursor over all that holds nothing for it, which is not done as it happens: an idle
-    /// stream costs nothing.
+    /// Moves a live stream's cursor past everything that is not for it; done only when needed, so that an idle stream
+    /// costs nothing.
     private func settle(_ session: StreamSession) {
         // A stream that lacks what its cohort's log has dropped is not complete, however empty the log.
         guard session.isLive, let cohort = session.cohort, session.cursor >= cohort.log.droppedThrough else { return }
@@ -322,7 +322,7 @@ package final class StreamLoop: @unchecked Sendable {
         session.cursor = max(session.cursor, complete)
     }
 
-    /// Lets a stream read what it lacks from the store, at least up to a place.
+    /// Makes a stream read what it lacks from the store, at least up to a sequence.
     func leaveToStore(_ session: StreamSession, through: LogSequence) {
         settle(session)
         session.dropPersonal()
@@ -333,7 +333,7 @@ package final class StreamLoop: @unchecked Sendable {
         }
     }
 
-    /// Lets all streams read from the store the messages that wait to be rendered, since there are too many.
+    /// Makes all streams read the waiting messages from the store, because there are too many to render.
     private func leaveWaitingToStore() {
         guard let last = work.skipMessages() else { return }
         for session in sessions.values {
@@ -359,17 +359,17 @@ package final class StreamLoop: @unchecked Sendable {
         )
     }
 
-    /// Lets the next stream with heavy templates read from the store, if this one was.
+    /// Ends a stream's turn, if it has one, and begins that of the next stream with heavy templates.
     private func releaseTurn(_ session: StreamSession) {
         guard let next = turns.release(session) else { return }
-        // In a task of its own: a page of one stream must not be the beginning of a recursion over all.
+        // In a task of its own, to avoid a recursion over all streams.
         eventLoop.execute {
             self.advance(next)
             if !next.awaitsPage { self.releaseTurn(next) }
         }
     }
 
-    /// Takes a page that was asked for; `nil` ends the stream, because the page could not be read.
+    /// Writes a requested page; `nil` ends the stream, because the page could not be read.
     package func receive(_ page: StreamPage?, for id: StreamID) {
         eventLoop.preconditionInEventLoop()
         guard let session = sessions[id.number] else { return }
@@ -379,7 +379,7 @@ package final class StreamLoop: @unchecked Sendable {
         session.cursor = max(session.cursor, page.through)
         if session.cursor >= end {
             if cohort.log.droppedThrough > session.cursor {
-                // Beyond the head, which comes last.
+                // This can be above the head, with which a batch ends.
                 session.state = .catchingUp(through: max(head, cohort.last))
             } else {
                 session.dropPersonal(through: session.cursor)
@@ -419,7 +419,7 @@ package final class StreamLoop: @unchecked Sendable {
 
     func session(_ id: StreamID) -> StreamSession? { sessions[id.number] }
 
-    /// The streams that were let in.
+    /// The streams that are attached.
     var attached: [StreamSession] { sessions.values.filter { $0.cohort != nil } }
 
     // MARK: - Time
@@ -446,7 +446,7 @@ package final class StreamLoop: @unchecked Sendable {
         if !progress.isEmpty { host.post(.progress(progress)) }
     }
 
-    /// Writes a poll its position after a while, as a heartbeat does, which ends it unless something else has before.
+    /// Writes a poll's position after a while, which ends the poll unless an earlier write has.
     package func beat(_ session: StreamSession, in wait: TimeAmount) {
         guard !session.hasEnded else { return }
         session.beat = eventLoop.scheduleTask(in: wait) {

@@ -4,15 +4,14 @@ import NIOCore
 
 /// One live stream of an installation.
 ///
-/// `@unchecked Sendable`: everything that changes is touched on its loop's event loop only. An idle session holds no
-/// buffers.
+/// `@unchecked Sendable`: mutable state is touched on the loop's event loop only. An idle session holds no buffers.
 package final class StreamSession: @unchecked Sendable {
     package enum State {
-        /// The request waits for its place in the log.
+        /// Waits until the hub attaches it.
         case requested
-        /// Reads from the store up to a place, then looks again; one page is asked for at a time.
+        /// Reads from the store up to a sequence, one page at a time.
         case catchingUp(through: LogSequence)
-        /// Takes what is in memory.
+        /// Reads from memory.
         case live
         case ended
     }
@@ -21,13 +20,13 @@ package final class StreamSession: @unchecked Sendable {
     package let loop: StreamLoop
     let output: any StreamOutput
     let isPoll: Bool
-    /// Its place in a quota, which is free again when this goes.
+    /// The stream's place in a quota, which is free again once this value is released.
     private var place: (any Sendable)?
     private(set) var ordinal: Ordinal = 0
-    /// `nil` before it is attached and after its end.
+    /// `nil` before the stream is attached and after it has ended.
     var recipient: Recipient?
     package internal(set) var state = State.requested
-    /// Everything up to here was handed to the output; it never moves back.
+    /// Everything up to this sequence was passed to the output; never decreases.
     package internal(set) var cursor: LogSequence = 0
     /// The sequence of the loss that the session's first gap announced.
     private(set) var toldLoss: LogSequence?
@@ -35,20 +34,20 @@ package final class StreamSession: @unchecked Sendable {
     /// Messages for this stream alone: sequences above the cursor, in order.
     private(set) var personal: [CohortLog.Entry] = []
     private var personalBytes = 0
-    /// The output can take bytes.
+    /// True if the output can accept bytes.
     package private(set) var isReady = true
-    /// A page of the store is on its way.
+    /// True if a page of the store was requested and has not arrived.
     var awaitsPage = false
-    /// Something that matters was written since the progress was last noted.
+    /// True if messages were written since the progress was last reported.
     var hasProgress = false
-    /// The position is to be written as soon as nothing else waits: to a stream once it has all that waited for it, so
-    /// that its reader can tell what is new; to a poll at its end.
+    /// True if the position must be written as soon as nothing else waits: to a stream once it has caught up, so that
+    /// its reader can tell which messages are new; to a poll at its end.
     var owesPosition: Bool
-    /// Ends a poll that nothing else has answered.
+    /// Ends a poll that no earlier write has ended.
     var beat: Scheduled<Void>?
-    /// When the token that opened it expires, in seconds since 1970.
+    /// The expiry of the token that opened the stream, in seconds since 1970.
     private(set) var validUntil: Int64 = .max
-    /// Seconds of the loop's clock at the last write.
+    /// The time of the last write, in seconds of the loop's clock.
     private(set) var lastWrite: UInt32 = 0
 
     init(id: StreamID, loop: StreamLoop, output: any StreamOutput, place: (any Sendable)?, isPoll: Bool) {
@@ -60,10 +59,10 @@ package final class StreamSession: @unchecked Sendable {
         self.owesPosition = !isPoll
     }
 
-    /// Lets go of what only an open stream needs.
+    /// Releases everything that only an open stream needs.
     func release() {
         state = .ended
-        // The timer would keep the session until its time.
+        // The timer would keep the session in memory until it fires.
         beat?.cancel()
         beat = nil
         place = nil
@@ -75,7 +74,7 @@ package final class StreamSession: @unchecked Sendable {
         self.cohort = cohort
         cursor = attachment.beginning.after
         toldLoss = attachment.beginning.toldLoss
-        // A poll ends before clocks could differ by more.
+        // A poll ends soon enough on its own.
         if !isPoll { validUntil = attachment.validUntil }
     }
 
@@ -87,21 +86,21 @@ package final class StreamSession: @unchecked Sendable {
         if case .live = state { true } else { false }
     }
 
-    /// Memory holds something that was not handed out yet.
+    /// True if memory holds entries that the stream has yet to get.
     package var hasPending: Bool {
         !personal.isEmpty || (cohort?.last ?? 0) > cursor
     }
 
     /// Keeps an entry for this stream alone.
     ///
-    /// - Returns: False if more waits than ``StreamLimits/personalBytes``; a single entry is always kept.
+    /// - Returns: False if the entries exceed ``StreamLimits/personalBytes``; a single entry may.
     func keep(_ entry: CohortLog.Entry) -> Bool {
         personal.append(entry)
         personalBytes += entry.bytes.readableBytes
         return personalBytes <= loop.limits.personalBytes || personal.count == 1
     }
 
-    /// Forgets the entries up to a place.
+    /// Removes the entries for this stream alone up to a sequence.
     func dropPersonal(through sequence: LogSequence = .end) {
         personal.removeAll { $0.sequence <= sequence }
         personalBytes = personal.reduce(0) { $0 + $1.bytes.readableBytes }
@@ -112,7 +111,7 @@ package final class StreamSession: @unchecked Sendable {
         isReady = output.write(bytes)
     }
 
-    /// Called by the output when it can take more.
+    /// Called by the output when it can accept more bytes.
     package func outputIsReady() {
         loop.eventLoop.preconditionInEventLoop()
         isReady = true
