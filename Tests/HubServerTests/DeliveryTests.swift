@@ -212,7 +212,7 @@ struct DeliveryTests {
             let world = try await hub.accept("x", tags: "World")
             let shown = try #require(try await hub.report(world, "a").device)
             #expect(shown.templates?.map(\.matches) == [true, true])
-            let empty = "its template 'other' shows nothing of it: it names 'headline', all empty here"
+            let empty = "its template 'other' shows nothing of it: it uses 'headline', which is empty here"
             #expect(shown.explanation.last == empty)
             let missing = try await hub.report(world, "none").device
             #expect(missing?.outcome == .notMatched)
@@ -247,7 +247,7 @@ struct DeliveryTests {
             try await hub.settle([full])
             seen = try await device()
             #expect(seen.outcome == .owed && seen.stream?.isOpen == true)
-            #expect(seen.explanation[0].contains("open and not yet written"))
+            #expect(seen.explanation[0].contains("open but has not reached"))
             full.take(true)
             try await hub.settle([full])
             seen = try await device()
@@ -313,7 +313,7 @@ struct DeliveryTests {
             #expect(changed.outcome == .owed && changed.tags == ["World"] && changed.tagsNow == ["Sports"])
             #expect(
                 changed.explanation.last == """
-                    it was changed at 2030-03-17T17:47:40Z, after the message; what it had before counts, and has \
+                    it was changed at 2030-03-17T17:47:40Z, after the message; its earlier choice counts, and has \
                     'Sports' today
                     """
             )

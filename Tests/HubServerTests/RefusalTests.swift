@@ -81,7 +81,7 @@ struct RefusalTests {
             let root = ["Authorization": hub.token(hub.root, resource: "http://h/")]
             let conflict = Self.whole(
                 409,
-                "SubCode=40900. Conflict. The hub 'news' exists; send If-Match: * to update it."
+                "SubCode=40900. Conflict. The hub 'news' already exists; send If-Match: * to update it."
             )
             // A header without a value is none.
             for headers in [root, root.merging(["If-Match": ""]) { $1 }] {

@@ -321,7 +321,7 @@ struct TLSTests {
         #expect(lines.all.isEmpty)
         let late = Date() + CertificateAuthority.lifetime - 100 * 86_400
         _ = try TLSKeeper(.local(local), now: { late }, logger: lines.logger)
-        #expect(lines.all.count == 1 && lines.all[0].hasPrefix("warning the authority of the TLS certificate ends"))
+        #expect(lines.all.count == 1 && lines.all[0].hasPrefix("warning the authority of the TLS certificate expires"))
     }
 
     @Test func `a broken file leaves the former certificate in force, and is told of once`() throws {

@@ -10,7 +10,7 @@ package struct HubKeys: Sendable {
         case namespace
     }
 
-    /// Time after which a running hub has taken over a rotated key.
+    /// Time after which a running hub uses a rotated key.
     package static let takeover = Housekeeping.rulesInterval * 2
 
     private let store: HubStore
@@ -42,10 +42,10 @@ package struct HubKeys: Sendable {
     /// The old primary key becomes the secondary key, so that clients can change over, and the old secondary key is
     /// revoked. Rotating twice revokes both.
     ///
-    /// A running hub takes over the key within a second, and ends the streams of a revoked key.
+    /// A running hub uses the new key within a second, and ends the streams of a revoked key.
     ///
-    /// - Throws: ``HubKeysError/noRule`` if there is no such rule; ``HubKeysError/severalNodes`` if other hubs share the
-    ///   file's log.
+    /// - Throws: ``HubKeysError/noRule`` if there is no such rule; ``HubKeysError/severalNodes`` if other hubs share
+    ///   the file's log.
     package func rotate(_ name: String, of owner: Owner, at now: Timestamp) async throws -> AccessRule {
         let rules = try await rules(of: owner)
         guard let rule = rules.first(where: { $0.name == name }) else {
@@ -91,14 +91,14 @@ package enum HubKeysError: Error, CustomStringConvertible {
         case .noHub(let path): "'\(path)' holds no hub yet"
         case .unknownHub(let name, let known):
             known.isEmpty
-                ? "there is no hub '\(name)', and no other one"
+                ? "there is no hub '\(name)', and no other hub"
                 : "there is no hub '\(name)'; there are \(known.map { "'\($0)'" }.joined(separator: ", "))"
         case .noRule(let name, let known):
             "there is no rule '\(name)'; there are \(known.map { "'\($0)'" }.joined(separator: ", "))"
         case .severalNodes(let name):
             """
-            the key of '\(name)' cannot be rotated in this database, which follows the log of several hubs: name the rule \
-            with its new key in the configuration of one hub and restart that hub, or update the hub's description \
+            cannot rotate the key of '\(name)' in this database, which follows the log of several hubs: add the rule \
+            with its new key to the configuration of one hub and restart that hub, or update the hub's description \
             (PUT /HUB, If-Match: *)
             """
         }

@@ -1,7 +1,7 @@
 import HubProtocol
 import ServiceLifecycle
 
-/// Notifies the keeper of connection strings when they change.
+/// Notifies the owner of files with connection strings when keys change.
 final class KeyWatch: Service {
     private let rules: @Sendable () -> [AccessRule]
     private let beginnings: AsyncStream<@Sendable () -> Void>

@@ -8,7 +8,7 @@ import Synchronization
 
 /// Observes each hub once a minute, and notifies its operators of alarms that begin and end.
 ///
-/// A node without duties only follows what the other one finds.
+/// A node without the duties only follows the alarms that the node with them stores.
 final class AlarmService: Service {
     static let interval = Duration.seconds(60)
 
@@ -93,7 +93,7 @@ final class AlarmService: Service {
                     return
                 } catch  where hub.isDeleted {
                 } catch {
-                    // What is wrong with one hub must not hide the alarms of the others.
+                    // The failure of one hub must not hide the alarms of the others.
                     failure = failure ?? error
                 }
             }
@@ -103,7 +103,7 @@ final class AlarmService: Service {
         note(failure)
     }
 
-    /// Tells the node with the duties which of the expected agents have streams here.
+    /// Announces to the node with the duties the expected agents that have streams here.
     private func announceAgents(of hub: Hub) async {
         let expected = configuration.alarmAgents
         guard !expected.isEmpty,
@@ -131,14 +131,14 @@ final class AlarmService: Service {
     /// Logs the first of several failures in a row.
     private func note(_ failure: (any Error)?) {
         guard let failure else { return hasSaidFailure.withLock { $0 = false } }
-        // The writer says why it cannot write, and the next look tells what this one could not; or the hub stops.
+        // The writer logs why it cannot write, and the next look sends what this one could not; or the hub is stopping.
         guard !(failure is ProtocolError), !(failure is CancellationError) else { return }
         let isFirst = hasSaidFailure.withLock { hasSaid in
             defer { hasSaid = true }
             return !hasSaid
         }
         guard isFirst else { return }
-        logger.warning("alarms cannot be judged; it is tried again", metadata: ["error.reason": "\(failure)"])
+        logger.warning("cannot judge alarms; trying again", metadata: ["error.reason": "\(failure)"])
     }
 
     /// Observes one hub; a disabled hub sends nothing, and nothing is expected of it.

@@ -8,8 +8,8 @@ import Synchronization
 
 /// The alarms of one hub.
 ///
-/// Readers see the last state written. Looks and silences change the state one at a time. The begin or end of an alarm
-/// is written in one commit with the notices about it, so that a crash neither loses nor repeats them.
+/// Readers see the last state written. Looks and silences change the state one at a time. The beginning or end of an
+/// alarm is written in one commit with the notices about it, so that a crash neither loses nor repeats them.
 final class HubAlarms: Sendable {
     /// A publisher's report with failing feeds, as last read.
     struct ReadReport: Sendable {
@@ -22,7 +22,7 @@ final class HubAlarms: Sendable {
         /// The stored state that ``record`` is based on; `nil` in a hub with one node.
         var basis: AlarmBasis?
         var reports: [String: ReadReport] = [:]
-        /// Expected agents with streams at other nodes, and when these nodes have last said so.
+        /// Expected agents with streams at other nodes, and the time of the last report of each.
         var elsewhere: [String: Duration] = [:]
         var budget = AlarmBudget()
         /// Number of looks since the state was last written.
@@ -41,7 +41,7 @@ final class HubAlarms: Sendable {
     /// `isShared` is true if other nodes can write the alarms, too.
     init(isShared: Bool) { state = Mutex(State(basis: isShared ? AlarmBasis(text: nil) : nil)) }
 
-    /// Takes over a stored state.
+    /// Replaces the state with a stored one.
     func load(_ record: AlarmRecord, _ basis: AlarmBasis?) {
         state.withLock { ($0.record, $0.basis, $0.looks) = (record, basis, 0) }
     }
@@ -55,7 +55,7 @@ final class HubAlarms: Sendable {
         get { state.withLock { $0.reports } }
         set { state.withLock { $0.reports = newValue } }
     }
-    /// Time for which an agent counts as connected after another node has said so: three looks.
+    /// Time for which an agent counts as connected after another node has reported it: three looks.
     private static let hearsay = AlarmService.interval * 3
 
     func note(agentsElsewhere names: [String], at monotonic: Duration) {
@@ -76,7 +76,7 @@ final class HubAlarms: Sendable {
     /// Number of notices that may be sent now.
     func room(at monotonic: Duration) -> Int { state.withLock { $0.budget.room(at: monotonic) } }
 
-    /// Takes over a state that need not be written yet.
+    /// Replaces the state with one that need not be written yet.
     ///
     /// - Returns: False if the state must be written, because some looks have passed since the last write.
     func keep(_ record: AlarmRecord) -> Bool {
@@ -88,7 +88,7 @@ final class HubAlarms: Sendable {
         }
     }
 
-    /// Takes over a state that was written.
+    /// Replaces the state with one that was written.
     func take(_ record: AlarmRecord, _ basis: AlarmBasis?, _ changes: [AlarmChange], notices: Int) {
         state.withLock { state in
             (state.record, state.basis) = (record, basis)
@@ -99,7 +99,7 @@ final class HubAlarms: Sendable {
     }
 }
 
-/// The stored state of a hub's alarms that a change was made from, where other nodes can change it, too.
+/// The stored state of a hub's alarms that a change is based on, in a hub where other nodes can change it, too.
 struct AlarmBasis: Sendable, Equatable {
     /// `nil` if no state is stored.
     let text: String?
@@ -132,21 +132,21 @@ struct AlarmBudget: Sendable {
 // MARK: - Changes
 
 extension Hub {
-    /// Takes over a stored state of the alarms; alarms are watched anew if it cannot be read.
+    /// Loads a stored state of the alarms, or an empty one if it cannot be read.
     func loadAlarms(_ text: String?) {
         var record = AlarmRecord()
         do {
             if let text { record = try AlarmRecord(text: text) }
         } catch {
             logger.warning(
-                "the state of alarms cannot be read: they are watched from now on",
+                "cannot read the stored state of alarms; starting with an empty one",
                 metadata: ["hub.name": "\(self.record.name)", "error.reason": "\(error)"]
             )
         }
         alarms.load(record, alarms.basis.map { _ in AlarmBasis(text: text) })
     }
 
-    /// Takes over the state that another node has written, if there is one.
+    /// Loads the state that another node has written since the last read, if there is one.
     ///
     /// Observations since the last write are lost, as in a crash.
     func followAlarms() async throws {
@@ -212,7 +212,7 @@ extension Hub {
                 change(&record.judge, alarm)
                 do { return try await write(record) } catch is AlarmsChanged {}
             }
-            throw ProtocolError.unavailable("Another node changes the hub's alarms; try again shortly.")
+            throw ProtocolError.unavailable("Another node is changing the hub's alarms; try again shortly.")
         }
     }
 

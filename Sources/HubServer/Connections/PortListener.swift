@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 
-/// Serves requests on one port, on the configured address and, if that is another one, on the loopback address.
+/// Serves requests on one port, on the configured address and, unless that includes it, on the loopback address.
 struct PortListener<Responder: HTTPResponder>: Sendable
 where Responder.Context: InitializableFromSource<ApplicationRequestContextSource> {
     /// An address of this machine.

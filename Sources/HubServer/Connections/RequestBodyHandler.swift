@@ -38,7 +38,7 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private struct Incoming {
         let announced: Int?
         var received = 0
-        /// The time since when the body is awaited.
+        /// The time from which the hub waits for the body.
         var since: NIODeadline
 
         var isNearlyThere: Bool { announced.map { $0 - received <= RequestBodyHandler.maximumRest } ?? false }
@@ -46,7 +46,8 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let version: Version
     private let limits: ConnectionLimits
-    /// True if an HTTP/1.0 client opened the connection: it waits for its end unless it says otherwise (RFC 9112 §9.3).
+    /// True for an HTTP/1.0 client, which reads until the connection closes unless it asks for `keep-alive` (RFC 9112
+    /// §9.3).
     var isHTTP10 = false
     private var incoming: Incoming?
     /// Number of requests that have begun and whose response has not ended.
@@ -119,7 +120,7 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(wrapInboundOut(.head(head)))
     }
 
-    /// Sent only after the responses to earlier requests, so that it does not end up inside one of them.
+    /// Sends `100 Continue`, but only after the responses to earlier requests, so that it does not end up inside one.
     private func askForBody(_ context: ChannelHandlerContext) {
         guard owesContinue, unanswered == 1 else { return }
         owesContinue = false
@@ -129,7 +130,7 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
 
     // MARK: - Faults
 
-    /// The input is not HTTP, a head is too large, or the connection was lost.
+    /// Handles input that is not HTTP, a head that is too large, and a lost connection.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // Nothing more is read in any case.
         guard !isBroken, !isDiscarding else { return }
@@ -197,7 +198,7 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
         // While an earlier request is unanswered, the next request's body is not read.
         if unanswered > 1 { incoming?.since = now }
         if let headDeadline, headDeadline <= now {
-            return refuseHere(ProtocolError.tooSlow("The head of the request came too slowly."), context)
+            return refuseHere(ProtocolError.tooSlow("The request head arrived too slowly."), context)
         }
         if headDeadline == nil, let bodyDeadline, bodyDeadline <= now {
             return unanswered > 0 ? breakOff(.tooSlow, context) : context.close(promise: nil)

@@ -13,7 +13,7 @@ enum RequestFault: Error, Sendable {
         switch self {
         case .cutShort: .badRequest("The request body ended before it was complete.")
         case .malformed: .badRequest("The request body is not valid HTTP.")
-        case .tooSlow: .tooSlow("The request body came too slowly; send it again at once.")
+        case .tooSlow: .tooSlow("The request body arrived too slowly; send the request again, without pauses.")
         }
     }
 }

@@ -82,7 +82,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         if isDecided { context.fireErrorCaught(error) } else { context.close(promise: nil) }
     }
 
-    // MARK: - What it becomes
+    // MARK: - Kinds of connection
 
     /// Adds handlers after this one, and hands over to them with the bytes received.
     private func decide(_ context: ChannelHandlerContext, _ become: () throws -> Void) {

@@ -31,7 +31,8 @@ struct SniffingChannel: ServerChildChannel {
         let connections: ConnectionQuota
         /// `nil` without TLS.
         let tls: TLSKeeper?
-        /// True if plain HTTP is accepted from other machines, too; on the way to this machine nobody can listen.
+        /// True if plain HTTP is accepted from other machines, too; from this machine it always is, because nobody can
+        /// listen in.
         let takesPlainHTTP: Bool
         let limits: ConnectionLimits
         let logger: Logger

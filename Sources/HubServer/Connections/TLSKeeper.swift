@@ -51,7 +51,10 @@ final class TLSKeeper: Service {
         Self.log(identity.corrections, logger)
         if case .local(let local) = source, identity.renewAt == nil {
             logger.warning(
-                "the authority of the TLS certificate ends; without ca.pem and ca-key.pem the next start makes another one",
+                """
+                the authority of the TLS certificate expires soon; to renew it, remove ca.pem and ca-key.pem, and \
+                restart
+                """,
                 metadata: [
                     "state.path": "\(local.directory)", "tls.expires": "\(identity.facts.notAfter.formatted(.iso8601))",
                 ]
@@ -116,7 +119,7 @@ final class TLSKeeper: Service {
                 if looks.seen == reason, looks.said != reason {
                     looks.said = reason
                     logger.error(
-                        "the new TLS certificate cannot be used, and the former stays in force",
+                        "cannot use the new TLS certificate; the former one stays in use",
                         metadata: ["error.reason": "\(reason)"]
                     )
                 }
@@ -127,7 +130,7 @@ final class TLSKeeper: Service {
         guard let identity else { return }
         Self.log(identity.corrections, logger)
         logger.notice(
-            "the TLS certificate is another one now",
+            "the TLS certificate was replaced",
             metadata: [
                 "tls.names": "\(identity.facts.names.joined(separator: ","))",
                 "tls.expires": "\(identity.facts.notAfter.formatted(.iso8601))",
@@ -140,14 +143,14 @@ final class TLSKeeper: Service {
             switch correction {
             case .server(let start):
                 logger.warning(
-                    "the TLS certificate was made while the clock was ahead, and is replaced; clients accept the new one",
+                    "the TLS certificate was made while the clock was ahead; it was replaced, which clients accept",
                     metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
                 )
             case .authority(let start):
                 logger.warning(
                     """
-                    the authority of the TLS certificate was made while the clock was ahead; its key signs a new ca.pem, \
-                    which clients that have the former file need
+                    the authority of the TLS certificate was made while the clock was ahead; its key has signed a new \
+                    ca.pem, which clients with the former file need
                     """,
                     metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
                 )

@@ -44,7 +44,7 @@ struct DeliveryInquiry: Sendable {
         }
     }
 
-    /// The protocol's telemetry of a message, and whether a target on a push service has failed.
+    /// The protocol's telemetry of a message; `hasFailures` is true if a target on a push service has failed.
     ///
     /// - Throws: 404 if the hub does not hold the message.
     func details(_ id: MessageID) async throws -> (NotificationDetails, hasFailures: Bool) {
@@ -101,8 +101,8 @@ struct DeliveryInquiry: Sendable {
     private var retention: String {
         let (time, bytes) = (hub.configuration.timeToLive, hub.configuration.maximumLogBytes)
         return """
-            the id is wrong, or the hub no longer keeps it; messages are kept for \(time.inUnits), and for less while \
-            they are more than \(bytes >> 20) MiB
+            the id is wrong, or the message is no longer stored; messages are stored for \(time.inUnits), or less if \
+            they exceed \(bytes >> 20) MiB
             """
     }
 
@@ -116,7 +116,7 @@ struct DeliveryInquiry: Sendable {
         let asked = try await asking(messages)
         let recounted = try await hub.ask { $0.recounted }
         let encoding = hub.encoding
-        // For each message, the streams that it matched, and whether it is too large for them.
+        // For each message, the streams that it matched; true for those that it is too large for.
         let cost = Spent(maximum: Self.maximumCost)
         var matching = asked.map { asked in
             asked.streams.mapValues { encoding.isTooLarge(asked, for: $0, cost) }

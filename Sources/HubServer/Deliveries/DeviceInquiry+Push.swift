@@ -63,7 +63,7 @@ extension DeviceInquiry {
     ) async throws -> (DeviceOutcome, reason: String) {
         let key = DeliveryKey(sequence: message.logged.sequence, platform: platform.rawValue.lowercased())
         guard let target else {
-            return (.notDelivered, "\(name) did not get it: what the message was for is there no longer")
+            return (.notDelivered, "\(name) did not get it: the registration that the message was for no longer exists")
         }
         switch try await hub.store.standing(of: target, in: key) {
         case nil:
@@ -84,8 +84,8 @@ extension DeviceInquiry {
                 \(retry.dueAt.wholeSecond)
                 """
             )
-        case .waits(nil): return (.owed, "\(name) has not got it yet: it waits for its turn")
-        case .ended: return (.sent, "the push service of \(name) has taken it")
+        case .waits(nil): return (.owed, "\(name) has not got it yet: it is waiting for its turn")
+        case .ended: return (.sent, "the push service of \(name) has accepted it")
         }
     }
 
@@ -163,7 +163,7 @@ extension DeviceInquiry {
             report.explanation += try remarks(on: registrations)
             if max(current.count, former.count) == Self.maximumOfHandle {
                 report.explanation.append(
-                    "it has many registrations; only the first \(Self.maximumOfHandle) of them were looked at"
+                    "it has many registrations; only the first \(Self.maximumOfHandle) of them were examined"
                 )
             }
             return report
@@ -219,8 +219,8 @@ extension DeviceReport {
     init(id: String, waitingFor message: MessageReport) {
         let reason =
             message.state == .canceled
-            ? "nobody gets it: it was canceled at \(message.canceledAt ?? "")"
-            : "nobody has got it yet: it is scheduled for \(message.dueAt ?? ""), and who gets it is decided then"
+            ? "no device gets it: it was canceled at \(message.canceledAt ?? "")"
+            : "no device has got it yet: it is scheduled for \(message.dueAt ?? ""), and its recipients are found then"
         self.init(id: id, outcome: .notSent, explanation: [reason])
     }
 }

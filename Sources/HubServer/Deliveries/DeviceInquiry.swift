@@ -22,7 +22,7 @@ struct DeviceInquiry {
 
     var hub: Hub { inquiry.hub }
 
-    /// Takes an installation's id or else a push handle.
+    /// Reports on a device, which is named by an installation's id or a push handle.
     func report(_ device: String) async throws -> DeviceReport {
         if let id = try? InstallationID(device),
             let found = try await hub.store.installation(hub: hub.record.id, id: id, at: message.logged.sequence)
@@ -43,8 +43,8 @@ struct DeviceInquiry {
             outcome: .notRegistered,
             explanation: [
                 """
-                device '\(device.excerpt)' is not registered at the hub '\(hub.record.name)'; if it was when the message \
-                came, its pending messages were removed with it
+                device '\(device.excerpt)' is not registered at the hub '\(hub.record.name)'; if it was registered \
+                when the message came, its pending messages were removed with it
                 """
             ]
         )
@@ -63,7 +63,7 @@ struct DeviceInquiry {
         report.stream = standing.map { StreamReport($0) }
         report.explanation += remarks(report, recipient, standing)
         if recipient.receives(routed), try !isStillAddressed(recipient, device.current.installation) {
-            report.explanation.append("it has changed hands since; what still waited for it then is not sent")
+            report.explanation.append("it has changed hands since; messages for its former user are no longer sent")
         }
         return report
     }
@@ -111,7 +111,7 @@ struct DeviceInquiry {
         }
         return TemplateReport(
             name: target.name,
-            // The template's name is left out, because it is shown as such.
+            // The tag with the template's name is left out, because the report has the name.
             tags: target.tags.filter { $0 != Tag(templateName: target.name) }.map(\.text).sorted(),
             matches: recipient.matches(routed, target),
             isEmpty: isEmpty,
@@ -127,27 +127,27 @@ struct DeviceInquiry {
         for (template, target) in zip(report.templates ?? [], recipient.targets)
         where template.matches && template.isEmpty {
             let names = target.template.propertyNames.sorted().quoted
-            remarks.append("its template '\(template.name)' shows nothing of it: it names \(names), all empty here")
+            remarks.append("its template '\(template.name)' shows nothing of it: it uses \(names), which is empty here")
         }
         if let changedAt = report.changedAt {
             let now = report.tagsNow.map { ", and has \($0.quoted) today" } ?? ""
-            remarks.append("it was changed at \(changedAt), after the message; what it had before counts\(now)")
+            remarks.append("it was changed at \(changedAt), after the message; its earlier choice counts\(now)")
         }
         guard report.platform == .stream, let progress = standing?.progress else { return remarks }
         if let cursor = progress.resumedFrom, StreamPosition(parsing: cursor).map(hub.epochs.knows) != true {
             let shown = cursor.excerpt
-            remarks.append("it came with the cursor '\(shown)', which this hub does not know, and was sent a gap")
+            remarks.append("it sent the cursor '\(shown)', which this hub does not know, and was sent a gap")
         }
         if let at = progress.revokedAt, at >= progress.connectedAt ?? .distantPast, standing?.open == nil {
             remarks.append(
-                "the hub ended its stream at \(at.wholeSecond): its key or its secret was no longer good"
+                "the hub ended its stream at \(at.wholeSecond): its key or its secret was no longer valid"
             )
         }
         if let at = progress.replacedAt {
             remarks.append(
                 """
-                a newer stream of this installation replaced an open one at \(at.wholeSecond); only \
-                one at a time is served
+                a newer stream of this installation replaced an open one at \(at.wholeSecond); an installation has \
+                one stream at a time
                 """
             )
         }
@@ -175,7 +175,7 @@ extension DeviceInquiry {
 
     private func mismatch(_ then: Installation, _ recipient: Recipient, _ templates: [TemplateReport]) -> String {
         guard routed.isForStreams else {
-            return "the message is of format '\(routed.format)', and an agent is sent templates and format 'stream'"
+            return "the message is of format '\(routed.format)', and agents get templates and format 'stream' only"
         }
         if let reason = judge.otherTargets(than: then.id) { return reason }
         guard routed.format == .template else {
@@ -187,21 +187,21 @@ extension DeviceInquiry {
 
     private func sentence(_ outcome: DeviceOutcome, _ standing: StreamStanding, _ name: String) -> String {
         switch outcome {
-        case .resumedPast: return "\(name) got it: it came back with a cursor beyond the message"
+        case .resumedPast: return "\(name) got it: it reconnected with a cursor beyond the message"
         case .written:
             return """
-                \(name) was sent it: its stream was written beyond the message; that it arrived is proved when it next \
-                comes back with a cursor
+                it was sent to \(name): its stream was written beyond the message; the cursor of its next connection \
+                shows that it arrived
                 """
         case .tooLarge:
             let limit = "\(EventEncoding.maximumMessageBytes >> 10) KiB"
-            return "\(name) did not get it: its templates make more than \(limit) of it; a gap takes its place"
+            return "\(name) did not get it: in its templates it exceeds \(limit); a gap was sent instead"
         case .expired:
             let until = inquiry.expiry(of: message).wholeSecond
-            return "\(name) did not get it: it expired at \(until), before its stream was written so far"
+            return "\(name) did not get it: it expired at \(until), before the stream reached it"
         default:
             if standing.open != nil {
-                return "the message is pending for \(name): its stream is open and not yet written so far"
+                return "the message is pending for \(name): its stream is open but has not reached the message"
             }
             guard let progress = standing.progress else {
                 return "the message is pending for \(name): it has never opened its stream"

@@ -25,7 +25,7 @@ struct FailureInquiry {
         fileprivate init(_ text: String) throws(ProtocolError) {
             let parts = text.split(separator: ".")
             guard parts.count == 2, let number = Int64(parts[1]) else {
-                throw .badRequest("'from' must be what 'next' of the page before says.")
+                throw .badRequest("'from' must be the value of 'next' in the previous page.")
             }
             self.init(platform: String(parts[0]), ordinal: Ordinal(rawValue: number))
         }

@@ -73,7 +73,7 @@ struct RegistrationJudge {
         }
         return (
             true,
-            evaluation == nil ? "the message was for everybody" : "its tags are those that the expression asks for"
+            evaluation == nil ? "the message was for everybody" : "its tags match the expression"
         )
     }
 
@@ -90,7 +90,7 @@ struct RegistrationJudge {
     }
 
     private var testLimit: String {
-        "it matches, but a test send goes to \(NotificationOutcome.maximumResults) of those who do, and it is not one of them"
+        "it matches, but a test send goes to \(NotificationOutcome.maximumResults) matches, and it is not one of them"
     }
 
     /// The reason why an expression does not match.
@@ -108,7 +108,7 @@ struct RegistrationJudge {
     /// A remark on the size of a message that a platform does not accept; `nil` if it accepts the message.
     func excess(on platform: Platform) throws -> String? {
         try MessageOutcomes.excess(of: record, on: platform).map { limit in
-            "its body has \(record.body.count) bytes, and platform '\(platform)' takes at most \(limit)"
+            "its body has \(record.body.count) bytes, and platform '\(platform)' accepts at most \(limit)"
         }
     }
 
@@ -117,7 +117,7 @@ struct RegistrationJudge {
 }
 
 extension [String] {
-    /// The elements as a sentence names them.
+    /// The elements in quotation marks, separated by commas.
     var quoted: String {
         guard !isEmpty else { return "no tags" }
         let shown = prefix(RegistrationJudge.maximumNamed).map { "'\($0)'" }.joined(separator: ", ")

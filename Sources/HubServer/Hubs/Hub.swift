@@ -69,7 +69,7 @@ final class Hub: Sendable {
     /// True if the hub is disabled; cheaper than a copy of the whole status.
     var isDisabled: Bool { published.withLock { $0.status.isDisabled } }
 
-    /// Takes over the status after a batch of changes.
+    /// Replaces the status after a batch of changes.
     func publish(_ status: HubStatus) {
         published.withLock { published in
             if published.status.rulesRevision != status.rulesRevision {
@@ -116,7 +116,7 @@ final class Hub: Sendable {
     }
 }
 
-// MARK: - What is told once
+// MARK: - Logged once
 
 extension Hub {
     /// Counts a rendering that was too large, and logs the first one only: with Listen, a client can cause any number.
@@ -124,7 +124,7 @@ extension Hub {
         counters.streams.oversize.add(1)
         guard !hasSaidOversize.exchange(true, ordering: .relaxed) else { return }
         logger.warning(
-            "a message grew beyond the limit when templates rendered it: a gap is sent there; more of them are only counted",
+            "a message is too large when rendered; its recipient is sent a gap, and further cases are only counted",
             metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]
         )
     }

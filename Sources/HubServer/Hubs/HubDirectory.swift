@@ -106,7 +106,7 @@ extension HubDirectory {
     func nodeReport(_ writer: HubWriter) -> HubOverview.Node? { others?.report(cutOffSince: writer.health.cutOffSince) }
 }
 
-// MARK: - What the writer hands out, in the order of the log
+// MARK: - The writer's output, in log order
 
 extension HubDirectory {
     /// Carries out the actions that a batch of changes requires.

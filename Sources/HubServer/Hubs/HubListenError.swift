@@ -4,7 +4,7 @@ import NIOCore
 /// The hub cannot listen on the address: it is in use, does not belong to this machine, or is not permitted.
 package struct HubListenError: Error {
     package let reason: String
-    /// True if no other port would help.
+    /// True if another port would not help.
     package let isOfAddress: Bool
 
     /// `nil` for an error of another kind.

@@ -43,11 +43,11 @@ final class HubManagement: Sendable {
         let keys = BrowserKeys.missing(in: [], configuration)
         let hub = try await writer.perform(bytes: bytes) { transaction, _ in
             guard try !transaction.hasHub(named: name) else {
-                throw ProtocolError.conflict("The hub '\(name)' exists; send If-Match: * to update it.")
+                throw ProtocolError.conflict("The hub '\(name)' already exists; send If-Match: * to update it.")
             }
             guard try transaction.hubCount() < Self.maximumHubs else {
                 throw ProtocolError.forbidden(
-                    "There are \(Self.maximumHubs) hubs here, which is the most; delete one first."
+                    "This server has the maximum of \(Self.maximumHubs) hubs; delete one first."
                 )
             }
             var description = try change.applied(to: nil, at: at)
@@ -55,7 +55,7 @@ final class HubManagement: Sendable {
             let stored = try transaction.insertHub(name, description, at: at)
             return (stored, [.created(stored.record, stored.policy, try transaction.extent())])
         }
-        logger.notice("a hub was made", metadata: ["hub.name": "\(name)"])
+        logger.notice("a hub was created", metadata: ["hub.name": "\(name)"])
         return hub
     }
 

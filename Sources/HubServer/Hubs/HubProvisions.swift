@@ -41,9 +41,12 @@ package enum HubProvisionError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .tooManyRules(let hub, let count):
-            "hub '\(hub)' would have \(count) rules with those of the configuration, and \(AuthorizationRule.maximumCount) are the most: name fewer, or delete some with an SDK"
+            """
+            with the configured rules, hub '\(hub)' would have \(count) rules; the maximum is \
+            \(AuthorizationRule.maximumCount): configure fewer, or delete some with an SDK
+            """
         case .tooManyHubs:
-            "there would be more than \(HubManagement.maximumHubs) hubs with those of the configuration"
+            "with the configured hubs, there would be more than \(HubManagement.maximumHubs) hubs, which is the maximum"
         }
     }
 }
@@ -64,13 +67,12 @@ extension HubProvisions {
             let rules = rules.joined(separator: ", ")
             guard let hub else {
                 return logger.notice(
-                    "the namespace's rules were set to what the configuration says",
+                    "the namespace's rules were set from the configuration",
                     metadata: ["rule.names": "\(rules)"]
                 )
             }
             logger.notice(
-                isNew
-                    ? "a hub was made, as the configuration asks for" : "a hub was set to what the configuration says",
+                isNew ? "a hub was created from the configuration" : "a hub was updated from the configuration",
                 metadata: ["hub.name": "\(hub)", "rule.names": "\(rules)"]
             )
         }

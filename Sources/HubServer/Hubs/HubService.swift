@@ -81,14 +81,14 @@ package final class HubService: Sendable {
         } catch {
             // The database is ahead of the file, as after a crash; housekeeping updates the file.
             logger.warning(
-                "an older copy of the database that is put back by hand now would not be noticed",
+                "cannot write the generation file: an older copy of the database put back now would not be noticed",
                 metadata: ["error.reason": "\(error)"]
             )
         }
         let epochs = EpochHistory(epochs: try await store.epochs(), losses: try await store.losses())
         for hub in try await store.hubsWithLostSecrets() {
             logger.error(
-                "the hub's credentials for push services cannot be read: the key file is another one; set them again",
+                "cannot decrypt the hub's credentials for push services with this key file; set them again",
                 metadata: ["hub.name": "\(hub.name)", "file.path": "\(configuration.secretsPath)"]
             )
         }
@@ -269,7 +269,7 @@ package final class HubService: Sendable {
         try await close(endsProcess: stopsOnSignals)
     }
 
-    /// The parts of the hub that other nodes talk to.
+    /// The service that receives messages of other nodes.
     private func messages(_ forwarding: RequestForwarding) -> NodeMessages {
         let execution = ForwardedExecution(responder: responder(nil), store: store, logger: logger)
         return NodeMessages(

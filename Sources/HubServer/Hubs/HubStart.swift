@@ -6,7 +6,7 @@ import Logging
 /// The findings and changes of a start.
 struct HubStart: Sendable {
     let notes: [HubProvisions.Note]
-    /// The changes of hubs, of which nodes that are running learn by the log.
+    /// The changes of hubs, which running nodes learn from the log.
     let effects: [NamespaceEffect]
     let generation: Generation
     var restore: (sign: GenerationFile.RestoreSign, loss: Loss)?
@@ -15,7 +15,7 @@ struct HubStart: Sendable {
         for note in notes { note.log(logger) }
         guard let restore else { return }
         logger.warning(
-            "the database is an older copy: messages that were accepted after it may be lost, and agents are sent a gap",
+            "the database is an older copy: messages accepted after it was made may be lost, and agents are sent a gap",
             metadata: ["restore.sign": "\(restore.sign.rawValue)", "log.sequence": "\(restore.loss.sequence)"]
         )
     }
@@ -53,7 +53,7 @@ struct HubStart: Sendable {
             _ = try transaction.beginEpoch(named: epoch, at: at)
             let counted = try transaction.generation()
             let sign = GenerationFile.sign(of: counted, inFile, isCopy: try transaction.isCopy())
-            // A new database never accepted messages. An older copy of a node's database gets the rest from the
+            // A new database has never accepted messages. An older copy of a node's database gets the rest from the
             // log.
             let mayLack = sign != nil && !isNew && incarnation == nil
             let loss = mayLack ? try transaction.noteLoss(epoch: epoch, at: at) : nil

@@ -3,8 +3,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 
-/// Some records of an import, which one transaction takes over, each in its own savepoint, so that a record that fails
-/// does not affect the others.
+/// The records of an import that one transaction stores; a record that is refused does not affect the others.
 struct ImportStep: Sendable {
     /// Lines for a file.
     struct Lines: Sendable {
@@ -60,7 +59,7 @@ struct ImportStep: Sendable {
         }
         let stated = RegistrationLine.statedID(in: record.bytes)
         if kind == .importUpdateRegistrations || kind == .importDeleteRegistrations, stated == nil {
-            throw .badRequest("The line names no RegistrationId.")
+            throw .badRequest("The line has no RegistrationId.")
         }
         if kind == .importDeleteRegistrations, let stated { return .delete(stated) }
         return .put(try Registration(description: record.bytes, maximumTags: maximumTags))
@@ -90,7 +89,7 @@ struct ImportStep: Sendable {
                 let current = try transaction.installation(hub: hub.record.id, id: id)
             else { continue }
             throw ProtocolError.conflict(
-                "The installation '\(current.installation.id)' is at this hub; its registrations are not imported."
+                "The installation '\(current.installation.id)' exists; its registrations are not imported."
             )
         }
     }
@@ -116,7 +115,7 @@ struct ImportStep: Sendable {
                 let isThere = try transaction.registration(hub: hub.record.id, id: registration.id) != nil
                 guard isThere || kind == .importCreateRegistrations else { throw ProtocolError.noRegistration }
                 guard !isThere || kind == .importUpdateRegistrations else {
-                    throw ProtocolError.conflict("The registration '\(registration.id)' exists.")
+                    throw ProtocolError.conflict("The registration '\(registration.id)' already exists.")
                 }
             }
             let (stored, change) = try hub.registrations.stage(

@@ -3,8 +3,8 @@ import HubProtocol
 
 /// The name of a file to import, below the folder of its hub.
 ///
-/// Clients name it in several ways: by its name, a relative path or a `file:` URL, or by the URL of a blob, as in code
-/// written for the service, of which only the last component counts. Nothing is downloaded.
+/// Clients send its name, a relative path, a `file:` URL, or the URL of a blob, as in code written for Azure. Only the
+/// last component of a blob's URL counts. Nothing is downloaded.
 struct JobFileName: Sendable, Equatable {
     /// The path with `/` between its components.
     let text: String
@@ -51,7 +51,7 @@ struct JobFileName: Sendable, Equatable {
 
     private static func outside(_ folder: String) -> ProtocolError {
         .badRequest(
-            "The ImportFileUri names no file of this hub's: put the file into '\(folder)' and send its name."
+            "The ImportFileUri does not name a file of this hub: put the file into '\(folder)' and send its name."
         )
     }
 }

@@ -11,13 +11,13 @@ import Synchronization
 struct JobRun {
     /// Number of registrations that an export reads at once.
     static let exportPage = 500
-    /// Maximum size of one import transaction; one record is always taken.
+    /// The size at which an import transaction is full.
     static let importLimits = ImportChunk.Limits(records: 200, bytes: 256 << 10)
     /// Number of bytes of a file that are read at once.
     static let readBytes = 128 << 10
     /// Interval at which an export stores its progress.
     static let noteInterval = Duration.seconds(1)
-    /// First pause before retrying an operation that the hub could not do.
+    /// Pause before the first retry of an operation.
     static let firstPause = Duration.milliseconds(200)
     static let longestPause = Duration.seconds(30)
 
@@ -32,7 +32,7 @@ struct JobRun {
         self.stored = stored
     }
 
-    /// Does the job, or the rest of it.
+    /// Runs the job, or the rest of it.
     ///
     /// Errors become the job's failure.
     ///
@@ -42,7 +42,7 @@ struct JobRun {
         do {
             try await workOrFail()
         } catch  where hub.isDeleted && !(error is CancellationError) {
-            // Nobody is left to report to: the hub was deleted, with the files of its jobs.
+            // A deleted hub has no job to report on.
             try? await files.remove(job: stored.job.id)
         }
     }
@@ -52,7 +52,7 @@ struct JobRun {
             stored.job.status = .running
             do { checkpoint = try JobCheckpoint(text: stored.checkpoint) } catch {
                 throw JobFailure(
-                    "This version of newswire cannot read how far the job was; its files tell what was done. Submit the rest again."
+                    "This version of newswire cannot read the job's progress; its files show it. Submit the rest again."
                 )
             }
             switch stored.job.request.kind {
@@ -76,7 +76,7 @@ struct JobRun {
     {
         let reason = (error as? ProtocolError)?.detail ?? "\(error)"
         guard kind != .exportRegistrations, checkpoint.position.lines > 0 else { return reason }
-        return "\(reason) The first \(checkpoint.position.lines) lines were done."
+        return "\(reason) The first \(checkpoint.position.lines) lines were processed."
     }
 
     // MARK: - Export
@@ -124,7 +124,7 @@ struct JobRun {
         }
         let identity = try await JobFiles.blocking { try source.identity() }
         guard checkpoint.source.map({ $0 == identity }) ?? true else {
-            throw JobFailure("The file '\(source.path)' has changed while it was imported.")
+            throw JobFailure("The file '\(source.path)' changed during the import.")
         }
         checkpoint.source = identity
         let output = try await files.openForWriting(JobFiles.output, job: stored.job.id)
@@ -158,12 +158,12 @@ struct JobRun {
             try await commit(chunk.records, through: last.end, of: max(identity.bytes, 1))
             let taken = ContinuousClock.now - begun
             try await write(output, failed)
-            // Leaves the writer to other changes for as long.
+            // Leaves the writer free for other changes for the same time.
             try await Task.sleep(for: taken)
         }
         try await JobFiles.blocking {
             guard try source.identity() == identity else {
-                throw JobFailure("The file '\(source.path)' has changed while it was imported.")
+                throw JobFailure("The file '\(source.path)' changed during the import.")
             }
         }
         stored.job.outputProperties[Self.succeeded] = "\(checkpoint.output.lines)"
@@ -232,7 +232,7 @@ struct JobRun {
         }
     }
 
-    /// Retries an operation that the hub could not do: it is overloaded, or cannot write its file.
+    /// Retries an operation as long as the hub is overloaded or cannot write its file.
     private func patiently<Output>(_ work: @Sendable () async throws -> Output) async throws -> Output {
         var pause = Self.firstPause
         while true {

@@ -12,7 +12,7 @@ final class JobService: Service {
     static let maximumWaiting = 16
     /// Maximum number of jobs kept for a hub; older ones are deleted with their files.
     static let maximumKept = 100
-    /// Pause after the hub's file could not be read.
+    /// Pause after jobs or their progress could not be read or written.
     private static let pause = Duration.seconds(30)
 
     private let store: HubStore
@@ -55,7 +55,7 @@ final class JobService: Service {
         let dropped = try await hub.perform(bytes: bytes) { transaction, _ in
             guard try transaction.unfinishedJobCount(hub: job.hub, node: job.node) < Self.maximumWaiting else {
                 throw ProtocolError.tooManyRequests(
-                    "\(Self.maximumWaiting) jobs of this hub wait or run, which is the most; try again later."
+                    "This hub has the maximum of \(Self.maximumWaiting) unfinished jobs; try again later."
                 )
             }
             try transaction.insert(job)
@@ -74,7 +74,7 @@ final class JobService: Service {
                 } catch is CancellationError {
                     return
                 } catch {
-                    self.logger.error("jobs cannot be read", metadata: ["error.reason": "\(error)"])
+                    self.logger.error("cannot run jobs; trying again", metadata: ["error.reason": "\(error)"])
                     guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
                     self.continuation.yield()
                 }
@@ -109,14 +109,14 @@ final class JobService: Service {
         do {
             try await files.remove(job: id)
         } catch {
-            logger.warning("files of an old job stay", metadata: ["error.reason": "\(error)", "job.id": "\(id)"])
+            logger.warning("cannot remove a job's files", metadata: ["error.reason": "\(error)", "job.id": "\(id)"])
         }
     }
 
     /// Removes the files of all jobs of a deleted hub, except files to be imported, which the hub did not write.
     func removeFiles(of jobs: [StoredJob]) async {
         for job in jobs where job.node == nil || job.node == store.node {
-            // The path tells the hub, whose name is no longer known.
+            // The path contains the name of the hub, which is not stored elsewhere any more.
             guard let path = job.job.outputProperties[NotificationHubJob.outputFilePath],
                 let name = path.split(separator: "/").dropLast(2).last.flatMap({ try? HubName(String($0)) })
             else { continue }

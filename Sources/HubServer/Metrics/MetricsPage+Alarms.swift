@@ -16,7 +16,7 @@ extension MetricsPage {
         page.add(
             "newswire_alarm_active",
             .gauge,
-            "Alarms that last, silenced ones included, by kind.",
+            "Active alarms, including silenced ones, by kind.",
             counted.flatMap { hub in
                 Alarm.Kind.allCases.map { .init(hub.2.kinds[$0] ?? 0, ["hub": hub.name, "kind": $0.rawValue]) }
             }
@@ -24,13 +24,13 @@ extension MetricsPage {
         page.add(
             "newswire_alarm_silenced",
             .gauge,
-            "Alarms that last and are silenced.",
+            "Active alarms that are silenced.",
             counted.map { .init($0.2.silenced, ["hub": $0.name]) }
         )
         page.add(
             "newswire_alarm_raised_total",
             .counter,
-            "Alarms that have begun since the start, by kind.",
+            "Alarms that were reported since the start, by kind.",
             counted.flatMap { hub in
                 Alarm.Kind.allCases.map { .init(hub.raised[$0] ?? 0, ["hub": hub.name, "kind": $0.rawValue]) }
             }

@@ -23,7 +23,7 @@ extension MetricsPage {
             ),
             (
                 "newswire_publisher_reported_failed_feeds",
-                "Feeds of a publisher that bring no news, as it last reported.",
+                "Feeds of a publisher that fail or are gone, as it last reported.",
                 { Double($0.failedFeeds) }
             ),
             (

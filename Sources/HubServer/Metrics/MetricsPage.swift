@@ -54,10 +54,10 @@ struct MetricsPage: Sendable {
 
     private func addMessages(to page: inout PrometheusText) {
         let counted: [(String, String, (HubCounters) -> Int)] = [
-            ("newswire_messages_accepted_total", "Messages that the hub took.", { $0.accepted.count }),
-            ("newswire_messages_repeated_total", "Sends that an idempotency key made harmless.", { $0.repeated.count }),
+            ("newswire_messages_accepted_total", "Messages that the hub accepted.", { $0.accepted.count }),
+            ("newswire_messages_repeated_total", "Repeated sends, recognized by their key.", { $0.repeated.count }),
             (
-                "newswire_messages_written_total", "Messages written to streams, one for each stream.",
+                "newswire_messages_written_total", "Messages written to streams, counted for each stream.",
                 { $0.streams.written.count }
             ),
             (
@@ -71,7 +71,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_messages_owed_total",
             .counter,
-            "What messages were for, by platform: installations of platform stream, registrations or handles of others.",
+            "Recipients of messages: installations of platform stream, registrations or handles of other platforms.",
             members.flatMap { hub -> [PrometheusText.Sample] in
                 let matched = hub.counters.matched.withLock { counts in counts }
                 return matched.sorted { $0.key < $1.key }.map { platform, count in
@@ -103,7 +103,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_push_credential_expires_timestamp_seconds",
             .gauge,
-            "When a credential for a push service expires, in seconds since 1970.",
+            "Expiry of a credential for a push service, in seconds since 1970.",
             members.flatMap { hub in
                 hub.push.expiries.sorted { $0.key < $1.key }.map {
                     .init($0.value.seconds, ["hub": "\(hub.record.name)", "platform": $0.key])
@@ -113,7 +113,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_messages_scheduled",
             .gauge,
-            "Messages that wait for their time.",
+            "Scheduled messages that are not due yet.",
             members.map { hub in
                 .init(hub.status.scheduled.messages, ["hub": "\(hub.record.name)"])
             }
@@ -135,7 +135,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_listen_bytes",
             .gauge,
-            "What those are charged, as the quota counts it.",
+            "Size of the installations and registrations last written with Listen, as the quota counts it.",
             members.map { hub in
                 .init(hub.status.listenUsage.bytes, ["hub": "\(hub.record.name)"])
             }
@@ -155,7 +155,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_registrations",
             .gauge,
-            "Registrations, native and template ones, those of installations among them.",
+            "Native and template registrations, including those of installations.",
             members.flatMap { hub in
                 hub.status.registrationCounts.sorted { $0.key < $1.key }.map {
                     platform,
@@ -177,7 +177,7 @@ struct MetricsPage: Sendable {
             behind.append(.init(census.behind, ["hub": name]))
         }
         page.add("newswire_streams", .gauge, "Open streams.", open)
-        page.add("newswire_streams_behind", .gauge, "Open streams with messages yet to be written.", behind)
+        page.add("newswire_streams_behind", .gauge, "Open streams with pending messages.", behind)
     }
 
     private func addWriter(to page: inout PrometheusText) {
@@ -192,7 +192,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_writer_oldest_seconds",
             .gauge,
-            "How long the oldest change has waited to be durable.",
+            "Time for which the oldest change has waited for its commit.",
             [.init(backlog.oldest.seconds)]
         )
     }
@@ -209,7 +209,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_node_log_position",
             .gauge,
-            "The last entry of the shared log that a node has reported to have.",
+            "The last entry of the shared log that a node has, as it last reported.",
             [.init(Int(node.position), ["node": node.name])]
                 + node.peers.map { .init(Int($0.position), ["node": $0.name]) }
         )
@@ -230,11 +230,11 @@ struct MetricsPage: Sendable {
     private func addLog(to page: inout PrometheusText) async throws {
         let log = try await store.logSize()
         let age = log.oldest.map { max(configuration.timestamp - $0, .zero).seconds } ?? 0
-        page.add("newswire_log_bytes", .gauge, "What the messages take that the log holds.", [.init(log.bytes)])
+        page.add("newswire_log_bytes", .gauge, "Size of the messages in the log.", [.init(log.bytes)])
         page.add(
             "newswire_log_limit_bytes",
             .gauge,
-            "Above this the oldest messages are dropped before they expire.",
+            "Size above which the oldest messages are dropped before they expire.",
             [.init(configuration.maximumLogBytes)]
         )
         let changes = try await store.changeSize()
@@ -242,7 +242,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_registry_change_bytes",
             .gauge,
-            "Size of the stored registry changes, with what installations wanted before.",
+            "Size of the stored registry changes, with the former choices of installations.",
             [.init(changes.bytes)]
         )
         page.add(
@@ -261,7 +261,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_log_dropped_unexpired_total",
             .counter,
-            "Messages dropped by size before they expired, since the hub was made.",
+            "Messages dropped because the log was full before they expired, since the hub was created.",
             [.init(log.droppedBySize)]
         )
         page.add(

@@ -16,14 +16,14 @@ struct ProcessFigures {
         if let resident = Self.residentBytes {
             page.add("process_resident_memory_bytes", .gauge, "Resident memory.", [.init(resident)])
         }
-        page.add("process_start_time_seconds", .gauge, "Start, since 1970.", [.init(startedAt)])
+        page.add("process_start_time_seconds", .gauge, "Start of the process, since 1970.", [.init(startedAt)])
         // One descriptor belongs to this listing.
         if let open = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count - 1 {
             page.add("process_open_fds", .gauge, "Open descriptors.", [.init(open)])
         }
         var limit = rlimit()
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
-            page.add("process_max_fds", .gauge, "The most descriptors it may open.", [.init(limit.rlim_cur)])
+            page.add("process_max_fds", .gauge, "Maximum number of open descriptors.", [.init(limit.rlim_cur)])
         }
     }
 

@@ -23,7 +23,7 @@ package struct ServerMetrics: Sendable {
             page.add(
                 "newswire_build_info",
                 .gauge,
-                "The version that runs; always 1.",
+                "The running version; always 1.",
                 [.init(1, ["version": version])]
             )
         }

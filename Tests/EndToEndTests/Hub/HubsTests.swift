@@ -101,7 +101,7 @@ import Testing
         #expect(check.status == 0, "\(check.errors)")
         for start in 0..<2 {
             let hub = try await RunningProgram(["hub"], environment: environment, folder: scratch.path)
-            #expect(hub.errors.contains("a hub was made, as the configuration asks for") == (start == 0))
+            #expect(hub.errors.contains("a hub was created from the configuration") == (start == 0))
             for secret in ["root-key", "key-one", "key-two"] { #expect(!hub.errors.contains(secret)) }
             let shown = try await keys(scratch.file("hub"))
             #expect(shown.allSatisfy { $0.hub == "orders" }, "there is no hub that nobody asked for")

@@ -130,9 +130,9 @@ struct JobTests {
             #expect(try await hub.tags(of: "1-1-1") == ["new"])
             let failed = try hub.failed(updated)
             #expect(failed.count == 5)
-            #expect(failed[0] == "no registration<!-- line 3: The line names no RegistrationId. -->")
+            #expect(failed[0] == "no registration<!-- line 3: The line has no RegistrationId. -->")
             #expect(failed[1].hasPrefix(lines[3] + "<!-- line 4: ") && failed[1].contains("not found"))
-            #expect(failed[2].contains("line 5: The line names no RegistrationId."))
+            #expect(failed[2].contains("line 5: The line has no RegistrationId."))
             #expect(failed[3].contains("<!-- line 6: ") && failed[4].contains("ExpirationTime has passed"))
             let output = try hub.output(updated)
             #expect(output.count == 1 && output[0].contains("<ETag>2</ETag>") && output[0].contains("<Tags>new</Tags>"))
@@ -162,7 +162,7 @@ struct JobTests {
             try hub.write(text, to: "in.txt")
             let upserted = try await hub.work("ImportUpsertRegistrations", "in.txt")
             #expect(upserted.counts == ["0", "1"])
-            #expect(try hub.failed(upserted)[0].contains("The installation 'p' is at this hub"))
+            #expect(try hub.failed(upserted)[0].contains("The installation 'p' exists"))
             let deleted = try await hub.work("ImportDeleteRegistrations", "in.txt")
             #expect(deleted.counts == ["1", "0"])
             #expect(try await hub.send("GET", "installations/p", as: hub.listen).status == 404)
@@ -404,8 +404,8 @@ struct JobTests {
         try await TestHub.run(scratch) { hub in
             let done = try await hub.end(of: id)
             #expect(done.contains("<Status>Failed</Status>"))
-            #expect(done.contains("has changed while it was imported."), "\(done)")
-            #expect(done.contains("The first \(checkpoint.position.lines) lines were done."), "\(done)")
+            #expect(done.contains("changed during the import."), "\(done)")
+            #expect(done.contains("The first \(checkpoint.position.lines) lines were processed."), "\(done)")
         }
     }
 
@@ -421,7 +421,7 @@ struct JobTests {
         try await TestHub.run(scratch) { hub in
             let done = try await hub.end(of: id)
             #expect(done.contains("<Status>Failed</Status>"), "\(done)")
-            #expect(done.contains("cannot read how far the job was"), "\(done)")
+            #expect(done.contains("cannot read the job's progress"), "\(done)")
             #expect(try hub.output(done).count == 1, "what was done stands in its file")
         }
     }

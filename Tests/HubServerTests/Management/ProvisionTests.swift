@@ -50,7 +50,7 @@ struct ProvisionTests {
         #expect(hubs.map(\.record.name.text) == ["news", "orders"])
         #expect(
             log == [
-                "a hub was made, as the configuration asks for: orders, DefaultListenSharedAccessSignature, Senders"
+                "a hub was created from the configuration: orders, DefaultListenSharedAccessSignature, Senders"
             ]
         )
         let orders = try service.directory.hub(named: "orders")
@@ -70,7 +70,7 @@ struct ProvisionTests {
         }
         for result in try await orders.store.commit([changes]) { try result.get() }
         (service, log) = try await start(scratch, try provisions([Self.senders], days: 30))
-        #expect(log == ["a hub was set to what the configuration says: orders, Senders"])
+        #expect(log == ["a hub was updated from the configuration: orders, Senders"])
         let again = try service.directory.hub(named: "orders")
         #expect([Self.senders, own, Self.listen].allSatisfy { again.status.rules.hub.contains($0) })
         #expect(again.status.registrationLifetime == .seconds(30 * 86_400))
@@ -91,7 +91,7 @@ struct ProvisionTests {
         let (service, log) = try await start(scratch, provisions, makesFirstHub: false)
         #expect(service.directory.namespaceRules == [root])
         #expect(service.directory.all.isEmpty, "only what was asked for")
-        #expect(log == ["the namespace's rules were set to what the configuration says: RootManageSharedAccessKey"])
+        #expect(log == ["the namespace's rules were set from the configuration: RootManageSharedAccessKey"])
         #expect(try await start(scratch, HubProvisions()).0.directory.namespaceRules == [root], "it stays")
     }
 

@@ -72,7 +72,7 @@ struct PushDeviceTests {
             let id = try await hub.send(format: "apple", "{}", tags: "World")
             let device = try #require(try await hub.report(id, "AABB").device)
             #expect(device.registrations?.count == DeviceInquiry.maximumOfHandle)
-            #expect(device.explanation.last == "it has many registrations; only the first 100 of them were looked at")
+            #expect(device.explanation.last == "it has many registrations; only the first 100 of them were examined")
             let filter = try RegistrationSelection.handle(
                 HandleFilter(parsing: "ChannelUri eq 'AABB'"),
                 hub.listenGrant
@@ -170,7 +170,7 @@ struct PushDeviceTests {
             let body = "{\"a\":\"" + String(repeating: "x", count: 5_000) + "\"}"
             let id = try await hub.send(format: "apple", body)
             let device = try #require(try await hub.report(id, "phone").device)
-            #expect(device.explanation[1] == "its body has 5008 bytes, and platform 'apns' takes at most 4096")
+            #expect(device.explanation[1] == "its body has 5008 bytes, and platform 'apns' accepts at most 4096")
         }
     }
 
@@ -185,8 +185,8 @@ struct PushDeviceTests {
             #expect(agent.outcome == .notMatched)
             #expect(
                 agent.explanation[0] == """
-                    device 'agent' did not get it: the message is of format 'apple', and an agent is sent templates and \
-                    format 'stream'
+                    device 'agent' did not get it: the message is of format 'apple', and agents get templates and \
+                    format 'stream' only
                     """
             )
             let missed = try await hub.send(format: "stream", "{}", tags: "Sports")
