@@ -99,14 +99,14 @@ struct RefusalTests {
             let page = try await hub.hub.registrations.page(.all, from: nil, limit: 9).registrations
             let part = try #require(page.first { $0.installation != nil }).registration.id
             let owned = """
-                The registration '\(part)' is a part of the installation 'p'; ask for a new registration id and use \
+                The registration '\(part)' is part of the installation 'p'; request a new registration id and use \
                 that, or change the installation with PUT or PATCH of /installations/p.
                 """
             #expect(try await put("registrations/\(part)", ["If-Match": "\"7\""]) == Self.whole(410, owned))
             #expect(try await hub.send("DELETE", "installations/p", as: hub.listen).status == 204)
             let ended = """
-                The registration '\(part)' has expired, went with its installation, or its push handle was refused by \
-                the push service; ask for a new registration id and use that.
+                The registration '\(part)' has expired, was removed with its installation, or has a push handle that \
+                the push service refused; request a new registration id and use that.
                 """
             for headers in [[:], ["If-Match": "*"], ["If-Match": "\"1\""]] {
                 #expect(try await put("registrations/\(part)", headers) == Self.whole(410, ended))

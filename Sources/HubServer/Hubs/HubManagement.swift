@@ -14,7 +14,7 @@ final class HubManagement: Sendable {
     let store: HubStore
     let configuration: HubConfiguration
     let writer: HubWriter
-    /// The time of the last refusal that was checked against what other nodes have written.
+    /// The time of the last refusal that was checked against the log.
     let rechecked = Mutex<Duration?>(nil)
     let jobs: JobService
     private let logger: Logger

@@ -7,7 +7,7 @@ import NetworkAddresses
 /// A client's request that one node passes to another.
 struct ForwardedRequest: Sendable {
     let head: HTTPRequest
-    /// The other end of the client's connection.
+    /// The remote address of the client's connection.
     let peer: NetworkAddress?
     let body: ByteBuffer
 
@@ -36,7 +36,7 @@ struct ForwardedRequest: Sendable {
     init(encoded bytes: ArraySlice<UInt8>) throws(LogEntryError) {
         var reader = EntryReader(Array(bytes))
         guard let method = HTTPRequest.Method(rawValue: try reader.text()) else {
-            throw .damaged("a method is not a token")
+            throw .damaged("a method is not valid")
         }
         let (scheme, authority, path) = (try reader.text(), try reader.text(), try reader.text())
         head = HTTPRequest(
@@ -80,7 +80,7 @@ struct ForwardedReply: Sendable {
         var reader = EntryReader(bytes)
         position = try reader.number()
         let code = try reader.number()
-        guard (200...599).contains(code) else { throw .damaged("a status is not one of HTTP") }
+        guard (200...599).contains(code) else { throw .damaged("a status is not valid") }
         let status = HTTPResponse.Status(code: Int(code), reasonPhrase: try reader.text())
         head = HTTPResponse(status: status, headerFields: try reader.fields())
         body = ByteBuffer(bytes: try reader.counted())

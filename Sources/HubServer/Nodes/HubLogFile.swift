@@ -10,7 +10,7 @@ package enum HubLogFile {
 
     /// Makes the content of the file the beginning of a new log, whose name is `incarnation`.
     ///
-    /// Agents get a gap, since other nodes may have accepted more.
+    /// Agents get a gap, because other nodes may have accepted more messages.
     ///
     /// - Throws: ``DatabaseCopyError``, ``HubStoreError`` or a `DatabaseError`; the file is then unchanged.
     package static func begin(_ database: String, incarnation: String, at: Timestamp) throws {
@@ -29,7 +29,7 @@ package enum HubLogFile {
         }
     }
 
-    /// Ends the tie between the file and its log, so that a hub serves it alone.
+    /// Detaches the file from its log, so that a hub serves it alone.
     ///
     /// - Throws: The errors of ``begin(_:incarnation:at:)``; the file is then unchanged.
     package static func leave(_ database: String) throws { try LogMembership.end(database) }

@@ -4,14 +4,13 @@ import HubStore
 import Synchronization
 
 extension HubManagement {
-    /// Shortest time between two refusals that are checked against what other nodes have written: anybody can cause
-    /// refusals.
+    /// Minimum time between two refusals that are checked against the log: anybody can cause refusals.
     static let recheckInterval = Duration.milliseconds(100)
 
-    /// Admits a request with what other nodes had written before it came.
+    /// Admits a request; before a read or a refusal, this node catches up with the log.
     ///
-    /// A read sees all of it. A request that is refused may come with a key, or be for a hub, that another node has just
-    /// made.
+    /// A read sees everything that other nodes wrote before it arrived. A refused request may use a key or a hub that
+    /// another node has just created.
     func upToDate<Admitted>(
         for route: Route,
         _ admit: () throws(ProtocolError) -> Admitted

@@ -5,10 +5,10 @@ import Synchronization
 
 /// Keeps a node up to date with the log that it shares with others.
 ///
-/// A node that has not been able to follow for ``patience`` ends its streams, so that agents move to a node that gets
-/// news. It accepts streams again as soon as it follows.
+/// A node that has not been able to follow for ``patience`` ends its streams, so that agents move to a node that
+/// follows. It accepts streams again as soon as it follows.
 final class LogFollowing: Service {
-    /// Time for which streams stay open, in which the engine usually elects another leader.
+    /// Time for which streams stay open without the log; the engine usually elects another leader within it.
     static let patience = Duration.seconds(8)
     private static let interval = Duration.seconds(1)
 
@@ -36,7 +36,7 @@ final class LogFollowing: Service {
         }
     }
 
-    /// Reports to other nodes, tries again if this one cannot follow, and ends streams if that has lasted.
+    /// Reports to other nodes, tries again if this one cannot follow, and ends streams after ``patience``.
     func look(at now: ContinuousClock.Instant) {
         others.announcePresence()
         let since = writer.health.cutOffSince

@@ -3,10 +3,10 @@ import ServiceLifecycle
 
 /// Passes the messages of other nodes to the parts of the hub that they concern.
 ///
-/// The first byte of a message tells its kind; messages of unknown kinds come from newer versions and are ignored.
+/// The first byte of a message is its kind; messages of unknown kinds come from newer versions and are ignored.
 struct NodeMessages: Service {
     enum Kind {
-        /// The node that writes says so.
+        /// A sign of life from the node that writes.
         static let heartbeat: UInt8 = 1
         /// A request of a client, to be executed by the node that writes.
         static let forwardedRequest: UInt8 = 2
@@ -36,7 +36,7 @@ struct NodeMessages: Service {
             }
             await serving
         }
-        // A channel to no other nodes ends at once.
+        // Without other nodes, the channel ends at once.
         try? await gracefulShutdown()
     }
 }

@@ -3,10 +3,10 @@ import HubRouting
 import HubStore
 import Synchronization
 
-/// Messages between the nodes of a hub about themselves.
+/// The announcements that the nodes of a hub make about themselves.
 ///
-/// Each node tells about its streams, so that an installation has one stream at all of them, and how far it follows the
-/// log. Announcements may be lost; an installation then has two streams until the older one breaks.
+/// Each node announces its streams, so that an installation has only one stream across all nodes, and its position in
+/// the log. Announcements may be lost; an installation then has two streams until the older one breaks.
 final class OtherNodes: Sendable {
     private struct Peer {
         let version: String
@@ -14,7 +14,7 @@ final class OtherNodes: Sendable {
         let seen: ContinuousClock.Instant
     }
 
-    /// Time after which a node that reports no more is forgotten, as one that was removed.
+    /// Time without a report after which a node is forgotten.
     private static let memory = Duration.seconds(3_600)
     /// Maximum number of nodes that are remembered.
     private static let maximumPeers = 64
@@ -24,7 +24,7 @@ final class OtherNodes: Sendable {
     private let channel: any NodeChannel
     private let store: HubStore
     private let peers = Mutex<[String: Peer]>([:])
-    /// The highest stamp that this node has given or seen.
+    /// The highest stamp that this node has assigned or seen.
     private let last = Mutex<UInt64>(0)
 
     init(_ channel: any NodeChannel, of store: HubStore, named name: String, version: String) {
@@ -34,10 +34,10 @@ final class OtherNodes: Sendable {
         self.version = version
     }
 
-    /// A stamp above all that this node has given or seen.
+    /// A stamp above all that this node has assigned or seen.
     ///
-    /// It follows the clock, so that a node that has started again gives no old ones. Clocks may differ: a node that
-    /// hears of another's higher stamp goes on from there.
+    /// Stamps follow the clock, so that a restarted node does not assign old ones. Clocks may differ: a node that
+    /// receives a higher stamp continues from it.
     func stamp(at time: Timestamp) -> UInt64 {
         last.withLock { last in
             last = max(last + 1, UInt64(max(0, time.milliseconds)) << 16)
@@ -47,7 +47,7 @@ final class OtherNodes: Sendable {
 
     // MARK: Streams
 
-    /// Tells the other nodes which installations have a stream here.
+    /// Announces the installations that have opened a stream here.
     func announce(_ streams: [AttachedStream], of hub: HubKey) {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.streams)
@@ -83,7 +83,7 @@ final class OtherNodes: Sendable {
 
     // MARK: Presence
 
-    /// Tells the other nodes how far this one follows the log.
+    /// Announces this node's position in the log.
     func announcePresence() {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.presence)
@@ -93,7 +93,7 @@ final class OtherNodes: Sendable {
         channel.announce(bytes.bytes)
     }
 
-    /// Notes how far another node follows the log.
+    /// Records another node's position in the log.
     func note(presence announcement: ArraySlice<UInt8>) {
         var reader = EntryReader(Array(announcement))
         guard let node = try? reader.text(), let version = try? reader.text(), let position = try? reader.number()

@@ -5,7 +5,8 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// Passes requests that change something to the node that writes, so that nodes do not compete for the log's next entry.
+/// Passes requests that change something to the node that writes, so that nodes do not compete for the log's next
+/// entry.
 ///
 /// A request is executed once: by the other node, or here if that node cannot have got it.
 struct RequestForwarding: Sendable {
@@ -58,7 +59,7 @@ struct RequestForwarding: Sendable {
     /// Returns the response when this node has the change, so that a client can read here what it has written.
     private func reply(_ answer: [UInt8]) async throws(NodeChannelError) -> Response {
         guard let reply = try? ForwardedReply(encoded: answer) else { throw .timeout }
-        // The change has been made, whether this node can follow now or not.
+        // The change has been made, even if this node cannot follow now.
         if store.head.number < reply.position { try? await writer.catchUp() }
         return reply.response
     }

@@ -2,15 +2,15 @@ import HubStore
 import ServiceLifecycle
 import Synchronization
 
-/// Knows which node writes: the one that has written the newest entry, as long as it says that it works.
+/// Determines the node that writes: the one that has written the newest entry, as long as it sends heartbeats.
 ///
-/// The log decides who was first, so that nothing depends on this knowledge but the number of attempts.
+/// The log decides which node was first, so a wrong result costs additional attempts, but no correctness.
 final class WriterWatch: Service {
     /// Time between two looks at the newest entry.
     static let interval = Duration.milliseconds(100)
     /// Number of looks between two heartbeats of the node that writes.
     static let looksPerHeartbeat = 5
-    /// Time without a heartbeat after which other nodes write themselves.
+    /// Time without a heartbeat after which other nodes begin to write.
     static let patience = Duration.seconds(2)
 
     private struct State {
@@ -47,7 +47,7 @@ final class WriterWatch: Service {
         }
     }
 
-    /// The other node that writes; `nil` if this node is to write.
+    /// The other node that writes; `nil` if this node should write.
     var otherWriter: String? {
         guard let heartbeat = state.withLock({ $0.heartbeat }), clock() - heartbeat.at < Self.patience else {
             return nil
@@ -58,7 +58,7 @@ final class WriterWatch: Service {
         return newest == node ? nil : newest
     }
 
-    /// Announces that this node writes, if it does and if it is time.
+    /// Announces that this node writes, if it does and a heartbeat is due.
     private func look() {
         let isWriter = store.head.node == node && writer.health.failureReason == nil
         let isDue = state.withLock { state in
@@ -83,7 +83,7 @@ final class WriterWatch: Service {
         guard let number = try? reader.number(), let name = try? reader.text() else { return }
         let now = clock()
         state.withLock { state in
-            // A late heartbeat of a former writer says nothing.
+            // A late heartbeat of a former writer is outdated.
             if let known = state.heartbeat, known.head.number > number, now - known.at < Self.patience { return }
             state.heartbeat = (LogHead(number: number, node: name), now)
         }

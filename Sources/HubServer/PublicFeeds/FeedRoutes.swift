@@ -84,7 +84,7 @@ struct FeedRoutes: Sendable {
         headers[.lastModified] = validators.lastModified
         guard !validators.match(request.headers) else {
             var response = Response(status: .notModified, headers: headers)
-            // It would be taken for the length of the feed (RFC 9110 §8.6).
+            // Clients would take it for the length of the feed (RFC 9110 §8.6).
             response.headers[.contentLength] = nil
             return response
         }

@@ -20,8 +20,9 @@ package struct PersonalMessage: Sendable {
 extension HubService {
     /// The newest messages that name a person's tag, at most ``PersonalMessages/maximumMessages``, the newest first.
     ///
-    /// The caller has found out that the reader is the person of `tag`, such as `username:alice`. Messages before `since` may
-    /// be for a former owner of the name. It throws what SQLite says, and 404 for a hub that is gone.
+    /// The caller must have verified that the reader is the person of `tag`, such as `username:alice`. Messages before
+    /// `since` may be for a former owner of the name. Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if
+    /// the hub is gone.
     package func messages(to tag: Tag, since: Timestamp, in name: HubName) async throws -> [PersonalMessage] {
         let hub = try directory.hub(named: name.text)
         return try await hub.personalMessages.messages(to: tag, since: since, in: hub)
@@ -29,7 +30,7 @@ extension HubService {
 }
 
 extension PersonalMessage {
-    /// Bytes in memory, near enough.
+    /// Approximate size in memory, in bytes.
     var bytes: Int {
         switch content {
         case .open(let telling): telling.bytes

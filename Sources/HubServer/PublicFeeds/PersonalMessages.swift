@@ -5,12 +5,12 @@ import WebPages
 
 /// The newest messages that name people's tags.
 ///
-/// They follow the log: what was read for a person is kept, so that the next page view reads only the messages that came
-/// since. However often somebody reloads a page, each message is looked at once.
+/// They follow the log: messages that were read for a person are kept, so that the next page view reads only later
+/// ones. However often a page is reloaded, each message is examined once.
 actor PersonalMessages {
-    /// Messages of one person that are kept.
+    /// Maximum number of messages that are kept for one person.
     static let maximumMessages = 50
-    /// Messages that one request looks at: some 6 ms.
+    /// Maximum number of messages that one request examines, in about 6 ms.
     static let maximumScan = 2_000
     private static let page = 500
     private static let maximumPeople = 1_000
@@ -19,15 +19,15 @@ actor PersonalMessages {
     private struct Box {
         /// Newest first.
         var messages: [PersonalMessage] = []
-        /// The newest place that was read.
+        /// The highest sequence read.
         var through = LogSequence.start
-        /// When the present owner of the name got it; earlier messages may be for a former one.
+        /// The time at which the present owner got the name; earlier messages may be for a former owner.
         let since: Timestamp
 
         var bytes: Int { messages.reduce(100) { $0 + $1.bytes } }
     }
 
-    /// Number of messages of the log that were looked at.
+    /// Number of messages of the log that were examined.
     private(set) var scanned = 0
     private var boxes = RecentValues<Tag, Box>(maximumCount: maximumPeople, maximumBytes: maximumBytes)
     private var readings: [Tag: Task<Box, any Error>] = [:]
@@ -37,7 +37,7 @@ actor PersonalMessages {
     /// - Throws: A `DatabaseError`.
     func messages(to tag: Tag, since: Timestamp, in hub: Hub) async throws -> [PersonalMessage] {
         let head = hub.status.head
-        // Of requests at the same time one reads for all.
+        // Concurrent requests share one read.
         while let reading = readings[tag] { _ = await reading.result }
         let known = boxes[tag].flatMap { $0.since == since ? $0 : nil } ?? Box(since: since)
         guard known.through < head else {
@@ -59,7 +59,7 @@ actor PersonalMessages {
         return box.messages.filter { $0.sequence > dropped }
     }
 
-    /// Reads the log backwards until it meets what is known, has enough, or has looked at ``maximumScan`` messages.
+    /// Reads the log backwards until it reaches known messages, has enough, or has examined ``maximumScan`` messages.
     private func read(on known: Box, to tag: Tag, through head: LogSequence, in hub: Hub) async throws -> Box {
         let after = max(known.through, hub.status.droppedThrough)
         var box = Box(through: head, since: known.since)
@@ -82,7 +82,7 @@ actor PersonalMessages {
             guard let lowest = found.lowest else { break }
             through = lowest.previous
         }
-        // With a part unread in between, what is older would look as if nothing were missing.
+        // Known messages below an unread part would look as if none were missing.
         if isComplete || through <= after { box.messages += known.messages }
         box.messages = Array(box.messages.prefix(Self.maximumMessages))
         return box

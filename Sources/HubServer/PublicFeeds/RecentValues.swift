@@ -1,4 +1,4 @@
-/// The values that were used last, within a number of values and of bytes.
+/// The most recently used values, limited in number and in bytes.
 struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         var value: Value
@@ -9,9 +9,9 @@ struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let maximumCount: Int
     private let maximumBytes: Int
     private var entries: [Key: Entry] = [:]
-    /// Number of uses so far, which is the time by which entries are compared.
+    /// Number of uses so far, by which entries are ordered.
     private var uses = 0
-    /// The sum of all entries, kept up to date because a page view may use a hundred of them.
+    /// The size of all entries; not computed on demand, because a page view may use a hundred of them.
     private(set) var bytes = 0
 
     /// - Parameters:
@@ -24,16 +24,16 @@ struct RecentValues<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     var count: Int { entries.count }
 
-    /// Looks a value up without using it.
+    /// Looks up a value, which does not count as a use.
     subscript(key: Key) -> Value? { entries[key]?.value }
 
-    /// Notes that a value was used.
+    /// Records that a value was used.
     mutating func use(_ key: Key) {
         uses += 1
         entries[key]?.lastUse = uses
     }
 
-    /// Adds a value, or replaces the one of its key, and drops those that were not used for longest if there is no room.
+    /// Adds or replaces a value, and drops the least recently used values if there is no room.
     mutating func keep(_ value: Value, bytes size: Int, for key: Key) {
         uses += 1
         bytes += size - (entries[key]?.bytes ?? 0)

@@ -4,16 +4,16 @@ import HubStore
 
 /// The languages of a hub's categories, as publishers have reported them, by the folded category.
 ///
-/// Reports can be half a MiB each, and every view of a page asks: they are read once for each change.
+/// A report can have half a MiB, and every page view needs the languages, so reports are read once for each change.
 struct ReportedLanguages: Sendable {
-    /// Time after which they are read again: reports expire.
+    /// Time after which reports are read again, because they expire.
     private static let lifetime = Duration.seconds(3_600)
 
     private let revision: Int
     private let readAt: Duration
     private let reading: Task<[String: [LanguageName]], any Error>
 
-    /// Begins to read.
+    /// Begins to read the reports.
     init(of hub: Hub) {
         // A report that comes during the reading has another revision.
         revision = hub.status.reportRevision

@@ -119,7 +119,7 @@ actor TagFeeds {
         )
     }
 
-    // MARK: What seldom changes
+    // MARK: Values that rarely change
 
     private func spelling(of tag: Tag, _ hub: Hub) async throws -> Tag? {
         let revision = hub.status.categoryRevision

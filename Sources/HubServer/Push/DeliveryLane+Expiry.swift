@@ -56,7 +56,7 @@ extension DeliveryLane {
         return idle.count
     }
 
-    /// Gives the targets that are left one outcome.
+    /// Ends a message: all targets that are left get the same outcome.
     func end(_ key: DeliveryKey, as outcome: OutcomeName) async throws {
         // After an outage there may be a million, and others wait for the writer.
         var hasRetries = true
@@ -84,7 +84,7 @@ extension DeliveryLane {
         expiries.note(key, expiresAt: end)
     }
 
-    /// Notes the expiries of messages whose turn has not come, since as many as can be read are before them.
+    /// Notes the expiries of messages whose turn has not come, because the lane is reading as many as it can.
     private func noteLaterExpiries() async throws {
         guard service != nil, hasNews, reading.count >= Self.maximumReading else { return }
         expiriesReadThrough = max(expiriesReadThrough, openedThrough)

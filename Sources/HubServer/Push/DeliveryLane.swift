@@ -125,7 +125,7 @@ actor DeliveryLane {
         wallClock = hub.configuration.now
     }
 
-    /// The hub's time; the way through its configuration, a large value, is slower.
+    /// The hub's time; reading it through the configuration, a large value, would be slower.
     var wallTime: Timestamp { Timestamp(wallClock()) }
 
     /// Wakes the lane for a new message.
@@ -206,7 +206,7 @@ actor DeliveryLane {
 
     /// Makes a change of the hub, unless another node delivers its messages now.
     ///
-    /// - Throws: The errors of a change; ``DutyLost``, after which this lane does nothing any more.
+    /// - Throws: The errors of a change; ``DutyLost``, after which this lane does nothing more.
     func perform<Answer: Sendable>(
         _ stage: @escaping @Sendable (Transaction) throws -> (Answer, [HubEffect])
     ) async throws -> Answer {

@@ -20,8 +20,8 @@ struct HandleChange: Sendable, Equatable {
 extension Transaction {
     /// Applies statements about handles to every registration and installation that has one of them.
     ///
-    /// Registrations of their own are deleted, which their clients learn with the next request. Installations are kept,
-    /// and marked until their devices send another handle.
+    /// Registrations that belong to no installation are deleted, which their clients notice at the next request.
+    /// Installations are kept, and marked until their devices send another handle.
     func apply(_ changes: [HandleChange], hub: HubKey, at: Timestamp) throws -> [HubEffect] {
         var effects: [HubEffect] = []
         for change in changes {

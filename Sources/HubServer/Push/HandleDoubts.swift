@@ -1,4 +1,4 @@
-/// Decides whether to believe a push service that calls a handle wrong, if a wrong environment or project gives the
+/// Decides whether to believe a push service that rejects a handle, if a wrong environment or project would cause the
 /// same answer.
 ///
 /// A wrong endpoint must not empty a hub. Such answers remove nothing before the credential's first success, nor while

@@ -8,8 +8,8 @@ import Synchronization
 
 /// Delivers the messages of all hubs to push services: a ``DeliveryLane`` for each platform of each hub.
 ///
-/// A lane delivers during one term of this node's duties. The lanes of a node without duties only have the push services
-/// ready, for test sends.
+/// A lane delivers during one term of this node's duties. The lanes of a node without duties only keep the push
+/// services ready for test sends.
 final class PushDelivery: Service {
     private struct LaneKey: Hashable {
         let hub: HubKey
@@ -71,7 +71,7 @@ final class PushDelivery: Service {
         if isNew { bell.ring() }
     }
 
-    /// Notes that this node got the duties, or has lost them.
+    /// Notes that this node has gained or lost the duties.
     func noteDuties() {
         state.withLock { $0.changed.formUnion($0.credentials.keys) }
         bell.ring()
@@ -115,7 +115,7 @@ final class PushDelivery: Service {
         for lane in lanes { await lane.task.value }
     }
 
-    /// Warns once a day of credentials that expire within a month.
+    /// Warns once a day about credentials that expire within a month.
     private func warnOfExpiry() {
         for hub in hubs() {
             let now = hub.configuration.timestamp

@@ -56,7 +56,7 @@ struct PushRendering {
 
     private let sequence: LogSequence
     let messageID: MessageID
-    /// When the hub accepted the message.
+    /// The time at which the hub accepted the message.
     let acceptedAt: Timestamp
     private let message: Message
     private var templates: [TemplateSource: Result<CompiledTemplate, PushRefusal>] = [:]
@@ -76,7 +76,7 @@ struct PushRendering {
     /// The handles of a direct send.
     var handles: [PushChannel] { message.audience.handles ?? [] }
 
-    /// Checks that a registration is still to be sent the message.
+    /// Checks that the message is still for a registration.
     ///
     /// A registration is matched again: a device that changed hands does not get its former user's messages. It may have
     /// changed in the very commit that accepted the message, which chose its targets from the state before that commit.
@@ -167,7 +167,7 @@ struct PushRendering {
             let template = try compiled(source)
             var budget = RenderingBudget(bytes: Self.maximumRendered)
             guard let rendered = template.body.render(properties, variables: text.variables, within: &budget) else {
-                throw PushRefusal(outcome: .invalidNotificationSize, reason: "the template renders too long a text")
+                throw PushRefusal(outcome: .invalidNotificationSize, reason: "the rendered template is too long")
             }
             body = Array(rendered.utf8)
             if text.platform == .browser, BrowserTemplate.isBlank(body) {

@@ -31,8 +31,8 @@ package struct ListenQuota: Sendable {
         }
         if usage.bytes - old + new > bytes {
             throw .listenQuotaExceeded(
-                "What this hub holds of installations and registrations that were written with Listen would be larger "
-                    + "than \(bytes) bytes",
+                "The installations and registrations of this hub that were written with Listen would exceed "
+                    + "\(bytes) bytes",
                 setting: "listen-size"
             )
         }
@@ -43,7 +43,7 @@ extension ProtocolError {
     fileprivate static func listenQuotaExceeded(_ reason: String, setting: String) -> ProtocolError {
         ProtocolError(
             .listenQuota,
-            "ListenQuotaExceeded: \(reason), which is the most. Delete some, or raise 'hub: \(setting)'."
+            "ListenQuotaExceeded: \(reason), which is the maximum. Delete some, or raise 'hub: \(setting)'."
         )
     }
 }

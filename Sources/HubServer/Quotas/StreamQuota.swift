@@ -43,7 +43,7 @@ final class StreamQuota: Sendable {
         }
         guard isFree else {
             throw .tooManyRequests(
-                "This address has \(limit.open) streams open with the rule '\(key.rule)', as many as it may have "
+                "This address has \(limit.open) streams open with the rule '\(key.rule)', which is the maximum "
                     + "('streams-per-address').",
                 wait: Self.wait
             )

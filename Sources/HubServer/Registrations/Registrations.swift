@@ -63,8 +63,8 @@ struct Registrations {
         if let installation = current?.installation {
             throw ProtocolError.gone(
                 """
-                The registration '\(registration.id)' is a part of the installation '\(installation.id)'; ask for a \
-                new registration id and use that, or change the installation with PUT or PATCH of \
+                The registration '\(registration.id)' is part of the installation '\(installation.id)'; request a new \
+                registration id and use that, or change the installation with PUT or PATCH of \
                 /installations/\(installation.id).
                 """
             )
@@ -73,8 +73,8 @@ struct Registrations {
         if hasEnded, !isImport {
             throw ProtocolError.gone(
                 """
-                The registration '\(registration.id)' has expired, went with its installation, or its push handle was \
-                refused by the push service; ask for a new registration id and use that.
+                The registration '\(registration.id)' has expired, was removed with its installation, or has a push \
+                handle that the push service refused; request a new registration id and use that.
                 """
             )
         }
@@ -235,7 +235,7 @@ extension Registrations {
     ) async throws -> RegistrationPage {
         let reserved = hub.configuration.reservedTags
         var found: [StoredRegistration] = []
-        // All handles were searched up to here; `nil` if no handle has more.
+        // All handles were searched up to this ordinal; `nil` if no handle has more registrations.
         var end: Ordinal?
         for handle in filter.handles {
             let page = try await hub.store.registrations(
@@ -267,7 +267,7 @@ extension Registrations {
     }
 
     private static let foreignPosition = ProtocolError.badRequest(
-        "The continuation token is of another list; begin again without it."
+        "The continuation token belongs to another list; begin again without it."
     )
 }
 

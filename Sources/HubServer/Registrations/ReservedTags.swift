@@ -10,7 +10,7 @@ extension Installation {
     /// are tags whose removal was requested by name.
     ///
     /// - Throws: 401 if a reserved tag would be set, or removed by name, or would reach another push channel; 400 if
-    ///   the parts that must stay break a rule together with the requested ones.
+    ///   the parts that must stay and the requested ones together break a rule.
     mutating func keepReservedTags(
         of current: StoredInstallation?,
         _ reserved: ReservedTagPrefixes,
@@ -136,16 +136,16 @@ extension ProtocolError {
 
     fileprivate static let reservedChannel = manageRequired(
         """
-        Manage claim is required to change the push channel of a device with reserved tags. Delete it and register it \
-        again without them, or let a sender with Manage change it.
+        Manage claim is required to change the push channel of a device with reserved tags. Delete the device and \
+        register it again without these tags, or change it with Manage.
         """
     )
 
     /// A list by push channel contains registrations that a holder of Listen must not find.
     static let reservedList = manageRequired(
         """
-        Manage claim is required to list by push channel a device with reserved tags. Read it by its id, or list with \
-        Manage.
+        Manage claim is required to list a device with reserved tags by its push channel. Read it by its id, or list \
+        with Manage.
         """
     )
 
