@@ -81,7 +81,7 @@ struct SnifferTests {
             #expect(reply.isEmpty)
         } else {
             #expect(reply.hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
-            #expect(reply.contains("<Error><Code>400</Code><Detail>This port speaks HTTPS: call it with https://"))
+            #expect(reply.contains("<Error><Code>400</Code><Detail>This port requires HTTPS: use https://"))
             #expect(reply.contains("Connection: close"))
             // However long the client goes on.
             try channel.writeInbound(ByteBuffer(string: "more"))

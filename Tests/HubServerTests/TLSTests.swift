@@ -237,7 +237,7 @@ struct TLSTests {
             let refused = try await Connection.open(hub.port, host: outside)
             try await refused.send(hub.request("GET", "/healthz", as: nil))
             let reply = try await refused.reply()
-            #expect(reply.status == 400 && reply.body.contains("This port speaks HTTPS"))
+            #expect(reply.status == 400 && reply.body.contains("This port requires HTTPS"))
             let tls = try await Connection.open(hub.port, host: outside, tls: try client(scratch, offering: []))
             try await tls.send(hub.request("GET", "/healthz", as: nil, headers: ["Connection": "close"]))
             #expect(try await tls.reply().status == 200)

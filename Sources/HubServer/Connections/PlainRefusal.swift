@@ -15,7 +15,7 @@ final class PlainRefusal: ChannelInboundHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         let refusal = ErrorReply(
             .badRequest(
-                "This port speaks HTTPS: call it with https:// (sb:// in a connection string), and trust its certificate."
+                "This port requires HTTPS: use https:// (sb:// in a connection string), and trust its certificate."
             )
         )
         context.writeAndFlush(wrapOutboundOut(refusal.wholeResponse), promise: nil)

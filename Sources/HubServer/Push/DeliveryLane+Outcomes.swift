@@ -175,7 +175,7 @@ extension DeliveryLane {
         hub.push.set(refusal: reason, platform)
         guard circuit.refuse(reason, at: wallTime) else { return }
         hub.logger.error(
-            "a push service refuses the hub's credential: messages wait until the service accepts it again or it is replaced",
+            "a push service refuses the hub's credential; messages wait until it is accepted again or replaced",
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)", "error.reason": "\(reason)"]
         )
     }

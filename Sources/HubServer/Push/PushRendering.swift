@@ -78,8 +78,9 @@ struct PushRendering {
 
     /// Checks that the message is still for a registration.
     ///
-    /// A registration is matched again: a device that changed hands does not get its former user's messages. It may have
-    /// changed in the very commit that accepted the message, which chose its targets from the state before that commit.
+    /// A registration is matched again: a device that changed hands does not get its former user's messages. It may
+    /// have changed in the very commit that accepted the message, which chose its targets from the state before that
+    /// commit.
     func check(_ stored: StoredRegistration, platform: String, at now: Timestamp) throws(PushRefusal) {
         let registration = stored.registration
         if let end = registration.expirationTime, Timestamp(end) <= now {

@@ -6,8 +6,8 @@ struct Authority: Sendable, Equatable, CustomStringConvertible {
     private let host: String
     private let port: Int?
 
-    /// - Parameter text: `nil` if it is not exactly a host and an optional port, so that no header adds anything else
-    ///   to an address.
+    /// Parses exactly a host and an optional port, so that no header adds anything else to an address; `nil` for any
+    /// other text.
     init?(_ text: some StringProtocol) {
         let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
         let host = text[..<(end ?? text.endIndex)]

@@ -13,8 +13,8 @@ struct ClientAddress: Sendable {
     let fallback: Authority
     let trustedProxies: [AddressBlock]
 
-    /// The authority for addresses in the reply to a request; `peer`, the other end of the connection, is evaluated
-    /// only if needed.
+    /// The authority for addresses in the reply to a request; `peer`, the remote address of the connection, is
+    /// evaluated only if needed.
     func authority(_ request: HTTPRequest, peer: @autoclosure () -> NetworkAddress?) -> Authority {
         let own = request.authority.flatMap(Authority.init)
         guard !trustedProxies.isEmpty, let proxy = peer()?.unmapped,

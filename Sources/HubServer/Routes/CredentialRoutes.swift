@@ -12,7 +12,7 @@ enum CredentialRoutes {
         },
         Route(method: .post, path: "/credentials/test", right: .manage, staysHere: true) { request, _ in
             if let wait = request.hub.testSends.rate.admit(request.hub.record.id) {
-                throw ProtocolError.tooManyRequests("Push services are asked too often.", wait: wait)
+                throw ProtocolError.tooManyRequests("Test sends and tests of credentials are too frequent.", wait: wait)
             }
             return try reply(await CredentialInquiry(hub: request.hub).test())
         },
@@ -22,7 +22,7 @@ enum CredentialRoutes {
         Route(method: .post, path: "/browser-key", right: .manage) { request, _ in
             let services = request.hub.configuration.pushServices
             guard !(services.standing + request.hub.status.credentials).contains(where: { $0.kind == .browser }) else {
-                throw ProtocolError.conflict("The hub has a BrowserCredential: its key is changed there.")
+                throw ProtocolError.conflict("The hub has a BrowserCredential; change the key there.")
             }
             try await BrowserKeys.rotate(request.hub)
             return try browserKey(of: request.hub)

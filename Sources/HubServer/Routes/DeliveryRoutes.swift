@@ -41,7 +41,7 @@ enum DeliveryRoutes {
     /// An installation's id or a push handle.
     private static func deviceName(_ text: String) throws(ProtocolError) -> String {
         guard !text.isEmpty, text.utf8.count <= PushChannel.maximumLength, text.utf8.allSatisfy({ $0 > 0x20 }) else {
-            throw .badRequest("'device' must be an installation's id or a push handle; neither holds a space.")
+            throw .badRequest("'device' must be an installation's id or a push handle; neither contains a space.")
         }
         return text
     }

@@ -24,7 +24,7 @@ enum EmulatorRoutes {
 
     private static func emulator(_ request: HubRequest) throws(ProtocolError) -> PushEmulator {
         guard let emulator = request.hub.configuration.emulator else {
-            throw .notFound("This hub speaks to real push services; start it with --emulate to emulate them.")
+            throw .notFound("This hub uses real push services; start it with --emulate to emulate them.")
         }
         return emulator
     }

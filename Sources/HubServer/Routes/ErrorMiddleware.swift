@@ -5,7 +5,7 @@ import HubRouting
 import Hummingbird
 import Logging
 
-/// Turns errors into the protocol's refusals; nothing else does.
+/// Turns all errors into the protocol's refusals.
 ///
 /// An error that is not a refusal becomes a 500, whose tracking id is logged with the details.
 struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
@@ -29,7 +29,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch let fault as RequestFault {
             let reply = ErrorReply(fault.refusal, trackingID: trackingID)
             logger.debug(
-                "a request did not come whole",
+                "a request did not arrive completely",
                 metadata: ["tracking.id": "\(reply.trackingID)", "error.reason": "\(fault.refusal.detail)"]
             )
             return reply.response

@@ -18,7 +18,7 @@ struct HubRequestContext: RequestContext {
     let channel: (any Channel)?
     /// True if another node has passed the request on.
     let isForwarded: Bool
-    /// The other end of the client's connection to that node.
+    /// The remote address of the client's connection to that node.
     private let forwardedPeer: NetworkAddress?
 
     init(source: ApplicationRequestContextSource) {
@@ -41,7 +41,7 @@ struct HubRequestContext: RequestContext {
         (isForwarded, forwardedPeer) = (true, peer)
     }
 
-    /// The other end of the client's connection.
+    /// The remote address of the client's connection.
     var peer: NetworkAddress? { isForwarded ? forwardedPeer : channel?.remoteAddress?.networkAddress }
 }
 

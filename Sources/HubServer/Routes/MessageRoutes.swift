@@ -15,7 +15,7 @@ enum MessageRoutes {
         Route(method: .post, path: "/messages/:id", right: .send) { request, hubs in
             guard try request.parameter("id").lowercased() == "$batch" else {
                 throw ProtocolError.notFound(
-                    "Nothing is sent to this address: POST to /messages, or to /messages/$batch."
+                    "This address accepts no messages: POST to /messages, or to /messages/$batch."
                 )
             }
             return try await send(request, .batch, hubs)
@@ -68,7 +68,7 @@ enum MessageRoutes {
         }
         if let wait = request.hub.testSends.rate.admit(request.hub.record.id) {
             throw ProtocolError.tooManyRequests(
-                "A hub takes \(TestSends.limit.burst) test sends a minute, each of which calls push services at once.",
+                "A hub accepts \(TestSends.limit.burst) test sends a minute; each calls push services immediately.",
                 wait: wait
             )
         }

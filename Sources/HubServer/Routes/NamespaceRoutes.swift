@@ -89,7 +89,7 @@ extension NamespaceRequest {
     fileprivate func count(_ name: String) throws(ProtocolError) -> Int? {
         guard let text = query[name] else { return nil }
         guard let number = Int(text), number >= 0 else {
-            throw .badRequest("'\(name)' must be a number from 0 on, not '\(text.excerpt)'.")
+            throw .badRequest("'\(name)' must be a number of at least 0, not '\(text.excerpt)'.")
         }
         return number
     }

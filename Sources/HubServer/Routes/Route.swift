@@ -34,7 +34,7 @@ struct Route: Sendable {
     let exception: Exception?
     /// True if the token may be in the query, for clients that send no `Authorization`.
     let takesTokenInQuery: Bool
-    /// True if the answer is about this node as it is, which others cannot change.
+    /// True if the answer describes this node only, so that the node need not catch up with the log first.
     let isOfNode: Bool
     /// True if the operation changes something for all nodes, so that the node that writes executes it.
     let isForwarded: Bool

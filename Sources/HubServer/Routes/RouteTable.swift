@@ -199,7 +199,7 @@ enum RouteTable {
                 now: hubs.configuration.timestamp
             )
         } catch {
-            // The key is valid for a hub but not here: this avoids a search for a fault in the signature.
+            // The key may be one of a hub: a reason of its own keeps the client from looking for a bad signature.
             guard tokens == nil, error == .unauthorized(.invalidSignature) else { throw error }
             throw .unauthorized(.noNamespaceSignature)
         }

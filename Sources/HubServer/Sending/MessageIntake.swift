@@ -85,7 +85,7 @@ struct MessageIntake {
         return (.scheduled, [.scheduled(bytes: record.bytes, dueAt: dueAt)])
     }
 
-    /// Gives a message that is sent at once its place in the log, within a change of the hub.
+    /// Appends a message that is sent at once to the log, within a change of the hub.
     func send(
         _ incoming: IncomingMessage,
         at: Timestamp,
@@ -121,8 +121,9 @@ struct MessageIntake {
 
     /// Stores the targets of push services with the message.
     ///
-    /// A delivery on a platform without a credential ends at once, each target with its reason: a credential that is set
-    /// later does not send older messages. A test send has no deliveries here, since ``TestSend`` makes its attempts.
+    /// A delivery on a platform without a credential ends at once, each target with its reason: a credential that is
+    /// set later does not send older messages. A test send has no deliveries here, because ``TestSend`` makes its
+    /// attempts.
     func insertDeliveries(
         of message: Message,
         _ targets: MessageTargets?,
@@ -166,7 +167,7 @@ struct MessageIntake {
         return deliveries
     }
 
-    /// Returns the targets that a message names; `nil` if it is for everything that matches.
+    /// Returns the targets that a message names; `nil` if it is for all that match.
     private func targets(
         of incoming: IncomingMessage,
         _ transaction: Transaction,

@@ -16,7 +16,7 @@ struct TestSend {
     let messageID: MessageID
     let targets: MessageTargets
 
-    /// Makes the send of an accepted message.
+    /// Prepares the send of an accepted message.
     init(_ inquiry: DeliveryInquiry, _ id: MessageID) async throws {
         self.inquiry = inquiry
         messageID = id

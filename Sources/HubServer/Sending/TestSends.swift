@@ -3,10 +3,10 @@ import HubRouting
 import HubStreams
 import Synchronization
 
-/// Makes the test sends of a hub, each once: a repeat with the same idempotency key waits for the first one and gets its
-/// answer.
+/// Makes the test sends of a hub, each once: a repeat with the same idempotency key waits for the first one and gets
+/// its answer.
 ///
-/// A send continues after its client has disconnected, since the client may ask for the result again.
+/// A send continues after its client has disconnected, because the client may ask for the result again.
 final class TestSends: Sendable {
     struct Answer: Sendable {
         let id: MessageID

@@ -5,8 +5,8 @@ import ServiceLifecycle
 
 /// Reads pages of the store for streams that lag, a few at a time.
 ///
-/// A stream requests one page, and the next one only when its output has taken the first, so a slow reader occupies no
-/// place here. Streams with heavy templates have their own queue, whose pages are read one after the other, so that
+/// A stream requests one page, and the next one only when its output has accepted the first, so a slow reader occupies
+/// no place here. Streams with heavy templates have their own queue, whose pages are read one after the other, so that
 /// they do not delay the others.
 final class ReplayService: Service {
     /// Number of pages of ordinary streams that are read at once: SQLite readers are few.

@@ -13,8 +13,8 @@ extension Hub {
     /// Maximum rendering cost of a page in bytes: renderings that are too large produce few bytes.
     static let pageCost = 1 << 20
 
-    static let unreadable = "the hub cannot read what it kept"
-    static let forgotten = "the choice was changed too often to keep what was wanted then"
+    static let unreadable = "the hub cannot read its stored data"
+    static let forgotten = "the installation has changed so often that its earlier choices are no longer stored"
 
     /// The messages pending for an installation after a sequence.
     ///

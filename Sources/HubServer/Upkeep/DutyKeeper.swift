@@ -61,7 +61,7 @@ final class DutyKeeper: Service {
         await giveBack()
     }
 
-    /// Does what is due: takes over, renews, or does nothing.
+    /// Takes over or renews the duties if that is due.
     func look() async {
         do {
             if let term = roster.term { try await keep(term) } else { try await takeOverIfDue() }
@@ -78,7 +78,7 @@ final class DutyKeeper: Service {
                 return !state.hasSaidFailure
             }
             guard isFirst else { return }
-            logger.warning("the holder of duties cannot be read", metadata: ["error.reason": "\(error)"])
+            logger.warning("cannot read the holder of the duties", metadata: ["error.reason": "\(error)"])
         }
     }
 

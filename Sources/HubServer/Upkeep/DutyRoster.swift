@@ -1,8 +1,8 @@
 import HubStore
 import Synchronization
 
-/// The duties that one node of a hub has at a time: releasing scheduled messages, purging and expiry, compaction, alarms,
-/// dropping deleted hubs, and delivery to push services.
+/// The duties that one node of a hub has at a time: releasing scheduled messages, purging and expiry, compaction,
+/// alarms, dropping deleted hubs, and delivery to push services.
 ///
 /// A hub with one node always has them.
 final class DutyRoster: Sendable {
@@ -69,5 +69,5 @@ struct DutyTerm: Sendable, Equatable {
     }
 }
 
-/// Another node has the duties, or none has.
+/// Another node has the duties, or no node has them.
 struct DutyLost: Error {}

@@ -18,7 +18,7 @@ struct GenerationFile: Sendable {
     enum Content: Equatable {
         case missing
         case number(Int64, lineage: String)
-        /// The content is not of a hub.
+        /// The content was not written by a hub.
         case unreadable
     }
 
@@ -28,8 +28,8 @@ struct GenerationFile: Sendable {
         case otherLineage = "the file 'generation' belongs to another database"
         case olderThanFile = "the file 'generation' has seen a newer state of the database"
         case fileMissing = "the file 'generation' is missing"
-        case fileOlder = "the file 'generation' is older than the database knows it to be"
-        case fileUnreadable = "the file 'generation' is not what a hub writes"
+        case fileOlder = "the file 'generation' is older than the database expects"
+        case fileUnreadable = "the file 'generation' was not written by a hub"
     }
 
     /// - Throws: A `HostError` if the file exists and cannot be read.
@@ -62,7 +62,7 @@ struct GenerationFile: Sendable {
 
     /// Decides whether a database with the number `counted`, which may be marked as a copy, is an older copy.
     ///
-    /// - Returns: The sign of it; `nil` if the database is current.
+    /// - Returns: The sign that it is; `nil` if the database is current.
     static func sign(of counted: Generation?, _ content: Content, isCopy: Bool) -> RestoreSign? {
         if isCopy { return .copy }
         switch content {

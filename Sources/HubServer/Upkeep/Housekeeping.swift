@@ -24,7 +24,7 @@ final class Housekeeping: Service {
     /// Number of log rows that one transaction drops, so that senders do not wait long.
     static let purgeRows = 1_000
 
-    /// Time for which a device that uses an ended registration learns that it has ended.
+    /// Time for which a request with the id of an ended registration gets 410.
     static let tombstoneLifetime = Duration.seconds(90 * 86_400)
 
     private struct State {
@@ -148,7 +148,7 @@ final class Housekeeping: Service {
             // The hub is stopping.
         } catch {
             guard isFirst(\.hasSaidFailure) else { return }
-            logger.warning("housekeeping failed and is tried again", metadata: ["error.reason": "\(error)"])
+            logger.warning("housekeeping failed; trying again", metadata: ["error.reason": "\(error)"])
         }
     }
 
@@ -192,7 +192,7 @@ final class Housekeeping: Service {
         note(verdict)
         let isSteady = verdict == .steady
         guard let term = duties.current else {
-            // The node with the duties dates by its own clock what expires.
+            // Expiry follows the clock of the node with the duties.
             state.withLock { $0.jumps = [] }
             if isSteady { try await noteClock(now) }
             return
@@ -258,12 +258,12 @@ final class Housekeeping: Service {
         let dropped = max(0, before - (try await store.changeSize().rows))
         guard dropped > 0, isFirst(\.hasSaidChanges) else { return }
         logger.warning(
-            "registry changes take more room than they may: the oldest are dropped; agents that were away since see a gap",
+            "registry changes exceed their limit: the oldest are dropped; agents that were away since then see a gap",
             metadata: ["changes.limit.bytes": "\(limit)", "changes.dropped": "\(dropped)"]
         )
     }
 
-    /// Skips hubs that are deleted meanwhile, and throws the error of a hub only after the others have been processed.
+    /// Works on all hubs but those that are deleted meanwhile; throws the error of a hub after the last one.
     private func forEachHub(_ work: (Hub) async throws -> Void) async throws {
         var failure: (any Error)?
         for hub in hubs {
@@ -311,7 +311,7 @@ final class Housekeeping: Service {
             }
             if last.sequence == nil && last.ordinal == nil {
                 logger.debug(
-                    "the log follows the clock",
+                    "stored times were moved by the jump of the clock",
                     metadata: ["clock.jump.seconds": "\(jump.distance.components.seconds)"]
                 )
             }
@@ -336,13 +336,13 @@ final class Housekeeping: Service {
         guard isFirst(\.hasSaidSettling) else { return }
         guard let behind = state.withLock({ $0.clock.behind }) else {
             logger.warning(
-                "the clock is far from where it was at the last stop; nothing expires until it has been steady for an hour"
+                "the clock is far ahead of the last stop; nothing expires until it has been steady for an hour"
             )
             return
         }
         // The machine's clock has no battery, or the clock was set back.
         logger.warning(
-            "the clock is behind: the hub has run at a later time; nothing expires until it has been steady for an hour",
+            "the clock is behind the hub's last stored time; nothing expires until it has been steady for an hour",
             metadata: [
                 "clock.now": "\(ISODateTime.formatSeconds(configuration.now()))",
                 "clock.behind.seconds": "\(behind.components.seconds)",
@@ -353,7 +353,7 @@ final class Housekeeping: Service {
     private func noteSize(_ messages: Int) {
         guard isFirst(\.hasSaidFull) else { return }
         logger.warning(
-            "the message log is full: the oldest messages are dropped before they expire; agents that lack them see a gap",
+            "the message log is full: the oldest messages are dropped before they expire, and agents see a gap",
             metadata: ["log.limit.bytes": "\(configuration.maximumLogBytes)", "log.dropped.messages": "\(messages)"]
         )
     }

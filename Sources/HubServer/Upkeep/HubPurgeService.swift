@@ -20,7 +20,7 @@ final class HubPurgeService: Service {
     private let logger: Logger
     private let deletions: Bell
 
-    /// `deletions` rings when a hub was deleted, and when this node got the duties.
+    /// `deletions` rings when a hub was deleted, and when this node has gained or lost the duties.
     init(
         store: HubStore,
         writer: HubWriter,
@@ -51,7 +51,10 @@ final class HubPurgeService: Service {
                     // Another node continues.
                 } catch {
                     // The writer logs why it cannot write.
-                    self.logger.debug("rows of a deleted hub stay for now", metadata: ["error.reason": "\(error)"])
+                    self.logger.debug(
+                        "cannot drop the rows of a deleted hub; trying again",
+                        metadata: ["error.reason": "\(error)"]
+                    )
                     rest = Self.pause
                 }
                 await self.deletions.wait(atMost: rest)
@@ -73,10 +76,10 @@ final class HubPurgeService: Service {
                     try term.check(transaction)
                     return (try transaction.purge(hub: hub, limit: Self.rows, at: at), [])
                 }
-                // Leaves the writer to other changes for as long.
+                // Leaves the writer free for other changes for the same time.
                 if !isDone { try await Task.sleep(for: .now - begun) }
             }
-            logger.notice("nothing is left of a deleted hub", metadata: ["hub.id": "\(hub)"])
+            logger.notice("all rows of a deleted hub were dropped", metadata: ["hub.id": "\(hub)"])
         }
     }
 }

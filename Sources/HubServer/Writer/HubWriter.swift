@@ -11,7 +11,8 @@ import Synchronization
 /// machine in log order, and only then do the requests get their answers. The commit runs in the writer's task and
 /// never in a request's, because a cancelled request must not undo the others.
 ///
-/// Only the writer uses the machine. Other code sees the values that it publishes after each batch, or asks.
+/// Only the writer uses the machine. Other code sees the values that the writer publishes after each batch, or asks it
+/// a question.
 final class HubWriter: Service {
     /// Maximum size of the bodies that wait for the next commit; further ones are refused with 503.
     static let maximumWaitingBytes = 64 << 20
@@ -37,7 +38,8 @@ final class HubWriter: Service {
         case input(StreamInput, to: HubKey)
         case rules([AccessRule])
         case question(@Sendable (borrowing NamespaceMachine) -> Void)
-        /// Something that needs what other nodes have written until now, or the reason why it cannot have it.
+        /// A reader that needs everything that other nodes have written until now; it gets a refusal if this node
+        /// cannot follow the log.
         case reader(@Sendable (inout NamespaceMachine, ProtocolError?) -> Void)
 
         var change: Change? {
@@ -200,7 +202,7 @@ final class HubWriter: Service {
         )
     }
 
-    /// Applies what other nodes have written, soon.
+    /// Wakes the writer to apply what other nodes have written.
     func follow() {
         queue.withLock { $0.mustFollow = true }
         wake.yield()
@@ -228,7 +230,7 @@ final class HubWriter: Service {
     /// Passes an event of a hub's streams to its machine, in log order.
     func post(_ input: StreamInput, to hub: HubKey) { post(.input(input, to: hub)) }
 
-    /// Takes over namespace rules that another process has written.
+    /// Applies namespace rules that another process has written.
     func observe(namespaceRules: [AccessRule]) { post(.rules(namespaceRules)) }
 
     /// Returns when everything posted before has been processed.
@@ -260,7 +262,7 @@ final class HubWriter: Service {
             if queue.isClosed { return .stopping }
             guard queue.changes < Self.maximumWaitingChanges, queue.bytes + change.bytes <= Self.maximumWaitingBytes
             else {
-                return .unavailable("The hub has more to write than it can; try again shortly.")
+                return .unavailable("The hub is overloaded; try again shortly.")
             }
             queue.members.append(.change(change))
             queue.changes += 1
@@ -285,7 +287,7 @@ final class HubWriter: Service {
             self.queue.withLock { $0.isClosed = true }
             self.wake.yield()
         }
-        // If it was cancelled, nothing may wait for an answer that never comes.
+        // If the task was cancelled, no request may wait for an answer that never comes.
         queue.withLock { $0.isClosed = true }
         repeat {
             while let batch = take() { finish(batch, Self.refuseAll(batch, .stopping), .stopping) }
@@ -423,7 +425,7 @@ final class HubWriter: Service {
 
     private func followAlone() async {
         _ = await unreachedEnd()
-        // Also of a part of the log.
+        // Even if only a part of the log was read.
         carryOut(confined.machine.takeOutput(), self)
     }
 

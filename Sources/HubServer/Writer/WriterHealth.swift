@@ -33,7 +33,7 @@ final class WriterHealth: Sendable {
     /// The reason why the last commit failed, or why this node cannot follow the log; `nil` while both succeed.
     var failureReason: String? { state.withLock { ($0.log ?? $0.file)?.reason } }
 
-    /// The time since which this node cannot follow the log; `nil` while it can.
+    /// The time from which this node has not been able to follow the log; `nil` while it can.
     var cutOffSince: ContinuousClock.Instant? { state.withLock { $0.log?.since } }
 
     /// The reason why this node cannot follow the log any more, and must stop.
@@ -55,7 +55,7 @@ final class WriterHealth: Sendable {
             if part == .file { state.file = failure } else { state.log = failure }
             return former
         }
-        // What a log's servers say changes while they are away, and is no news.
+        // While a log's servers are away, their errors vary: that is not a change to report.
         let isNews = part == .file ? former?.reason != reason : (former == nil) != (reason == nil)
         if isNews { say(reason, part) }
         return reason.map { Self.refusal($0, of: part) }

@@ -69,7 +69,7 @@ struct WireFaultTests {
     /// Waits until the hub has given a request up.
     private func givenUp(_ lines: LogLines) async throws {
         let patience = ContinuousClock.now + .seconds(30)
-        while !lines.all.contains(where: { $0.contains("a request did not come whole") }) {
+        while !lines.all.contains(where: { $0.contains("a request did not arrive completely") }) {
             try #require(ContinuousClock.now < patience, "\(lines.all)")
             await Task.yield()
         }
