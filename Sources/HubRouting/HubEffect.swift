@@ -117,7 +117,7 @@ package struct Matched: Sendable {
     }
 }
 
-/// The scheduled messages of a hub that are not due yet.
+/// The scheduled messages of a hub that have not been released yet.
 package struct ScheduledLoad: Sendable, Equatable {
     package static let none = ScheduledLoad(messages: 0, bytes: 0)
 

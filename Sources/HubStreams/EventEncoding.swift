@@ -17,7 +17,7 @@ package struct EventEncoding: Sendable {
     package init(epoch: String) { self.epoch = epoch }
 
     /// The reason for the gap that replaces a message larger than ``maximumMessageBytes``.
-    static let tooLarge = "a message is larger than \(maximumMessageBytes >> 10) KiB in this device's templates"
+    static let tooLarge = "a message, rendered by this device's templates, exceeds \(maximumMessageBytes >> 10) KiB"
 
     /// Renders and encodes a message for a recipient's stream: one event for each matching template, or one event for a
     /// native message.

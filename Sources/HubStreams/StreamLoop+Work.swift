@@ -192,7 +192,7 @@ extension StreamLoop {
         return entry
     }
 
-    /// Writes to the next streams of the round, or begins a round.
+    /// Writes to the next streams of the round; begins a round if none is under way.
     private func write() {
         if work.sessions.isEmpty {
             work.unwritten = 0

@@ -212,7 +212,7 @@ struct DeliveryTests {
             let world = try await hub.accept("x", tags: "World")
             let shown = try #require(try await hub.report(world, "a").device)
             #expect(shown.templates?.map(\.matches) == [true, true])
-            let empty = "its template 'other' shows nothing of it: it uses 'headline', which is empty here"
+            let empty = "its template 'other' shows nothing of it, which has no value for 'headline'"
             #expect(shown.explanation.last == empty)
             let missing = try await hub.report(world, "none").device
             #expect(missing?.outcome == .notMatched)

@@ -88,7 +88,7 @@ package enum HubKeysError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noHub(let path): "'\(path)' holds no hub yet"
+        case .noHub(let path): "'\(path)' contains no hub yet"
         case .unknownHub(let name, let known):
             known.isEmpty
                 ? "there is no hub '\(name)', and no other hub"

@@ -127,7 +127,7 @@ struct DeviceInquiry {
         for (template, target) in zip(report.templates ?? [], recipient.targets)
         where template.matches && template.isEmpty {
             let names = target.template.propertyNames.sorted().quoted
-            remarks.append("its template '\(template.name)' shows nothing of it: it uses \(names), which is empty here")
+            remarks.append("its template '\(template.name)' shows nothing of it, which has no value for \(names)")
         }
         if let changedAt = report.changedAt {
             let now = report.tagsNow.map { ", and has \($0.quoted) today" } ?? ""
@@ -191,11 +191,11 @@ extension DeviceInquiry {
         case .written:
             return """
                 it was sent to \(name): its stream was written beyond the message; the cursor of its next connection \
-                shows that it arrived
+                shows whether it arrived
                 """
         case .tooLarge:
             let limit = "\(EventEncoding.maximumMessageBytes >> 10) KiB"
-            return "\(name) did not get it: in its templates it exceeds \(limit); a gap was sent instead"
+            return "\(name) did not get it: rendered by its templates, it exceeds \(limit); a gap replaces it"
         case .expired:
             let until = inquiry.expiry(of: message).wholeSecond
             return "\(name) did not get it: it expired at \(until), before the stream reached it"

@@ -90,7 +90,7 @@ struct RegistrationJudge {
     }
 
     private var testLimit: String {
-        "it matches, but a test send goes to \(NotificationOutcome.maximumResults) matches, and it is not one of them"
+        "it matches, but is not among the \(NotificationOutcome.maximumResults) targets of the test send"
     }
 
     /// The reason why an expression does not match.

@@ -113,7 +113,7 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_messages_scheduled",
             .gauge,
-            "Scheduled messages that are not due yet.",
+            "Scheduled messages that have not been sent yet.",
             members.map { hub in
                 .init(hub.status.scheduled.messages, ["hub": "\(hub.record.name)"])
             }

@@ -90,7 +90,7 @@ struct TestSendTests {
             #expect(try await hub.report(id).matched == ["stream": 10])
             let device = try await hub.report(id, "a11").device
             #expect(device?.outcome == .notMatched)
-            #expect(device?.explanation[0].contains("a test send goes to 10 matches") == true)
+            #expect(device?.explanation[0].contains("not among the 10 targets of the test send") == true)
         }
     }
 
