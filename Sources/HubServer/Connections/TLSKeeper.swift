@@ -143,7 +143,7 @@ final class TLSKeeper: Service {
             switch correction {
             case .server(let start):
                 logger.warning(
-                    "the TLS certificate was made while the clock was ahead; it was replaced, which clients accept",
+                    "replaced the TLS certificate that was made while the clock was ahead; clients accept the new one",
                     metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
                 )
             case .authority(let start):

@@ -43,7 +43,7 @@ final class RequestTurns: Sendable {
         // Two requests that check at the same time may both enter: the limit protects against floods, and need not be
         // exact.
         guard waitingCount < Self.maximumWaiting else {
-            throw .tooManyRequests("The maximum of \(Self.maximumWaiting) \(kind) are waiting; try again later.")
+            throw .tooManyRequests("\(Self.maximumWaiting) \(kind) are waiting, which is the maximum; try again later.")
         }
         await withCheckedContinuation { continuation in
             let isMine = state.withLock { state in

@@ -46,7 +46,7 @@ package enum HubProvisionError: Error, CustomStringConvertible {
             \(AuthorizationRule.maximumCount): configure fewer, or delete some with an SDK
             """
         case .tooManyHubs:
-            "with the configured hubs, there would be more than \(HubManagement.maximumHubs) hubs, which is the maximum"
+            "with the configured hubs, the server would exceed its maximum of \(HubManagement.maximumHubs) hubs"
         }
     }
 }

@@ -52,7 +52,7 @@ struct JobRun {
             stored.job.status = .running
             do { checkpoint = try JobCheckpoint(text: stored.checkpoint) } catch {
                 throw JobFailure(
-                    "This version of newswire cannot read the job's progress; its files show it. Submit the rest again."
+                    "This version of newswire cannot read the job's progress. See its files, and submit the rest again."
                 )
             }
             switch stored.job.request.kind {
