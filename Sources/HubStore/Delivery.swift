@@ -80,10 +80,10 @@ extension Delivery {
     var endReason: String {
         if let ownEndReason { return ownEndReason }
         return switch endedAs {
-        case .wrongToken: "the hub's credential is for another app since then"
+        case .wrongToken: "the hub's credential is now for another app"
         case .invalidCredentials: "the credential was refused until the message expired"
         case .invalidNotificationFormat: "the message cannot be read"
-        default: "the message expired before the device was sent it"
+        default: "the message expired before it was sent to the device"
         }
     }
 }

@@ -146,7 +146,7 @@ extension HubStore {
     /// The registrations that a delivery needs, each with the registrations of lower ordinals that have the same
     /// handle.
     ///
-    /// `limit` bounds the number of those that are read for each registration.
+    /// At most `limit` of those are read for each registration.
     package func pushTargets(_ ordinals: [Ordinal], earlier limit: Int) async throws
         -> [(stored: StoredRegistration, earlier: [StoredRegistration])]
     {

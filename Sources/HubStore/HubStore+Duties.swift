@@ -37,6 +37,6 @@ extension Transaction {
 
     package func renewDuties() throws { try execute("UPDATE duty SET renewals = renewals + 1", []) }
 
-    /// Leaves the duties to any node.
+    /// Releases the duties, so that any node can take them.
     package func giveBackDuties() throws { try execute("UPDATE duty SET node = NULL", []) }
 }

@@ -131,7 +131,7 @@ extension Transaction {
         }
     }
 
-    /// Completes a target that is, or was, a registration.
+    /// Adds the identity and the handle of a target that is, or was, a registration.
     func identified(_ target: FailedTarget) throws -> FailedTarget {
         var target = target
         let ordinal = target.failure.ordinal

@@ -125,7 +125,7 @@ extension Transaction {
         }
     }
 
-    /// Encrypts the credentials that an older version has stored in clear.
+    /// Encrypts the credentials that an older version has stored unencrypted.
     package func sealSecrets() throws {
         for row in try Row.fetchAll(db, sql: HubQuery.unsealed) {
             let (hub, about): (HubKey, String) = (row["hubID"], row["about"])
@@ -135,21 +135,21 @@ extension Transaction {
         }
     }
 
-    /// Hubs whose credentials another key has encrypted.
+    /// Hubs whose credentials were encrypted with another key.
     package func hubsWithLostSecrets() throws -> [HubRecord] {
         try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
             HubRecord(id: row["hubID"], name: try HubName(row["name"]))
         }
     }
 
-    /// True if a hub has credentials that another key has encrypted.
+    /// True if a hub has credentials that were encrypted with another key.
     private func hasLostSecrets(_ hub: HubKey) throws -> Bool {
         try Bool.fetchOne(try db.cachedStatement(sql: HubQuery.hasLostSecrets), arguments: [hub]) ?? false
     }
 
     /// Encrypts a text of a hub.
     ///
-    /// Each result differs, so that statements get it as a value and can be repeated on another database.
+    /// Each result differs, so statements receive it as a value and can be repeated on another database.
     private func sealed(_ text: String, hub: HubKey) throws -> String? {
         try String.fetchOne(try db.cachedStatement(sql: HubQuery.sealed), arguments: [text, hub])
     }
@@ -236,7 +236,7 @@ enum HubPurge {
         var condition: String?
         /// Columns that identify a row among those of one hub, and that follow `hubID` in an index.
         let key: String
-        /// A total order of the rows of one hub that an index has; `nil` for that of ``key``.
+        /// A total order of one hub's rows that an index provides; `nil` for the order of ``key``.
         var order: String?
 
         fileprivate var rows: String {

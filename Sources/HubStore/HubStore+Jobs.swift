@@ -45,7 +45,7 @@ extension HubStore {
 }
 
 extension Transaction {
-    /// Number of unfinished jobs of a hub that one node runs; `nil` is the only node of a hub.
+    /// Number of unfinished jobs of a hub that one node runs; `node` is `nil` in a hub with one node.
     package func unfinishedJobCount(hub: HubKey, node: String?) throws -> Int {
         try Int.fetchOne(try db.cachedStatement(sql: JobQuery.unfinishedCount), arguments: [hub, node]) ?? 0
     }

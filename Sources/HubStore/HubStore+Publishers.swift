@@ -19,8 +19,8 @@ extension Transaction {
         guard others ?? 0 < Self.maximumPublishers else {
             throw ProtocolError.quotaExceeded(
                 """
-                The hub keeps reports of at most \(Self.maximumPublishers) publishers; one that reports no more is \
-                forgotten after 7 days.
+                The hub keeps reports of at most \(Self.maximumPublishers) publishers; a publisher that stops \
+                reporting is forgotten after 7 days.
                 """
             )
         }

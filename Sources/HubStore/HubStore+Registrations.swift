@@ -6,7 +6,7 @@ package import HubRouting
 extension HubStore {
     /// Adds every registration of every hub to a result, in the order of their ordinals.
     ///
-    /// Reads the whole table once, in which the rows of all hubs are mixed.
+    /// Reads the whole table once, because the rows of all hubs are mixed in it.
     package func reduceTargets<Result: Sendable>(
         into result: Result,
         _ add: @Sendable (_ result: inout Result, _ hub: HubKey, Target) -> Void
@@ -29,7 +29,7 @@ extension HubStore {
 
     /// Registrations in the order of their ids, after a given id.
     ///
-    /// Those of platform `stream`, which no client of the protocol knows, are left out.
+    /// Registrations of platform `stream`, which is unknown to clients of the protocol, are left out.
     package func registrations(hub: HubKey, after id: String?, limit: Int) async throws -> RegistrationPage {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: RegistrationQuery.page)
@@ -52,7 +52,7 @@ extension HubStore {
     /// same handle.
     package static let maximumHandleRows = 1_000
 
-    /// Registrations of a handle, which any number of them may have, in the order of their ordinals.
+    /// Registrations of a handle, which may have any number of them, in the order of their ordinals.
     ///
     /// Reads at most `maximumRows` rows, whether they are returned or not, and returns at most `limit`.
     ///
@@ -188,7 +188,8 @@ enum RegistrationQuery {
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
     /// Renews a registration that is registered again unchanged, as most are.
     ///
-    /// Among indexed columns it sets only the expiry. It sets tags and record too, since equal ones may differ in case and in their form of Unicode.
+    /// The expiry is the only indexed column that it sets. It also sets tags and record, because equal ones may differ in
+    /// case and in Unicode form.
     static let renew = """
         UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ?, charge = ?
         WHERE ordinal = ?

@@ -18,14 +18,14 @@ package final class HubStore: Sendable {
     /// `nil` if no other node reads the log.
     private let follower: LogFollower?
 
-    /// Opens the file, which is created or migrated if necessary.
+    /// Opens the file; creates or migrates it if necessary.
     ///
     /// - Parameters:
     ///   - path: The SQLite file; its folder must exist.
     ///   - maximumPages: The maximum number of 4 KiB pages of the file, `nil` for no limit. A file at its limit behaves
     ///     as if the disk were full.
     ///   - reservedTags: Prefixes of tags that a migration must not add to an installation.
-    ///   - secrets: Encrypts credentials. With `nil`, new ones are stored in clear, and encrypted ones cannot be read.
+    ///   - secrets: Encrypts credentials. With `nil`, new ones are stored as they are, and encrypted ones cannot be read.
     ///   - log: Orders this node's commits among those of other nodes.
     ///   - rehearses: Runs each member of a commit twice and rolls back the first run, to show that members can be
     ///     repeated; refuses statements that are not deterministic.
@@ -163,8 +163,8 @@ package enum HubStoreError: Error, CustomStringConvertible {
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
         case .sharedLog(let path):
             """
-            cannot write '\(path)' without its log, which other hubs follow too: set 'log' in the section 'hub' of the \
-            configuration, or give the file up to one hub with 'newswire hub log leave'
+            cannot write '\(path)' without its log, which other hubs follow too: set 'log-servers' in the section 'hub' \
+            of the configuration, or detach the file from the log with 'newswire hub log leave'
             """
         case .unreadableRecord: "the record is not in a form that this program writes"
         case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"
@@ -238,7 +238,7 @@ extension HubStore {
         try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
     }
 
-    /// The messages of a hub in log order, with the rows that tell which of them are pending for one installation.
+    /// The messages of a hub in log order, with the rows that decide which of them are pending for one installation.
     ///
     /// Messages in formats of push platforms, which streams never get, are left out.
     ///

@@ -73,7 +73,7 @@ extension Transaction {
 // MARK: - Room
 
 extension Transaction {
-    /// Throws the error of a write that finds no room for this many bytes in a file with a size limit.
+    /// Throws the error of a full disk if a file with a size limit has no room for this many bytes.
     package func requireRoom(bytes: Int) throws {
         guard bytes > 0 else { return }
         func pragma(_ name: String) throws -> Int { try Int.fetchOne(db, sql: "PRAGMA \(name)") ?? 0 }

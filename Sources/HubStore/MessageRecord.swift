@@ -165,7 +165,7 @@ extension MessageRecord {
 }
 
 extension LoggedMessage {
-    /// The message for routing; it was valid when the log took it.
+    /// The message for routing; it was valid when the log accepted it.
     package var routed: RoutedMessage {
         get throws {
             RoutedMessage(

@@ -1,11 +1,11 @@
 import Foundation
 import HubProtocol
 
-/// Tags and records that were read before: registrations of one message often have all but the channel in common.
+/// A cache of tags and records: the registrations of one message often differ only in the channel.
 ///
 /// Not shared between threads.
 final class RegistrationTexts {
-    /// Different texts of each kind to remember; beyond that all are read again.
+    /// Maximum number of texts of each kind; a full cache is emptied.
     private static let maximum = 256
     /// The beginning of every record (``RegistrationRecord/encoded``).
     private static let opening = Array(#"{"channel":""#.utf8)

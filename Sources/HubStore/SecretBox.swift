@@ -35,7 +35,7 @@ package struct SecretBox: Sendable {
         return Self.mark + (box.combined ?? Data()).base64EncodedString()
     }
 
-    /// - Returns: `nil` for a text that was encrypted with another key; a text in clear, unchanged.
+    /// - Returns: `nil` for a text that was encrypted with another key; an unencrypted text as it is.
     func open(_ text: String, hub: Int64) -> String? {
         guard text.hasPrefix(Self.mark) else { return text }
         return open(text, Self.context(hub))
@@ -55,7 +55,7 @@ package struct SecretBox: Sendable {
 extension SecretBox {
     /// Adds the SQL functions `sealed(text, hubID)`, which encrypts, and `opened(text, hubID)`, which decrypts.
     ///
-    /// Without a box, `sealed` returns the text in clear, and `opened` returns NULL for an encrypted one.
+    /// Without a box, `sealed` returns the text as it is, and `opened` returns NULL for an encrypted one.
     static func register(_ box: SecretBox?, in db: Database) {
         func function(_ name: String, _ body: @escaping @Sendable (String, Int64) throws -> String?) -> DatabaseFunction
         {

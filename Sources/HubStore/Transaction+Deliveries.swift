@@ -114,7 +114,9 @@ extension Transaction {
         return ended
     }
 
-    /// Returns those of the targets, which are ascending, that had no final outcome before.
+    /// Marks targets as done; `ordinals` are ascending.
+    ///
+    /// - Returns: The targets that had no final outcome before.
     private func markDone(_ ordinals: [Ordinal], of key: DeliveryKey) throws -> OrdinalSet {
         var finished = OrdinalSet()
         for (number, members) in Dictionary(grouping: ordinals, by: \.block).sorted(by: { $0.key < $1.key }) {
@@ -188,7 +190,7 @@ extension Transaction {
             for sequence in try LogSequence.fetchAll(statement, arguments: arguments) {
                 superfluous[sequence, default: DeliveryProgress()].done[ordinal] = .skipped
                 superfluous[sequence]?.failures.append(
-                    DeliveryFailure(ordinal: ordinal, outcome: .skipped, reason: "a later message took its place")
+                    DeliveryFailure(ordinal: ordinal, outcome: .skipped, reason: "a later message replaced it")
                 )
             }
         }
@@ -296,7 +298,7 @@ extension Delivery {
 }
 
 extension DeliveryBlock {
-    /// `nil` if the registration cannot be read.
+    /// `nil` if the sets cannot be read.
     init?(row: Row) {
         let (number, targets, done): (Int64, Data, Data) = (row["block"], row["targets"], row["done"])
         guard let targets = OrdinalSet(block: number, stored: [UInt8](targets)),

@@ -204,8 +204,8 @@ extension Transaction {
 
     /// Sets instants of the oldest rows that lie in the future to `now`.
     ///
-    /// An earlier start of the hub had a wrong clock. Without this, such rows would never expire, nor would any row after
-    /// them. `now` must come from a trusted clock; `limit` bounds the rows that are read.
+    /// The hub wrote such rows while its clock was wrong. They would never expire, nor would any row after them. `now`
+    /// must come from a trusted clock; `limit` bounds the rows that are read.
     package func endFuture(at now: Timestamp, limit: Int) throws {
         try execute(
             """

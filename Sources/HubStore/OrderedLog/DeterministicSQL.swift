@@ -1,7 +1,7 @@
 /// The rule for statements that write: on equal databases, the same statement with the same values writes the same rows.
 ///
-/// Another node repeats recorded statements, so nothing in them may come from chance, from a clock, from the node, or from
-/// the order in which SQLite happens to visit rows.
+/// Another node repeats recorded statements, so nothing in them may depend on chance, a clock, the node, or the order
+/// in which SQLite happens to visit rows.
 enum DeterministicSQL {
     /// Tables that each node writes for itself.
     ///

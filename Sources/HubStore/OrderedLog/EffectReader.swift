@@ -11,13 +11,13 @@ struct EffectReader {
     /// The targets that the next effect replaces.
     private var targets: [Ordinal: Target]
 
-    /// Reads what the entry's statements will replace.
+    /// Reads the targets that the entry's statements will replace.
     init(before logged: [LoggedEffect], _ transaction: Transaction) throws {
         self.logged = logged
         targets = try transaction.targets(logged.flatMap(\.targets))
     }
 
-    /// Reads what the entry's statements have written.
+    /// Completes the effects from the rows that the entry's statements have written.
     mutating func effects(after transaction: Transaction) throws -> [NamespaceEffect] {
         let written = try transaction.targets(logged.flatMap(\.targets))
         var effects: [NamespaceEffect] = []

@@ -61,7 +61,7 @@ extension LogEntry {
             return RecordedStatement(sql: texts[place], values: values, changes: changes)
         }
         let effects = try reader.list { reader throws(LogEntryError) in try LoggedEffect(&reader) }
-        guard reader.isAtEnd else { throw .damaged("something follows it") }
+        guard reader.isAtEnd else { throw .damaged("extra bytes follow it") }
         self.init(
             id: id,
             previous: previous,
@@ -102,7 +102,7 @@ extension LogEntry {
         case Tag.real: Double(bitPattern: try reader.number()).databaseValue
         case Tag.text: try reader.text().databaseValue
         case Tag.blob: Data(try reader.counted()).databaseValue
-        default: throw .damaged("a value is of no known type")
+        default: throw .damaged("a value has an unknown type")
         }
     }
 }

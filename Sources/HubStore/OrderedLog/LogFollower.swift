@@ -10,7 +10,7 @@ package final class LogFollower: Sendable {
     /// accepted.
     package typealias Foreign = @Sendable ([NamespaceEffect]) -> Void
 
-    /// Maximum number of attempts to stage a commit that other nodes keep preceding.
+    /// Maximum number of times that a commit is staged while other nodes keep committing first.
     static let maximumRounds = 100
     /// Number of entries read at once.
     private static let page = 64
@@ -111,7 +111,7 @@ package final class LogFollower: Sendable {
     /// Checks that a database belongs to the log, and makes the content of a first node the beginning of the log.
     ///
     /// A database with content begins an empty log at a place of its own, so that only copies of this database can
-    /// follow: an empty one lacks what is not in the log.
+    /// follow: an empty database lacks the content that is not in the log.
     func join(_ db: Database) throws {
         let transaction = Transaction(db)
         let end = try asking { try log.end() }
@@ -127,7 +127,7 @@ package final class LogFollower: Sendable {
         return end
     }
 
-    /// Calls the log; an error of its own means that it is not available.
+    /// Calls the log, and turns its errors into ``OrderedLogError``.
     private func asking<Answer>(_ body: () throws -> Answer) throws -> Answer {
         do {
             return try body()

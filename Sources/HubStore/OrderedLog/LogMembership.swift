@@ -16,7 +16,7 @@ package enum LogMembership {
 
     /// Makes the content of a file the beginning of a new log.
     ///
-    /// What other nodes had accepted after it is lost: agents get a gap in its place.
+    /// Messages that other nodes had accepted after it are lost; agents get a gap instead.
     package static func begin(_ database: String, incarnation: String, at: Timestamp) throws {
         try HubBackup.copier.change(database) { db in
             try db.inTransaction(.immediate) {

@@ -169,7 +169,7 @@ extension LoggedEffect {
         case Kind.report: self = .report(hub)
         case Kind.created: self = .created(hub)
         case Kind.deleted: self = .deleted(hub)
-        default: throw .damaged("an effect is of no known kind")
+        default: throw .damaged("an effect has an unknown kind")
         }
     }
 }

@@ -1,4 +1,4 @@
-/// Messages between the nodes of a hub, beside the ordered log.
+/// Messages between the nodes of a hub, outside the ordered log.
 ///
 /// A message may be lost, so nothing that a client was promised depends on one.
 package protocol NodeChannel: Sendable {

@@ -2,7 +2,7 @@
 package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     case truncated(number: UInt64)
     case forked(number: UInt64)
-    /// The log does not keep this entry any more.
+    /// The log no longer has this entry.
     case outOfRetention(number: UInt64)
     case newerSchema(number: UInt64, node: String)
     case diverged(number: UInt64, sql: String)
@@ -36,37 +36,37 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .truncated(let number):
             """
-            the log ends before entry \(number), which this node has: messages that were accepted are missing from it; \
-            if it does not come back, begin a new log with 'newswire hub log reseed' on the node that is furthest ahead
+            the log ends before entry \(number), which this node has: accepted messages are missing from the log; if \
+            they do not come back, begin a new log with 'newswire hub log reseed' on the node that is furthest ahead
             """
         case .forked(let number):
             """
-            entry \(number) of the log does not follow the last one that this node has: the log belongs to another hub, \
-            or was begun again; take a copy of the database of a node that follows it
+            entry \(number) of the log does not follow this node's last entry: the log belongs to another hub, or was \
+            started again; copy the database of a node that follows it
             """
         case .outOfRetention(let number):
             """
-            the log does not keep entry \(number) any more, which this node needs next: it was away for longer than the \
-            log's retention; take a copy of the database of another node
+            the log no longer has entry \(number), which this node needs next: the node was away for longer than the \
+            log's retention; copy the database of another node
             """
         case .newerSchema(let number, let node):
             "entry \(number) of the log needs the schema of node '\(node)': install its version of newswire here"
         case .diverged(let number, let sql):
             """
-            entry \(number) of the log changes other rows here than where it was written: '\(sql)'; take a copy of the \
+            entry \(number) of the log changes different rows here than on the node that wrote it: '\(sql)'; copy the \
             database of another node
             """
         case .unreadable(let reason): "the log cannot be read: \(reason)"
         case .unusable(let reason): reason
         case .otherDatabase(let end):
             """
-            the database has content of its own, and the log already has \(end) entries: take a copy of the database of a \
-            node that follows the log, or use another log
+            the database has content of its own, and the log already has \(end) entries: copy the database of a node \
+            that follows the log, or use another log
             """
         case .overtaken: "other nodes write without pause; try again"
         case .unavailable(let reason): reason
         case .tooLarge(let bytes, let limit):
-            "a commit of \(bytes) bytes is larger than the log accepts, \(limit) bytes: raise max_payload of its servers"
+            "a commit of \(bytes) bytes exceeds the log's limit of \(limit) bytes: raise max_payload of its servers"
         }
     }
 }

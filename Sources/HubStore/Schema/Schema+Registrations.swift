@@ -61,8 +61,8 @@ extension Schema {
         CREATE INDEX tombstone_at ON tombstone (at);
         """
 
-    /// Index of the registrations that lists and exports show: they leave out those of agents, of which a hub may have
-    /// a million.
+    /// Index of the registrations that lists and exports show: all but those of agents, of which a hub may have a
+    /// million.
     ///
     /// The log's size is counted again, now in bytes: it was counted in characters before.
     static let version6 = """

@@ -132,7 +132,7 @@ enum Schema {
         );
         """
 
-    /// Records for later inquiries who got a message.
+    /// Records who got a message, for later inquiries.
     ///
     /// `matched` is a JSON object of counts by platform, NULL for messages of the first schema. The index covers
     /// registry changes only, so that it does not slow down sending.
