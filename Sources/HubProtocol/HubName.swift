@@ -1,10 +1,10 @@
 /// The name of a hub: the first path segment of all its addresses.
 ///
-/// Names that differ in case only are the same hub, since clients lower-case what they sign.
+/// Names that differ only in case are the same hub, because clients lower-case the addresses that they sign.
 package struct HubName: TextIdentifier {
     /// Longest name, in characters (protocol §3.8).
     package static let maximumLength = 260
-    /// The name of a hub without a chosen name (protocol §11.6).
+    /// The default name of a hub (protocol §11.6).
     package static let standard = "news"
     /// First path segments that the server itself answers (protocol §11.6).
     package static let refused = ["api", "healthz", "readyz", "metrics", "$Resources"]
@@ -15,7 +15,7 @@ package struct HubName: TextIdentifier {
     package init(_ text: String) throws(ProtocolError) {
         guard !text.isEmpty else { throw .badRequest("the hub name is empty") }
         guard !Self.refused.contains(where: { $0.lowercased() == text.lowercased() }) else {
-            throw .badRequest("hub name '\(text.excerpt)' is taken by the server itself")
+            throw .badRequest("hub name '\(text.excerpt)' is reserved for the server itself")
         }
         guard text.utf8.count <= Self.maximumLength else {
             throw .badRequest("the hub name is longer than \(Self.maximumLength) characters")
@@ -24,7 +24,7 @@ package struct HubName: TextIdentifier {
             text.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" || $0 == "." })
         else {
             throw .badRequest(
-                "hub name '\(text.excerpt)' must begin with a letter or digit and hold only letters, digits and -_."
+                "hub name '\(text.excerpt)' must begin with a letter or digit and contain only letters, digits and -_."
             )
         }
         self.text = text

@@ -1,5 +1,5 @@
 extension ProtocolError {
-    /// A kind of refusal that a hub of ours makes; `docs/errors.md` says of each what to do.
+    /// A kind of refusal by our own hub; `docs/errors.md` has the remedy for each.
     ///
     /// The service's own numbers are used where it has one (protocol §1.6); ours begin with their status.
     package struct Code: Sendable {
@@ -29,8 +29,12 @@ extension ProtocolError {
         package static let conflict = Code(40_900, "conflict", "The object exists, or can no longer be changed.")
         package static let gone = Code(41_000, "gone", "The registration is gone, and its id is not used again.")
         package static let preconditionFailed = Code(41_200, "preconditionFailed", "The ETag is not the current one.")
-        package static let tooLarge = Code(41_300, "tooLarge", "The body is larger than the hub takes.")
-        package static let unprocessable = Code(42_200, "unprocessable", "The Idempotency-Key is of another message.")
+        package static let tooLarge = Code(41_300, "tooLarge", "The body is larger than the hub accepts.")
+        package static let unprocessable = Code(
+            42_200,
+            "unprocessable",
+            "The Idempotency-Key belongs to another message."
+        )
         package static let tooManyRequests = Code(42_900, "tooManyRequests", "There are too many requests or streams.")
         package static let internalError = Code(50_000, "internalError", "The hub failed.")
         package static let unavailable = Code(50_004, status: 503, "unavailable", "The hub cannot do this now.")
@@ -46,7 +50,7 @@ extension ProtocolError {
             (self.number, self.status, self.name, self.sentence) = (number, status ?? number / 100, name, sentence)
         }
 
-        /// The code that a status alone tells, the first of those that have it; `nil` for 401, whose texts tell it.
+        /// The first code with a status; `nil` for 401, whose codes are distinguished by their texts.
         package init?(status: Int) {
             guard status != 401, let code = Self.all.first(where: { $0.status == status }) else { return nil }
             self = code

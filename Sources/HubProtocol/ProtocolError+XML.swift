@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
 extension ProtocolError {
-    /// Largest reply body that is looked at for an error, in bytes.
+    /// Largest reply body that is searched for an error, in bytes.
     package static let maximumXMLBytes = 65_536
 
     /// The reply body, on one line as the clients need it (protocol §1.6, §2).
@@ -19,9 +19,9 @@ extension ProtocolError {
         return detail.prefix(1).uppercased() + detail.dropFirst()
     }
 
-    /// Reads the body of a refusal, ours or the service's; `nil` when there is no `Error` in it.
+    /// Reads the body of a refusal, ours or the service's; `nil` if it has no `Error`.
     ///
-    /// The reply's own `status` is believed rather than `Code`.
+    /// The reply's own `status` takes precedence over `Code`.
     package init?(xml text: String, status: Int? = nil) {
         guard text.utf8.count <= Self.maximumXMLBytes, let start = text.range(ofASCII: "<Error")?.upperBound,
             let code = Self.content(of: "Code", in: text[start...]).flatMap({ Int($0.trimmed) }),

@@ -6,10 +6,11 @@ package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertibl
     package let code: Int
     /// The problem and its object, without the tracking suffix; never holds a key, a push handle or a body.
     package let detail: String
-    /// Seconds after which the client may try again, for the reply's `Retry-After`; `nil` leaves it to the status.
+    /// Seconds after which the client may try again, for the reply's `Retry-After`; `nil` for the default of the
+    /// status.
     package let retryAfter: Int?
 
-    /// A refusal whose status comes from elsewhere; without a code it has the one that its status has in the catalogue.
+    /// A refusal whose status comes from elsewhere; without a code it gets the catalogue's code for the status.
     package init(status: Int, code: Int? = nil, detail: String, retryAfter: Int? = nil) {
         self.status = status
         self.code = code ?? Code(status: status)?.number ?? status
@@ -26,15 +27,15 @@ package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension ProtocolError {
-    /// Why a token was refused.
+    /// The reason why a token was refused.
     ///
-    /// The text names come first in the detail, because clients and people search for them. Source: protocol §1.6.
+    /// The details begin with names in text, because clients and people search for them. Source: protocol §1.6.
     package enum TokenProblem: Sendable, Equatable {
         case missingToken
-        /// With what is wrong in the header, never its content.
+        /// With the problem of the header, never its content.
         case malformedToken(String)
         case invalidSignature
-        /// The same where a rule of the namespace is asked for.
+        /// The same, where a rule of the namespace is required.
         case noNamespaceSignature
         case expiredToken
         /// Signed for another resource than the one addressed.
@@ -56,7 +57,7 @@ extension ProtocolError {
             ProtocolError(
                 .invalidSignature,
                 """
-                InvalidSignature: The token has an invalid signature. This operation wants a rule of the namespace, \
+                InvalidSignature: The token has an invalid signature. This operation needs a rule of the namespace, \
                 such as RootManageSharedAccessKey.
                 """
             )
@@ -73,7 +74,7 @@ extension ProtocolError {
 
     package static func forbidden(_ detail: String) -> ProtocolError { ProtocolError(.forbidden, detail) }
 
-    /// `403` without a time to wait, which is what tells a quota from throttling (§2).
+    /// `403` without a time to wait, which distinguishes a quota from throttling (§2).
     package static func quotaExceeded(_ detail: String) -> ProtocolError {
         ProtocolError(.quotaExceeded, "QuotaExceeded: \(detail)")
     }

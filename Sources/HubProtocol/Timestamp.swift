@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A point in time in whole milliseconds since 1970, as files and columns hold it; so is a literal.
+/// A point in time in whole milliseconds since 1970, the form of files, columns and literals.
 package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringConvertible, ExpressibleByIntegerLiteral
 {
     package static let distantPast = Timestamp(milliseconds: .min)
@@ -25,7 +25,7 @@ package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringC
         return remainder < 0 ? quotient - 1 : quotient
     }
 
-    /// The time later by so many milliseconds, or the last or first that there is.
+    /// The time that is later by `difference`, or the last or first time if there is none.
     package func advanced(byMilliseconds difference: Int64) -> Timestamp {
         let (sum, isOutside) = milliseconds.addingReportingOverflow(difference)
         return Timestamp(milliseconds: isOutside ? (difference < 0 ? .min : .max) : sum)

@@ -25,7 +25,7 @@ package final class HubStore: Sendable {
     ///   - maximumPages: The maximum number of 4 KiB pages of the file, `nil` for no limit. A file at its limit behaves
     ///     as if the disk were full.
     ///   - reservedTags: Prefixes of tags that a migration must not add to an installation.
-    ///   - secrets: Encrypts credentials. With `nil`, new ones are stored as they are, and encrypted ones cannot be read.
+    ///   - secrets: Encrypts credentials; `nil` stores new ones unencrypted, and cannot read encrypted ones.
     ///   - log: Orders this node's commits among those of other nodes.
     ///   - rehearses: Runs each member of a commit twice and rolls back the first run, to show that members can be
     ///     repeated; refuses statements that are not deterministic.
@@ -163,8 +163,8 @@ package enum HubStoreError: Error, CustomStringConvertible {
         case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
         case .sharedLog(let path):
             """
-            cannot write '\(path)' without its log, which other hubs follow too: set 'log-servers' in the section 'hub' \
-            of the configuration, or detach the file from the log with 'newswire hub log leave'
+            cannot write '\(path)' without its log, which other hubs follow too: set 'log-servers' in the section \
+            'hub' of the configuration, or detach the file from the log with 'newswire hub log leave'
             """
         case .unreadableRecord: "the record is not in a form that this program writes"
         case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"

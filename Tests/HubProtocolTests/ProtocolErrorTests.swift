@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("tag 'a b' holds a space", "Tag 'a b' holds a space"), ("a tag is empty", "A tag is empty"),
+        ("tag 'a b' contains a space", "Tag 'a b' contains a space"), ("a tag is empty", "A tag is empty"),
         ("installationId is empty", "installationId is empty"), ("'a' is not an id", "'a' is not an id"),
         ("tags[0]: a tag is empty", "tags[0]: a tag is empty"), ("", ""), ("é", "é"), ("Ready", "Ready"),
     ])

@@ -88,7 +88,7 @@ import Testing
         #expect(
             problems.map { $0.prefix { $0 != "?" && $0 != ";" } } == [
                 "line 2: unknown key 'rulez': did you mean 'rules'",
-                "line 4: hub 'healthz': hub name 'healthz' is taken by the server itself",
+                "line 4: hub 'healthz': hub name 'healthz' is reserved for the server itself",
                 "line 6: 'registration-time-to-live' of hub 'News' must be 24h to 36500d",
                 "line 7: hub 'news' appears twice",
                 "line 9: unknown key 'ruels': did you mean 'rules'",

@@ -18,7 +18,7 @@ package struct BackendAddress: Sendable, Equatable, CustomStringConvertible {
             break
         }
         if base.hasSuffix("/") { base = base.dropLast() }
-        guard !base.dropFirst(scheme.count).contains("/") else { throw refuse("has another path than /api/") }
+        guard !base.dropFirst(scheme.count).contains("/") else { throw refuse("has a path other than /api/") }
         do {
             endpoint = try Endpoint(String(base))
         } catch .badEndpoint(_, let reason) {

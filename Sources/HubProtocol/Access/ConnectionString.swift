@@ -2,7 +2,7 @@
 ///
 /// Source: protocol §1.1.
 package struct ConnectionString: Sendable, Equatable, CustomStringConvertible {
-    /// Longest key and key name, in characters: what .NET accepts.
+    /// Maximum length of a key and of a key name, in characters: the limit of .NET.
     package static let maximumPartLength = 256
 
     /// The endpoint in the form `scheme://host[:port]/`, scheme and host in lower case.
@@ -102,7 +102,7 @@ package enum ConnectionStringError: Error, Equatable, Sendable, CustomStringConv
         case .badEndpoint(let endpoint, let reason):
             "endpoint '\(endpoint.excerpt)' of the connection string \(reason)"
         case .plainHTTP(let host):
-            "endpoint host '\(host)' is not this machine, and http would show the key's tokens to anyone on the way"
+            "endpoint host '\(host)' is not this machine, and http would expose the key's tokens on the network"
         }
     }
 }

@@ -14,15 +14,15 @@ struct Endpoint: Sendable, Equatable {
         guard text.utf8.count <= Self.maximumLength else {
             throw refuse("is longer than \(Self.maximumLength) characters")
         }
-        guard let separator = text.range(ofASCII: "://") else { throw refuse("has no scheme; it begins with sb://") }
+        guard let separator = text.range(ofASCII: "://") else { throw refuse("has no scheme; begin it with sb://") }
         scheme = text[..<separator.lowerBound].lowercased()
-        guard ["sb", "https", "http"].contains(scheme) else { throw refuse("is not one of sb, https, http") }
+        guard ["sb", "https", "http"].contains(scheme) else { throw refuse("has a scheme other than sb, https, http") }
         var authority = text[separator.upperBound...]
         if authority.last == "/" { authority.removeLast() }
         guard !authority.contains(where: { $0 == "/" || $0 == "?" || $0 == "#" }) else {
             throw refuse("has a path; a hub is the first path segment, so nothing may come before it")
         }
-        guard !authority.contains("@") else { throw refuse("holds a user name or password") }
+        guard !authority.contains("@") else { throw refuse("contains a user name or password") }
 
         let name: Substring
         var rest: Substring
@@ -37,7 +37,7 @@ struct Endpoint: Sendable, Equatable {
             rest = authority.dropFirst(name.count)
             guard !name.isEmpty else { throw refuse("has no host") }
             guard name.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "." || $0 == "_" })
-            else { throw refuse("has a host that is not letters, digits, '-' and '.'") }
+            else { throw refuse("has a host with characters other than letters, digits, '-' and '.'") }
         }
         host = name.lowercased()
 

@@ -33,7 +33,7 @@ package struct SharedAccessToken: Sendable, Equatable {
             throw .unauthorized(.missingToken)
         }
 
-        // Bytes, not characters, of which a token has hundreds.
+        // Splitting characters would be slow: a token has hundreds.
         var fields: [String: Substring] = [:]
         for pair in Substring(text.dropFirst(scheme.count)).trimmed.utf8.split(separator: UInt8(ascii: "&")) {
             guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { continue }
@@ -98,7 +98,8 @@ extension SharedAccessToken {
         now > expiresAt && now - expiresAt > Self.allowedClockSkew
     }
 
-    /// Returns the end of what the token has opened at `now`, in seconds since 1970: its expiry.
+    /// Returns the time at which anything that was opened with the token at `now` must end, in seconds since 1970: the
+    /// token's expiry.
     ///
     /// A token past its expiry that is accepted because clocks differ is valid until it is refused.
     package func validUntil(at now: Int64) -> Int64 {

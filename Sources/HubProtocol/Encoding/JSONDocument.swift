@@ -1,4 +1,4 @@
-/// Opens a request's JSON body, with the refusals that are common to all requests.
+/// Reads a request's JSON body, with the errors that all requests have in common.
 enum JSONDocument {
     static func read(
         _ bytes: [UInt8],

@@ -1,4 +1,4 @@
-/// The members of one JSON object by name, with the readers that installations need; null is absence.
+/// The members of one JSON object by name, with the readers that installations need; a null member counts as absent.
 struct JSONMembers {
     private let values: [String: JSONNode]
 

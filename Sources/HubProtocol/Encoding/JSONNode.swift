@@ -11,7 +11,7 @@ package struct JSONNode: Sendable, Equatable {
     }
 
     package let content: Content
-    /// Bytes from the first to the last of the value, quotes and brackets included.
+    /// The bytes of the value, including quotes and brackets.
     let range: Range<Int>
 
     /// The kind of value as an error names it.

@@ -25,7 +25,7 @@ package struct JSONReader {
         reader.skipSpace()
         let node = try reader.value()
         reader.skipSpace()
-        guard reader.position == bytes.count else { throw reader.failure("text is left over after the value") }
+        guard reader.position == bytes.count else { throw reader.failure("there is text after the value") }
         return node
     }
 
@@ -70,7 +70,7 @@ extension JSONReader {
     private mutating func nested<Result>(
         _ read: (inout JSONReader) throws(JSONSyntaxError) -> Result
     ) throws(JSONSyntaxError) -> Result {
-        guard depth < Self.maximumDepth else { throw failure("more than \(Self.maximumDepth) levels are nested") }
+        guard depth < Self.maximumDepth else { throw failure("nesting is deeper than \(Self.maximumDepth) levels") }
         depth += 1
         defer { depth -= 1 }
         position += 1

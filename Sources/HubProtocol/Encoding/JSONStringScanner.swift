@@ -21,7 +21,7 @@ struct JSONStringScanner {
         case UInt8(ascii: "\\"):
             return try escape()
         case 0..<0x20:
-            throw failure("a control character stands unescaped in a string")
+            throw failure("a string contains an unescaped control character")
         case 0..<0x80:
             position += 1
             return Unicode.Scalar(byte)
@@ -52,7 +52,7 @@ struct JSONStringScanner {
         case UInt8(ascii: "r"): scalar = "\r"
         case UInt8(ascii: "t"): scalar = "\t"
         case UInt8(ascii: "u"): return try unicodeEscape()
-        default: throw failure("'\\' is followed by no known escape")
+        default: throw failure("'\\' does not begin a known escape")
         }
         position += 2
         return scalar

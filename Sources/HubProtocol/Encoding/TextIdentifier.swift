@@ -1,4 +1,4 @@
-/// An identifier that is written as its text, and checked again when it is read.
+/// An identifier that is encoded as its text, and checked again when it is decoded.
 package protocol TextIdentifier: Sendable, Codable, CustomStringConvertible {
     var text: String { get }
 

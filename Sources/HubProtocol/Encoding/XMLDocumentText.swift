@@ -20,7 +20,7 @@ struct XMLDocumentText {
         content += "<\(name)\(text)/>"
     }
 
-    /// Adds an element with elements, or `<name/>` if there are none.
+    /// Adds an element with child elements, or `<name/>` if there are none.
     mutating func add(_ name: String, _ build: (inout XMLDocumentText) -> Void) {
         var inner = XMLDocumentText()
         build(&inner)

@@ -17,7 +17,7 @@ enum XMLReferences {
             } else {
                 let length = byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4
                 let scalar = String(decoding: rest.prefix(length), as: UTF8.self).unicodeScalars.first ?? "\u{FFFD}"
-                // A parser hands an attribute's line ends and tabs on as spaces (XML 1.0 §3.3.3).
+                // A parser turns line ends and tabs in an attribute into spaces (XML 1.0 §3.3.3).
                 scalars.append(isAttribute && byte < 0x20 ? " " : scalar)
                 rest = rest.dropFirst(length)
             }

@@ -27,7 +27,7 @@ enum Identifier {
         guard !text.isEmpty else { throw .badRequest("\(name) is empty") }
         if let stranger = text.unicodeScalars.first(where: { !$0.isIdentifierCharacter }) {
             throw .badRequest(
-                "\(name) '\(text.excerpt)' holds \(stranger.named); letters, digits and -_@#.:= are allowed"
+                "\(name) '\(text.excerpt)' contains \(stranger.named); letters, digits and -_@#.:= are allowed"
             )
         }
         guard text.unicodeScalars.count <= Tag.maximumLength else {

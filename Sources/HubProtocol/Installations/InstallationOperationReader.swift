@@ -33,7 +33,7 @@ struct InstallationOperationReader {
             return nil
         }
         guard let segments = JSONPointer.segments(path), !segments.contains("") else {
-            problems.add("\(label): the path is not a JSON pointer with names between its slashes")
+            problems.add("\(label): the path is not a JSON pointer, or has an empty name")
             return nil
         }
         return change(segments[...])

@@ -25,7 +25,7 @@ package struct InstallationPart: Sendable, Hashable {
 }
 
 extension Installation {
-    /// The registrations of this installation: native ones before templates, the own channel before tiles.
+    /// The registrations of this installation: native ones before templates, its own channel before tiles.
     package var parts: [InstallationPart] {
         var parts = [InstallationPart.main] + templates.keys.sorted().map { InstallationPart(template: $0) }
         for (name, tile) in secondaryTiles.sorted(by: { $0.key < $1.key }) {

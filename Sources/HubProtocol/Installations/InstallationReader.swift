@@ -22,7 +22,7 @@ extension Installation {
         }
         if members["installationId"] == nil { problems.add("installationId is missing") }
         if let identifier, let id, identifier != id {
-            problems.add("installationId '\(identifier)' is not the id of the path, '\(id)'")
+            problems.add("installationId '\(identifier)' is not the id in the path, '\(id)'")
         }
         let platformName = members.text("platform", &problems)
         if members["platform"] == nil { problems.add("platform is missing") }
@@ -135,7 +135,7 @@ enum TagList {
         var seen: Set<Tag> = []
         for element in elements {
             guard let text = element.string else {
-                problems.add("\(label) holds \(element.kind); tags are strings")
+                problems.add("\(label) contains \(element.kind); tags are strings")
                 continue
             }
             if text == template, Tag(templateName: text) == nil { continue }

@@ -65,13 +65,13 @@ private struct TargetRules {
     func check(_ target: SecondaryTile, at label: String, _ problems: inout ProblemList) {
         TagRules.check(target.tags, maximum: maximumTags, at: "\(label)tags", &problems)
         if target.templates.count > Installation.maximumTemplates {
-            problems.add("\(label)templates are more than \(Installation.maximumTemplates)")
+            problems.add("there are more than \(Installation.maximumTemplates) \(label)templates")
         }
         for (name, template) in target.templates.sorted(by: { $0.key < $1.key }) {
             let place = "\(label)templates/\(name.excerpt)"
             if name.isEmpty || name.unicodeScalars.count > Installation.maximumTemplateNameLength {
                 problems.add(
-                    "\(place): a template's name has 1 to \(Installation.maximumTemplateNameLength) characters"
+                    "\(place): a template's name must have 1 to \(Installation.maximumTemplateNameLength) characters"
                 )
             }
             // The template's own name is a tag that counts towards no limit (protocol §4.3).

@@ -39,7 +39,7 @@ struct PlatformRules {
             return "is not a user id and a channel id, joined by '-'"
         default:
             return text.unicodeScalars.contains { $0.value <= 0x20 || $0.value == 0x7F }
-                ? "holds a space or a control character" : nil
+                ? "contains a space or a control character" : nil
         }
     }
 
@@ -87,7 +87,7 @@ enum TagRules {
         }
         let length = tags.reduce(max(0, tags.count - 1)) { $0 + $1.text.unicodeScalars.count }
         if length > Installation.maximumTagsLength {
-            problems.add("\(label): the tags are longer than \(Installation.maximumTagsLength) characters together")
+            problems.add("\(label): the tags together are longer than \(Installation.maximumTagsLength) characters")
         }
     }
 }
@@ -101,7 +101,7 @@ enum PushVariableRules {
             problems.add("there are more than \(Installation.maximumPushVariables) \(label)")
         }
         if variables.reduce(0, { $0 + $1.key.utf8.count + $1.value.utf8.count }) > Installation.maximumVariableBytes {
-            problems.add("\(label) are longer than \(Installation.maximumVariableBytes) bytes together")
+            problems.add("\(label) together are longer than \(Installation.maximumVariableBytes) bytes")
         }
         for name in variables.keys.sorted() { NameRules.check(name, at: label, &problems) }
     }
@@ -112,7 +112,7 @@ enum NameRules {
     /// Notes a name with a control character: SQLite ends texts at a NUL, and logs and lists end lines at others.
     static func check(_ name: String, at label: String, _ problems: inout ProblemList) {
         guard let control = name.unicodeScalars.first(where: \.isControl) else { return }
-        problems.add("\(label): a name must not hold a control character, here \(control.named)")
+        problems.add("\(label): a name must not contain a control character, here \(control.named)")
     }
 }
 

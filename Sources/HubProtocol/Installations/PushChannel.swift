@@ -83,7 +83,7 @@ extension PushChannel {
 }
 
 extension PushChannel {
-    /// Returns the same channel, with a browser's in the form of another one, which clients have stored and read back.
+    /// Returns the same channel; a browser's gets the form of `other`, the stored channel that clients read back.
     ///
     /// A patch's value is a string in every client, even in the one that stores an object (protocol §4.4).
     func spelled(as other: PushChannel?) -> PushChannel {
@@ -127,7 +127,7 @@ extension PushChannel {
         }
     }
 
-    /// True if this is the handle; hexadecimal device tokens are equal in either case (protocol §3.5).
+    /// True if `handle` is this channel's handle; hexadecimal device tokens are equal in either case (protocol §3.5).
     package func isAddressed(by handle: String) -> Bool {
         let own = self.handle
         if own == handle { return true }

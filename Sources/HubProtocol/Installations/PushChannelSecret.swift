@@ -16,7 +16,7 @@ package struct PushChannelSecret: Sendable, Equatable {
         guard text.utf8.count == Self.length,
             text.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" })
         else {
-            throw .badRequest("a push channel of platform 'stream' is \(Self.length) characters of A-Z a-z 0-9 - _")
+            throw .badRequest("a push channel of platform 'stream' must be \(Self.length) of A-Z a-z 0-9 - _")
         }
         self.text = text
     }

@@ -6,8 +6,8 @@ import FoundationEssentials
 package struct AlarmReport: Sendable, Equatable, Codable {
     /// The id for silencing it; the same whenever this alarm is raised.
     package let id: String
-    /// `silentCategory`, `failingFeed`, `silentPublisher`, `absentAgent`, `expiringCredential`, `expiringCertificate` or
-    /// `droppedMessages`.
+    /// `silentCategory`, `failingFeed`, `silentPublisher`, `absentAgent`, `expiringCredential`, `expiringCertificate`
+    /// or `droppedMessages`.
     package let kind: String
     /// The name of the category, feed or other object; empty for the hub as a whole.
     package let subject: String
@@ -17,7 +17,7 @@ package struct AlarmReport: Sendable, Equatable, Codable {
     package let text: String
     /// When the condition began; absent for an alarm that has ended and is still silenced.
     package var since: String?
-    /// The expiry time.
+    /// The time at which the subject expires.
     package var deadline: String?
     /// The publisher that reported the condition.
     package var publisher: String?
@@ -37,7 +37,7 @@ package struct AlarmReport: Sendable, Equatable, Codable {
 
 /// The answer of `GET /{hub}/alarms`: active and silenced alarms.
 package struct AlarmList: Sendable, Equatable, Codable {
-    /// Alarms of an answer; those that are not silenced come first.
+    /// Maximum number of alarms in an answer; those that are not silenced come first.
     package static let maximum = 500
 
     package let alarms: [AlarmReport]

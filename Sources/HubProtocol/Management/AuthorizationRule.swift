@@ -29,8 +29,8 @@ extension AuthorizationRule {
 }
 
 extension AccessRule {
-    /// - Throws: ``ProtocolError`` 400 for a name that a token cannot carry unescaped, which most clients do, or that
-    ///   differs from how .NET writes it.
+    /// - Throws: ``ProtocolError`` 400 for a name that a token cannot carry unescaped, as most clients send it, or that
+    ///   .NET would write differently.
     package static func checkName(_ name: String) throws(ProtocolError) {
         guard (1...ConnectionString.maximumPartLength).contains(name.utf8.count),
             name.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || "-_.!*()".unicodeScalars.contains($0) })

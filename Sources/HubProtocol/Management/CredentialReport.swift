@@ -7,7 +7,7 @@ package struct CredentialReport: Sendable, Equatable, Codable {
         package let platform: Platform
         /// True if messages can be sent with it, as far as is known.
         package let isUsable: Bool
-        /// The reason why not, or the result of a test; one line, for people.
+        /// The reason why it is not usable, or the result of a test; one line, for people.
         package var reason: String?
         /// The expiry in ISO 8601 in UTC; absent for a credential that does not expire.
         package var expiresAt: String?

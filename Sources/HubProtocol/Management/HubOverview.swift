@@ -17,7 +17,7 @@ package struct HubOverview: Sendable, Equatable, Codable {
         package let limitBytes: Int64
         /// The time of its oldest row; absent for an empty log.
         package let oldest: String?
-        /// Number of messages dropped for their size before they expired.
+        /// Number of messages dropped before they expired, to keep the log within its limit.
         package let droppedUnexpired: Int64
 
         package init(bytes: Int64, limitBytes: Int64, oldest: String?, droppedUnexpired: Int64) {
@@ -26,7 +26,7 @@ package struct HubOverview: Sendable, Equatable, Codable {
         }
     }
 
-    /// The TLS certificate that the server shows.
+    /// The TLS certificate that the server presents.
     package struct Certificate: Sendable, Equatable, Codable {
         package let names: [String]
         package let expiresAt: String
@@ -54,17 +54,17 @@ package struct HubOverview: Sendable, Equatable, Codable {
             }
         }
 
-        /// Time after which a peer that reports no more is shown as absent, in seconds.
+        /// Seconds without a report after which a peer is shown as absent.
         package static let silence = 10
 
         package let name: String
         /// The number of the last entry of the log that this server has.
         package let position: UInt64
-        /// The number of the last entry that it knows of.
+        /// The number of the log's last entry, as far as this server knows.
         package let logEnd: UInt64
         /// The server that wrote the entry at ``position``; absent if there was none since the start.
         package let writer: String?
-        /// Time since which the log does not answer; absent while it does.
+        /// Time since the log stopped answering; absent while it answers.
         package let cutOffSeconds: Int?
         /// By name.
         package let peers: [Peer]

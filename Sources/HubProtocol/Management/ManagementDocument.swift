@@ -8,7 +8,7 @@ import Markup
 enum ManagementDocument {
     static let arraysNamespace = "http://schemas.microsoft.com/2003/10/Serialization/Arrays"
 
-    /// Returns the description of a name in a request's body.
+    /// Returns the description with the given name from a request's body.
     ///
     /// - Throws: ``ProtocolError`` 400 with the expected form of the body.
     static func description(named name: String, in body: [UInt8]) throws(ProtocolError) -> XMLElement {
@@ -16,7 +16,7 @@ enum ManagementDocument {
         let found = root.name == "entry" ? root.first("content")?.children.first { _ in true } : root
         guard let found, found.name == name else {
             let instead = found.map { "'\($0.localName.excerpt)'" } ?? "nothing"
-            throw .badRequest("The body must be an Atom entry whose content is a '\(name)'; it holds \(instead).")
+            throw .badRequest("The body must be an Atom entry whose content is a '\(name)'; it contains \(instead).")
         }
         return found
     }

@@ -34,10 +34,10 @@ package struct NotificationHubChange: Sendable, Equatable {
     var userMetadata: String?
     var isDisabled: Bool?
 
-    /// Makes a change of nothing, or a hub with all defaults.
+    /// Creates an empty change: a new hub gets all defaults.
     package init() {}
 
-    /// Makes a change to this time.
+    /// Creates a change of the time to live alone.
     package init(registrationTimeToLive: RegistrationTimeToLive?) {
         self.registrationTimeToLive = registrationTimeToLive
     }
@@ -75,7 +75,7 @@ extension NotificationHubChange {
                     throw .badRequest("Status '\(text.excerpt)' is neither true, for a disabled hub, nor false.")
                 }
                 isDisabled = text == "true" || text == "1"
-            // With a prefix it is in no namespace of the service: written back, nothing would declare the prefix.
+            // A name with a prefix is not in the service's namespaces, and a reply would not declare the prefix.
             case let name
             where name.hasSuffix("Credential") && !name.contains(":")
                 && name.utf8.count <= PlatformCredential.maximumName:
@@ -102,7 +102,7 @@ extension NotificationHubChange {
             guard let name = property.first("Name")?.value else {
                 throw .badRequest("A property of \(kind.element) has no Name.")
             }
-            // The Java client writes what it does not know as the word null.
+            // The Java client writes the word null for an unknown value.
             guard let value = property.first("Value")?.value, value != "null" else { continue }
             guard name.unicodeScalars.count <= PlatformCredential.maximumName,
                 value.utf8.count <= PlatformCredential.maximumValue,
@@ -147,7 +147,7 @@ extension NotificationHubChange {
         for right in rights.children where right.name == "AccessRights" {
             let text = right.value ?? ""
             guard let known = AccessRights(name: text) else {
-                throw .badRequest("Rule '\(name)' grants '\(text.excerpt)': known are Listen, Manage, Send.")
+                throw .badRequest("Rule '\(name)' grants '\(text.excerpt)', which is not one of Listen, Manage, Send.")
             }
             granted.formUnion(known)
         }
@@ -198,10 +198,11 @@ extension NotificationHubChange {
             !hub.rules.contains { $0.rule.name.lowercased() == rule.name.lowercased() }
         }
         hub.rules = missing.map { AuthorizationRule($0, createdAt: now, modifiedAt: now) } + hub.rules
-        // Read, it could not be sent back otherwise.
+        // A client that reads a hub with more rules could not send it back.
         guard hub.rules.count <= AuthorizationRule.maximumCount else {
             throw .badRequest(
-                "A hub has at most \(AuthorizationRule.maximumCount) rules, with the two standard ones \(hub.rules.count)."
+                "A hub has at most \(AuthorizationRule.maximumCount) rules; with the two standard ones there are "
+                    + "\(hub.rules.count)."
             )
         }
         return hub

@@ -2,9 +2,9 @@
 ///
 /// Source: protocol §8.
 package struct NotificationHubDescription: Sendable, Equatable {
-    /// Maximum length of ``userMetadata`` (protocol §3.8), counted like .NET in units of UTF-16.
+    /// Maximum length of ``userMetadata`` (protocol §3.8) in UTF-16 code units, as .NET counts.
     package static let maximumUserMetadata = 1_024
-    /// Maximum size of a request's body in bytes: certificates for every platform fit in.
+    /// Maximum size of a request's body in bytes: enough for certificates of every platform.
     package static let maximumBytes = 256 << 10
 
     package var registrationTimeToLive: RegistrationTimeToLive
@@ -13,7 +13,7 @@ package struct NotificationHubDescription: Sendable, Equatable {
     /// The rules; their names differ, ignoring case.
     package var rules: [AuthorizationRule]
     package var userMetadata: String?
-    /// True if the hub is disabled and refuses registrations and messages; `nil` if this was never stated.
+    /// True if the hub is disabled and refuses registrations and messages; `nil` if it was never set.
     package var isDisabled: Bool?
 
     package init(
@@ -30,9 +30,9 @@ package struct NotificationHubDescription: Sendable, Equatable {
         self.isDisabled = isDisabled
     }
 
-    /// Replaces the credential of the same kind.
+    /// Adds a credential, or replaces the one of the same kind.
     ///
-    /// - Returns: False if it was there already.
+    /// - Returns: False if it is unchanged.
     package mutating func set(_ credential: PlatformCredential) -> Bool {
         guard let place = credentials.firstIndex(where: { $0.kind == credential.kind }) else {
             credentials.append(credential)

@@ -79,8 +79,8 @@ package struct NotificationHubJob: Sendable, Equatable {
         self.updatedAt = updatedAt
     }
 
-    /// Returns a new id in the service's form: the rest of .NET's calendar in units of 100 ns, and a random part, so
-    /// that the newest job comes first when ids are sorted.
+    /// Returns a new id in the service's form: the time left in .NET's calendar in units of 100 ns, and a random part,
+    /// so that the newest job comes first when ids are sorted.
     package static func newID(at now: Timestamp) -> String {
         let ticks = 621_355_968_000_000_000 + now.milliseconds * 10_000
         return "\(3_155_378_975_999_999_999 - ticks)\(UUID().uuidString.lowercased())"
@@ -112,7 +112,7 @@ extension NotificationHubJob.Request {
         }
         let source = job.first("ImportFileUri")?.value
         guard kind == .exportRegistrations || source != nil else {
-            throw .badRequest("An import has an ImportFileUri: the name of a file in this hub's folder for jobs.")
+            throw .badRequest("An import needs an ImportFileUri: the name of a file in this hub's folder for jobs.")
         }
         guard [output, source ?? ""].allSatisfy({ $0.unicodeScalars.count <= NotificationHubJob.maximumText }) else {
             throw .badRequest("An address of the job is longer than \(NotificationHubJob.maximumText) characters.")
@@ -169,7 +169,7 @@ extension NotificationHubJob {
         return rest == 0 ? "\(whole)" : "\(whole).\(CivilTime.padded(rest, 2))"
     }
 
-    /// Returns nothing without properties; the prefix is the one that the Java client expects.
+    /// Returns an empty text if there are no properties; the prefix is the one that the Java client expects.
     private static func xml(_ properties: [String: String], _ element: String) -> String {
         guard !properties.isEmpty else { return "" }
         let order = [outputFilePath, failedFilePath]

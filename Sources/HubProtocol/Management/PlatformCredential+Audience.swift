@@ -18,8 +18,8 @@ extension PlatformCredential.Kind {
 extension PlatformCredential {
     /// The app, project or team whose handles the credential reaches.
     ///
-    /// Messages that wait are not sent with a credential of another audience, to which their handles mean nothing. `nil`
-    /// where the properties do not say, as with a certificate, whose audience `PushServiceMaker` knows.
+    /// Waiting messages are not sent with a credential of another audience, for which their handles mean nothing. `nil`
+    /// if the properties do not name it, as with a certificate, whose audience `PushServiceMaker` finds.
     package var audience: String? {
         let names: [String]
         switch kind {

@@ -1,6 +1,6 @@
 /// A hub's credential for one platform's push service: named properties, some of them secret.
 ///
-/// Kinds and names that this version does not know are kept and given back.
+/// Kinds and names that this version does not know are stored and returned.
 package struct PlatformCredential: Sendable, Equatable, Codable {
     /// The name of its element.
     package struct Kind: Sendable, Hashable, Codable {
@@ -16,7 +16,7 @@ package struct PlatformCredential: Sendable, Equatable, Codable {
         package static let baidu = Kind(element: "BaiduCredential")
         package static let fcmV1 = Kind(element: "FcmV1Credential")
         package static let browser = Kind(element: "BrowserCredential")
-        /// Keys for browsers that the hub has made itself; clients neither see nor set them.
+        /// Keys for browsers that the hub has generated; clients neither see nor set them.
         package static let ownBrowserKeys = Kind(element: "OwnBrowserKeys")
     }
 
@@ -49,8 +49,9 @@ package struct PlatformCredential: Sendable, Equatable, Codable {
 // MARK: - Changes
 
 extension PlatformCredential {
-    /// The properties that nobody should have to send again, for each kind; two sets that do not go together where a
-    /// kind has two ways to prove itself.
+    /// The secrets of each kind, which an update may omit.
+    ///
+    /// A kind with two ways to authenticate has two sets, which are alternatives.
     private static let secrets: [Kind: [[String]]] = [
         .apns: [["ApnsCertificate", "CertificateKey", "Thumbprint"], ["Token", "KeyId", "AppName", "AppId"]],
         .wns: [["SecretKey"]], .gcm: [["GoogleApiKey"]], .mpns: [["MpnsCertificate", "CertificateKey"]],
@@ -58,7 +59,7 @@ extension PlatformCredential {
         .browser: [["VapidPrivateKey", "FormerVapidPrivateKeys"]],
     ]
 
-    /// The properties without which a push service cannot be spoken to: all of one set.
+    /// The properties that a push service requires: all of one set.
     ///
     /// MPNS can do without any (.NET's documentation of `MpnsCredential`).
     private static let required: [Kind: [[String]]] = [
@@ -77,7 +78,7 @@ extension PlatformCredential {
         if kind == .browser { return keepingFormerKeys(of: stored) }
         let given = Set(properties.map { $0.name.lowercased() })
         let sets = (Self.secrets[kind] ?? []).map { Set($0.map { $0.lowercased() }) }
-        // Who sends a token does not mean to keep the certificate.
+        // A client that sends a token does not want to keep the certificate.
         let meant = sets.filter { !$0.isDisjoint(with: given) }
         let kept = (meant.isEmpty ? sets : meant).reduce(into: Set<String>()) { $0.formUnion($1) }.subtracting(given)
         return PlatformCredential(kind, properties + stored.properties.filter { kept.contains($0.name.lowercased()) })
@@ -108,12 +109,12 @@ extension PlatformCredential {
         return (self[Self.vapidKey].map { [$0] } ?? []) + former
     }
 
-    /// - Throws: ``ProtocolError`` 400 that names what is missing.
+    /// - Throws: ``ProtocolError`` 400 with the missing properties.
     func validate() throws(ProtocolError) {
         guard let sets = Self.required[kind] else { return }
         let missing = sets.map { set in set.filter { self[$0] == nil } }
         guard missing.allSatisfy({ !$0.isEmpty }) else { return }
-        // Of the way that was begun, if one was.
+        // The set of which some properties are given, if there is one.
         let begun = zip(sets, missing).first { $0.count > $1.count }?.1 ?? missing[0]
         let ways = sets.map { $0.joined(separator: ", ") }.joined(separator: "; or ")
         throw .badRequest("\(kind.element) lacks \(begun.joined(separator: ", ")); it needs \(ways).")
@@ -123,14 +124,14 @@ extension PlatformCredential {
 // MARK: - XML
 
 extension PlatformCredential {
-    /// Kinds of one hub, known or not: the service has eight, and every change of the hub looks at each.
+    /// Maximum number of kinds of one hub, known or not: the service has eight, and each change of the hub checks all.
     static let maximumKinds = 16
     static let maximumProperties = 32
-    /// Replaced VAPID keys that are kept.
+    /// Maximum number of replaced VAPID keys that are kept.
     static let maximumFormerKeys = 8
-    /// Characters of a property's name.
+    /// Maximum length of a property's name in characters.
     static let maximumName = 128
-    /// Bytes of a property's value; a certificate with its chain has a few thousand.
+    /// Maximum size of a property's value in bytes; a certificate with its chain has a few thousand.
     static let maximumValue = 64 << 10
 
     var xml: String {

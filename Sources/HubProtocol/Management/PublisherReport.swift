@@ -4,13 +4,13 @@ import FoundationEssentials
 ///
 /// Times are ISO 8601 in UTC, as in all reports.
 package struct PublisherReport: Sendable, Equatable, Codable {
-    /// Bytes of a report.
+    /// Maximum size of a report in bytes.
     package static let maximumBytes = 512 << 10
-    /// Feeds of a report.
+    /// Maximum number of feeds in a report.
     package static let maximumFeeds = 2_000
-    /// Entries of a feed.
+    /// Maximum number of entries of a feed.
     package static let maximumEntries = 20
-    /// Bytes of a text in it.
+    /// Maximum size of a text in a report in bytes.
     package static let maximumText = 2_000
     /// Time that a report is kept; a publisher reports every ten minutes.
     package static let lifetime = Duration.seconds(7 * 86_400)
@@ -19,7 +19,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     package enum Schedule: String, Sendable, Codable {
         /// Something outside of the program: cron, a timer, a person.
         case pass
-        /// The publisher itself, which stays.
+        /// The publisher itself, which keeps running.
         case watch
     }
 
@@ -33,7 +33,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         /// `well`, `failing`, `gone` or `new`.
         package let state: String
         package var lastSuccess: String?
-        /// Absent for a feed that is asked for at the next pass, or never.
+        /// Absent for a feed that is polled at the next pass, or never.
         package var nextPoll: String?
         package var failingSince: String?
         /// One line, for people.
@@ -79,7 +79,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     package let exitCode: Int
     /// Messages that wait for the hub.
     package let outbox: Int
-    /// Since when the oldest of them is due.
+    /// The time at which the oldest of them became due.
     package var outboxOldest: String?
     package var feeds: [Feed]
     /// Number of feeds that the report had no room for.
@@ -94,7 +94,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
 extension PublisherReport {
     /// Reads and checks a report.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says what is wrong with it.
+    /// - Throws: ``ProtocolError`` 400 with the problem.
     package init(json: [UInt8]) throws(ProtocolError) {
         do {
             self = try JSONDecoder().decode(PublisherReport.self, from: Data(json))
@@ -138,7 +138,7 @@ extension String {
     }
 }
 
-/// A publisher as the hub knows it: one of the answer of our own route `GET /{hub}/publishers`.
+/// A publisher as the hub knows it: an element of the answer to our own route `GET /{hub}/publishers`.
 package struct PublisherSummary: Sendable, Equatable, Codable {
     package let publisher: String
     package let reportedAt: String
@@ -165,7 +165,7 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
         languages = spoken.isEmpty ? nil : Self.bounded(spoken)
     }
 
-    /// Bytes of ``languages``: alarms, metrics and lists read the summaries of all publishers.
+    /// Maximum size of ``languages`` in bytes: alarms, metrics and lists read the summaries of all publishers.
     private static let maximumLanguageBytes = 16 << 10
 
     private static func bounded(_ spoken: [String: [String]]) -> [String: [String]] {

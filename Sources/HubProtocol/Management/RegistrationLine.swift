@@ -1,9 +1,9 @@
 extension Registration {
-    /// The description as one line of an export, without its end: a template's own line ends are references.
+    /// The description as one line of an export, without its line end; line ends in a template become references.
     package var exportLine: [UInt8] { RegistrationLine.joined(encodedDescription) }
 }
 
-/// A line of the files of jobs: one serialised description (protocol §8.1).
+/// A line of a job's file: one serialised description (protocol §8.1).
 package enum RegistrationLine {
     private static let opening = Array("<![CDATA[".utf8)
     private static let closing = Array("]]>".utf8)

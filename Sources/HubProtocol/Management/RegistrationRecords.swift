@@ -1,14 +1,14 @@
-/// Cuts a file of registrations into its records, as it comes in pieces.
+/// Splits a file of registrations, which arrives in pieces, into its records.
 ///
-/// A record is a line. One whose template has line ends of its own, as other exports write them, goes on to the line with
-/// its closing tag; where another description begins before that, the record ends there, broken.
+/// A record is a line. If its template contains line ends, as in other exports, the record continues to the line with
+/// its closing tag. If another description begins before that, the record is broken and ends there.
 package struct RegistrationRecords: Sendable {
     package struct Record: Sendable, Equatable {
-        /// Without the end of the last line; of a record above ``maximumBytes`` its beginning.
+        /// Without the end of the last line; only the beginning of a record above ``maximumBytes``.
         package let bytes: [UInt8]
         /// The number of its first line, from 1.
         package let number: Int
-        /// Where it ends: bytes and lines from the start of the file.
+        /// Its end: bytes and lines from the start of the file.
         package let end: Position
 
         package var isTooLong: Bool { bytes.count > RegistrationRecords.maximumBytes }
@@ -22,17 +22,17 @@ package struct RegistrationRecords: Sendable {
         package init() {}
     }
 
-    /// Bytes of a record: an export writes some characters as references, and repeats push variables.
+    /// Maximum size of a record in bytes: an export writes some characters as references, and repeats push variables.
     package static let maximumBytes = 8 * Registration.maximumBytes
 
     private struct Line {
-        /// At most one byte more than a record has.
+        /// At most one byte more than the maximum of a record.
         var text: [UInt8] = []
-        /// All that was read of it.
+        /// Number of bytes read, including the line end.
         var length: Int64 = 0
     }
 
-    /// Everything before is in records that were given out, or in ``open``.
+    /// Everything before this position is in records that were returned, or in ``open``.
     private var position: Position
     private var whole: [Line] = []
     private var next = 0
@@ -40,10 +40,10 @@ package struct RegistrationRecords: Sendable {
     private var open: (bytes: [UInt8], number: Int, closing: [UInt8])?
     private var isAtEnd = false
 
-    /// Goes on where a record has ended.
+    /// Continues after the end of a record.
     package init(at position: Position = Position()) { self.position = position }
 
-    /// Takes a piece of the file; take all records before the next one, or what waits grows.
+    /// Adds a piece of the file; read all records before the next piece, because unread lines stay in memory.
     package mutating func append(_ bytes: [UInt8]) {
         whole.removeFirst(next)
         next = 0
@@ -57,7 +57,7 @@ package struct RegistrationRecords: Sendable {
         extend(rest, by: 0)
     }
 
-    /// Nothing comes after what was appended.
+    /// Ends the file after the appended pieces.
     package mutating func finish() {
         isAtEnd = true
         if unfinished.length > 0 { whole.append(unfinished) }
@@ -69,7 +69,7 @@ package struct RegistrationRecords: Sendable {
         unfinished.length += Int64(bytes.count) + end
     }
 
-    /// The next record, `nil` when more has to come, or at the end.
+    /// The next record; `nil` if it is incomplete, or at the end.
     package mutating func nextRecord() -> Record? {
         while next < whole.count {
             let text = Self.trimmed(whole[next].text, isFirst: position.bytes == 0)

@@ -1,8 +1,8 @@
-/// The time that a hub keeps a registration after its last write; most hubs keep them for ever.
+/// The time that a hub keeps a registration after its last write; most hubs keep them forever.
 ///
-/// Travels as a duration of ISO 8601, counted in units of 100 ns as .NET does. Source: protocol §3.2, §8.
+/// Sent as an ISO 8601 duration, counted in units of 100 ns as .NET does. Source: protocol §3.2, §8.
 package struct RegistrationTimeToLive: Sendable, Hashable {
-    /// The longest duration that .NET can name, which it takes for no end: `P10675199DT2H48M5.4775807S`.
+    /// The longest duration that .NET can represent, which it treats as unlimited: `P10675199DT2H48M5.4775807S`.
     package static let unlimited = RegistrationTimeToLive(units: .max)
     /// The shortest that clients send: one day.
     package static let minimum = RegistrationTimeToLive(units: 86_400 * unitsPerSecond)
@@ -21,7 +21,7 @@ package struct RegistrationTimeToLive: Sendable, Hashable {
         return .seconds(seconds) + .nanoseconds(rest * 100)
     }
 
-    /// Takes whole seconds.
+    /// Drops fractions of a second.
     package init(_ duration: Duration) {
         let (units, overflow) = duration.components.seconds.multipliedReportingOverflow(by: Self.unitsPerSecond)
         self.init(units: overflow ? .max : units)

@@ -1,16 +1,15 @@
 import FoundationEssentials
 
-/// The value of `ServiceBusNotification-Apns-Expiry`: when an apple notification is no longer worth delivering.
+/// The value of `ServiceBusNotification-Apns-Expiry`: the end of an apple notification's life.
 ///
-/// Java adds it to every apple send, with hours of a twelve-hour clock and no word of morning or evening, so nothing may
-/// depend on it.
+/// Java adds it to every apple send, in twelve-hour time without AM or PM, so nothing may depend on it.
 ///
 /// Source: protocol §5.1.
 enum ApnsExpiry {
     /// Reads ISO date-times and `MM/dd/yyyy hh:mm:ss`, in UTC; `nil` for anything else.
     ///
-    /// An hour from 1 to 11 that is past may have been meant for the afternoon, and is taken so if that
-    /// is not past: a notification that lives too long harms less than one that is never stored.
+    /// A past time with an hour from 1 to 11 is read as an afternoon time if that is still to come: a notification that
+    /// lives too long does less harm than one that is never stored.
     static func date(_ text: String, now: Date) -> Date? {
         let text = String(text.trimmed)
         return ISODateTime.parse(text) ?? slashed(text, now: now)

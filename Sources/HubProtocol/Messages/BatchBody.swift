@@ -2,9 +2,10 @@
 ///
 /// Source: protocol §5.4.
 struct BatchBody: Sendable {
-    /// The most handles of one batch.
+    /// Maximum number of handles in a batch.
     static let maximumHandles = 1_000
-    /// Largest request, in bytes: the notification, and as many handles as a batch has of the longest kind, those of WNS.
+    /// Largest request, in bytes: the notification, and as many handles as a batch has of the longest kind, those of
+    /// WNS.
     static let maximumBytes = Message.maximumBytes + maximumHandles * 1_100
 
     let notification: [UInt8]
@@ -13,7 +14,7 @@ struct BatchBody: Sendable {
 
     /// Finds the two parts by the names in their dispositions, in either order.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says which part is missing or wrong; 413 for a notification above the limit
+    /// - Throws: ``ProtocolError`` 400 with the part that is missing or wrong; 413 for a notification above the limit
     ///   of any message.
     init(_ bytes: [UInt8], type: MediaType) throws(ProtocolError) {
         let parts = try MultipartBody(bytes, type: type).parts
@@ -40,7 +41,7 @@ struct BatchBody: Sendable {
     }
 
     private static func handles(_ text: [UInt8]) throws(ProtocolError) -> [PushChannel] {
-        let wanted = #"the part 'devices' wants a JSON array of push handles, such as ["AA","BB"]"#
+        let wanted = #"the part 'devices' must be a JSON array of push handles, such as ["AA","BB"]"#
         let node: JSONNode
         do {
             node = try JSONReader.read(SingleQuotes.replaced(in: text))

@@ -13,7 +13,7 @@ enum BodyText {
     static func utf8(_ bytes: [UInt8], charset: String?, called name: String) throws(ProtocolError) -> [UInt8] {
         let plain = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let isUTF8 = !plain.contains(0) && String(validating: plain, as: UTF8.self) != nil
-        // In ISO 2022 every byte is one of ASCII, and means another character after an escape.
+        // In ISO 2022 every byte is ASCII, but has another meaning after an escape.
         if isUTF8, !(plain.contains(0x1B) && charset?.lowercased().hasPrefix("iso-2022") == true) { return plain }
         let (text, fault) = CharacterDecoding.utf8(mark(of: bytes) + bytes, charset: charset)
         if let fault {

@@ -1,7 +1,7 @@
 /// The push handle that a direct send names in its headers.
 ///
-/// Its form is not compared with the platform's: as in the service, a handle that no push service knows becomes an outcome
-/// of the message, not a refusal.
+/// Its form is not compared with the platform's: as in the service, a handle that no push service knows becomes an
+/// outcome of the message, not a refusal.
 ///
 /// Source: protocol §5.1, §5.3.
 enum DirectHandle {
@@ -32,7 +32,7 @@ enum DirectHandle {
         return channel
     }
 
-    /// The whole subscription as JSON, as .NET and Java have it in installations.
+    /// Reads the whole subscription as JSON, the form that .NET and Java use in installations.
     private static func browser(_ text: String) throws(ProtocolError) -> PushChannel {
         var problems = ProblemList()
         let node = JSONNode(content: .string(text), range: 0..<0)
@@ -54,6 +54,6 @@ enum DirectHandle {
             return "is longer than \(PushChannel.maximumLength) bytes"
         }
         return texts.contains { $0.unicodeScalars.contains { $0.value <= 0x20 || $0.value == 0x7F } }
-            ? "holds a space or a control character" : nil
+            ? "contains a space or a control character" : nil
     }
 }

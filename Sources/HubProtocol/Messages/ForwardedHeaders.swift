@@ -1,14 +1,14 @@
 package import FoundationEssentials
 
-/// Headers of a send that are meant for a push service, by their names there, in lower case.
+/// Headers of a send that are forwarded to a push service, under the service's own names in lower case.
 ///
-/// Every other header stays with the hub. Which ones these are does not depend on who sends: the list is ``rules``.
+/// All other headers stay with the hub. The list, ``rules``, is the same for all senders.
 ///
 /// Source: protocol §5.1.
 package struct ForwardedHeaders: Sendable, Equatable {
-    /// The most headers of one message.
+    /// Maximum number of headers of a message.
     package static let maximumCount = 32
-    /// Longest value, in bytes; a Baidu or WNS value is far below.
+    /// Longest value, in bytes; values for Baidu and WNS are far shorter.
     package static let maximumValueBytes = 1_024
 
     package static let none = ForwardedHeaders()
@@ -17,7 +17,7 @@ package struct ForwardedHeaders: Sendable, Equatable {
 
     private init() { values = [:] }
 
-    /// Takes what was kept before.
+    /// Restores stored values.
     package init(values: [String: String]) { self.values = values }
 
     package var isEmpty: Bool { values.isEmpty }
@@ -30,7 +30,7 @@ package struct ForwardedHeaders: Sendable, Equatable {
         case prefix(String)
     }
 
-    /// Headers of requests, in lower case, and how the push service of a format calls them.
+    /// Headers of requests, in lower case, and their names at the push service of a format.
     private struct Rule: Sendable {
         let format: MessageFormat
         let match: Match
@@ -61,14 +61,14 @@ package struct ForwardedHeaders: Sendable, Equatable {
         Rule(format: .browser, match: .name("topic")),
     ]
 
-    /// Takes the headers of a request that a message's format has a use for; a template message reaches every platform,
-    /// so it has use for all.
+    /// Selects the headers of a request that a message's format can use; a template message reaches every platform, so
+    /// it can use all.
     ///
-    /// A value that is not printable ASCII is left out: one library sends bytes of its own in `X-Apns-Expiration`, and
-    /// its sends must not fail. Of two spellings of one name the push service's own counts. What
-    /// `ServiceBusNotification-Apns-Expiry` says becomes `apns-expiration` if it can be read.
+    /// A value that is not printable ASCII is left out: one library sends binary values in `X-Apns-Expiration`, and its
+    /// sends must not fail. Of two spellings of a name the push service's own wins. The time in
+    /// `ServiceBusNotification-Apns-Expiry` becomes `apns-expiration` if it can be read.
     ///
-    /// - Throws: ``ProtocolError`` 400 for more than a push service could want.
+    /// - Throws: ``ProtocolError`` 400 for too many headers, and for a value that is too long.
     package init(
         of headers: [(name: String, value: String)],
         format: MessageFormat,

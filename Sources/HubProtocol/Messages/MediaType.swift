@@ -2,9 +2,9 @@
 ///
 /// Source: protocol §5.1, §5.4.
 struct MediaType: Sendable, Equatable {
-    /// In lower case, without parameters; empty where the header was.
+    /// In lower case, without parameters; empty if the header is empty.
     let name: String
-    /// By name in lower case; of two alike the first.
+    /// By name in lower case; the first of two with the same name.
     private let parameters: [String: String]
 
     init(_ header: String) {
@@ -24,10 +24,10 @@ struct MediaType: Sendable, Equatable {
 
     var charset: String? { self["charset"] }
 
-    /// A parameter that has a value.
+    /// The value of a parameter; `nil` if it is absent or empty.
     subscript(name: String) -> String? { parameters[name].flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// The parts between semicolons, of which those in quotes count as text.
+    /// The parts between semicolons outside quotes.
     private static func fields(_ header: String) -> [String] {
         var fields = [""]
         var isQuoted = false

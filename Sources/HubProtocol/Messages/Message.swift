@@ -8,14 +8,14 @@ package struct Message: Sendable, Equatable {
     package let format: MessageFormat
     package let audience: MessageAudience
     package let headers: ForwardedHeaders
-    /// In UTF-8, as far as the format is text.
+    /// In UTF-8 if the format is text.
     package let body: [UInt8]
     /// Properties for templates from the body; `nil` for a native format.
     package let properties: MessageProperties?
 
-    /// Takes a body that a native format allows, or reads that of a template message.
+    /// Keeps the body of a native format, which must have been checked, or reads that of a template message.
     ///
-    /// - Throws: ``ProtocolError`` 400 for a body that holds no properties.
+    /// - Throws: ``ProtocolError`` for the body of a template message (``MessageProperties/init(json:)``).
     package init(
         format: MessageFormat = .template,
         audience: MessageAudience = .everybody,

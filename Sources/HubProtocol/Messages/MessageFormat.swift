@@ -1,4 +1,4 @@
-/// The value of `ServiceBusNotification-Format`: how a message's body is to be read.
+/// The value of `ServiceBusNotification-Format`: the format of a message's body.
 ///
 /// Open vocabulary, compared ignoring case (protocol §5.1).
 package struct MessageFormat: RawRepresentable, Sendable, Codable, CustomStringConvertible {
@@ -43,7 +43,8 @@ package struct MessageFormat: RawRepresentable, Sendable, Codable, CustomStringC
         }
     }
 
-    /// The format of native messages for a platform, which telemetry names it by; an unknown one keeps its name.
+    /// The format of a platform's native messages, by which telemetry names the platform; an unknown one keeps its
+    /// name.
     package init(of platform: Platform) {
         self = Self.known.first { $0.platform == platform } ?? MessageFormat(rawValue: platform.rawValue)
     }

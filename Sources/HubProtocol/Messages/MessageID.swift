@@ -1,11 +1,11 @@
 /// The id of a message, the last segment of its `Location`.
 package struct MessageID: TextIdentifier, Hashable {
-    /// Longest id read from another hub, in characters; the service's own scheduled ids pass 100 (protocol §5.5).
+    /// Longest id read from another hub, in characters; the service's own scheduled ids exceed 100 (protocol §5.5).
     package static let maximumLength = 256
 
     package let text: String
 
-    /// Takes any text that needs no escaping in a URL, since each hub makes its ids its own way (protocol §5.1).
+    /// Accepts any text that needs no escaping in a URL, since each hub makes ids in its own way (protocol §5.1).
     ///
     /// - Throws: ``ProtocolError`` 400.
     package init(_ text: String) throws(ProtocolError) {

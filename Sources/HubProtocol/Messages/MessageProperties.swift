@@ -1,4 +1,4 @@
-/// The content of a `template` message: names and texts, of which each template uses those that it names.
+/// The content of a `template` message: texts by name; each template uses those that it names.
 ///
 /// Source: protocol §5.1, §7.2.
 package struct MessageProperties: Sendable, Equatable {
@@ -17,12 +17,13 @@ package struct MessageProperties: Sendable, Equatable {
 
     /// Reads a JSON object of texts.
     ///
-    /// Numbers are kept as written, booleans become `true` and `false`, null is absence.
+    /// Numbers are kept as written, booleans become `true` and `false`, null counts as absent.
     ///
-    /// A name that no template can write is passed over, and so is one that differs from an earlier one in case only: a
-    /// back end's message may say more than anybody asks for.
+    /// A name that no template can contain is ignored, and so is one that differs from an earlier one only in case: a
+    /// back end's message may have more properties than templates use.
     ///
-    /// - Throws: ``ProtocolError`` 413 for a body above the limit, 400 naming every member that is an object or an array.
+    /// - Throws: ``ProtocolError`` 413 for a body above the limit, 400 naming every member that is an object or an
+    ///   array.
     package init(json: [UInt8]) throws(ProtocolError) {
         let members = try JSONDocument.object(json, maximumBytes: Self.maximumBytes, called: "the message")
         var values: [String: Property] = [:]
@@ -46,7 +47,7 @@ package struct MessageProperties: Sendable, Equatable {
         self.values = values
     }
 
-    /// Takes names as they are; of two that differ in case only, the one that sorts first.
+    /// Keeps names as they are; of two that differ only in case, the one that sorts first.
     package init(_ properties: [MessageProperty: String]) {
         let sorted = properties.map { Property(name: $0.key.rawValue, value: $0.value) }.sorted { $0.name < $1.name }
         values = Dictionary(sorted.map { ($0.name.lowercased(), $0) }) { first, _ in first }

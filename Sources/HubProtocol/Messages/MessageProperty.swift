@@ -1,7 +1,7 @@
-/// The name of something that a message says, with the names that publisher, hub and agents agree on.
+/// The name of a property of messages, with the names that publisher, hub and agents share.
 ///
-/// It names a property of a `template` message, and a member of the object that agents get. Senders may use other names:
-/// templates can name any.
+/// It names a property of a `template` message, and a member of the object that agents get. Senders may use other
+/// names: templates can name any.
 package struct MessageProperty: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral,
     CustomStringConvertible
 {
@@ -31,7 +31,7 @@ package struct MessageProperty: RawRepresentable, Hashable, Sendable, Expressibl
     package static let story: Self = "story"
     /// A ``MessageStatus``.
     package static let status: Self = "status"
-    /// Names of the stories whose messages this one replaces, with spaces between.
+    /// Names of the stories whose messages this one replaces, separated by spaces.
     package static let replaces: Self = "replaces"
 
     package let rawValue: String
@@ -42,7 +42,7 @@ package struct MessageProperty: RawRepresentable, Hashable, Sendable, Expressibl
 
     package var description: String { rawValue }
 
-    /// The members of a JSON object that are texts; none of anything else.
+    /// The members of a JSON object that are texts; empty for anything else.
     package static func texts(of body: String) -> [MessageProperty: String] {
         guard case .object(let members) = try? JSONReader.read(Array(body.utf8)).content else { return [:] }
         let texts = members.compactMap { member in member.value.string.map { (Self(rawValue: member.name), $0) } }
@@ -52,11 +52,11 @@ package struct MessageProperty: RawRepresentable, Hashable, Sendable, Expressibl
 
 /// The relation of a message to earlier ones of its story; most are the first and have none.
 package enum MessageStatus: String, Sendable, CaseIterable {
-    /// Tells more, or something else.
+    /// Adds to the story, or changes it.
     case update
-    /// Puts right what was wrong.
+    /// Corrects an error.
     case correction
-    /// Takes back what was said: a retraction, or the end of an alert.
+    /// Withdraws the story: a retraction, or the end of an alert.
     case withdrawn
 }
 

@@ -5,7 +5,7 @@
 /// Source: protocol §5.4.
 struct MultipartBody: Sendable {
     struct Part: Sendable, Equatable {
-        /// By name in lower case; of two alike the first.
+        /// By name in lower case; the first of two with the same name.
         fileprivate(set) var headers: [String: String] = [:]
         fileprivate(set) var body: [UInt8] = []
 
@@ -14,17 +14,17 @@ struct MultipartBody: Sendable {
         var type: MediaType { MediaType(headers["content-type"] ?? "") }
     }
 
-    /// The most parts read; a batch has two.
+    /// Maximum number of parts; a batch has two.
     static let maximumParts = 8
     /// Longest boundary, in bytes (RFC 2046 allows 70).
     static let maximumBoundaryBytes = 256
-    /// Bytes of one part's headers.
+    /// Maximum size of a part's headers in bytes.
     private static let maximumHeaderBytes = 8_192
 
     let parts: [Part]
 
-    /// - Throws: ``ProtocolError`` 400 when there is no boundary, no part, too many of them, or one without an end to its
-    ///   headers.
+    /// - Throws: ``ProtocolError`` 400 if there is no boundary or no part, if there are too many parts, or if the
+    ///   headers of one have no end.
     init(_ bytes: [UInt8], type: MediaType) throws(ProtocolError) {
         guard type.name.hasPrefix("multipart/") else {
             throw .badRequest(
@@ -66,7 +66,7 @@ struct MultipartBody: Sendable {
             }
             let text = String(decoding: line, as: UTF8.self)
             if text.first == " " || text.first == "\t" {
-                // A header that goes on (RFC 2046 §5.1, RFC 822 §3.1.1).
+                // A continued header (RFC 2046 §5.1, RFC 822 §3.1.1).
                 if let lastName { part.headers[lastName, default: ""] += " " + text.trimmed }
                 continue
             }
@@ -86,7 +86,7 @@ struct MultipartBody: Sendable {
     private struct Reader {
         let bytes: [UInt8]
         let delimiter: [UInt8]
-        /// Where the content of the next part begins; `nil` before the first delimiter.
+        /// The beginning of the next part's content; `nil` before the first delimiter.
         private var start: Int?
         private var isAtEnd = false
 
@@ -103,7 +103,7 @@ struct MultipartBody: Sendable {
             guard !isAtEnd, let begin = start else { return nil }
             guard let following = delimiterLine(from: begin) else {
                 isAtEnd = true
-                // What follows the last delimiter only ends the body where that is no closing one.
+                // Without a closing delimiter, white space after the last one is not a part.
                 return bytes[begin...].allSatisfy { $0 <= 0x20 } ? nil : begin..<contentEnd(bytes.count, from: begin)
             }
             move(behind: following)

@@ -2,16 +2,16 @@ import Markup
 
 /// Rules for the body of a message in a native format.
 ///
-/// Looked at is only what tells a sender early that its notification can reach nobody; what it says is the platform's
-/// own business, and goes there as it came.
+/// Checks only for errors that would keep the notification from everybody, so that its sender learns of them early. The
+/// content is the platform's own business, and is forwarded unchanged.
 ///
 /// Source: protocol §5.1.
 enum NativeBody {
     /// Decodes and checks a body.
     ///
-    /// A notification of Windows whose kind no header names is given the one that its root element tells.
+    /// A Windows notification without a header for its kind gets the kind that its root element names.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says what the format wants.
+    /// - Throws: ``ProtocolError`` 400 with the form that the format requires.
     static func read(
         _ bytes: [UInt8],
         type: MediaType,
@@ -19,10 +19,10 @@ enum NativeBody {
         headers: inout ForwardedHeaders
     ) throws(ProtocolError) -> [UInt8] {
         guard !bytes.isEmpty else {
-            throw .badRequest("The message has no body; format '\(format)' wants \(wanted(format)).")
+            throw .badRequest("The message has no body; format '\(format)' needs \(wanted(format)).")
         }
         if format == .windows, headers[WindowsHeader.type]?.lowercased() == WindowsHeader.raw {
-            // WNS refuses it later, when no sender is there to be told.
+            // WNS would refuse it only after the sender has its reply.
             guard !type.isXML else {
                 throw .badRequest(
                     "X-WNS-Type is wns/raw but the content type is '\(type.name.excerpt)': send application/octet-stream, or name the kind of the document in X-WNS-Type."
@@ -34,7 +34,7 @@ enum NativeBody {
         switch format {
         case .windows: try checkWindows(text, &headers)
         case .windowsphone: try checkWindowsPhone(text, headers)
-        // What Baidu and Xiaomi take is not told by the protocol.
+        // The protocol does not define the bodies of Baidu and Xiaomi.
         case .baidu, .xiaomi: break
         default: _ = try object(text, format)
         }
@@ -61,7 +61,7 @@ enum NativeBody {
         } catch {
             throw ProtocolError(
                 status: error.status,
-                detail: "Format '\(format)' wants \(wanted(format)): \(error.detail)."
+                detail: "Format '\(format)' needs \(wanted(format)): \(error.detail)."
             )
         }
     }
@@ -72,7 +72,7 @@ enum NativeBody {
         let type = headers[WindowsHeader.type]?.lowercased()
         guard type != nil || text.first(where: { !isSpace($0) }) == UInt8(ascii: "<") else {
             throw .badRequest(
-                "The header X-WNS-Type is missing and the body is not XML that shows it: send wns/toast, wns/tile, wns/badge, or wns/raw for bytes of your own."
+                "The header X-WNS-Type is missing and the body is not XML: send wns/toast, wns/tile, wns/badge, or wns/raw for bytes of your own."
             )
         }
         let root = try rootElement(of: text, .windows)
@@ -87,7 +87,7 @@ enum NativeBody {
         } else {
             guard WindowsHeader.kinds.contains(root) else {
                 throw .badRequest(
-                    "The header X-WNS-Type is missing and the root element '\(root.excerpt)' does not show it: it is not one of toast, tile, badge."
+                    "The header X-WNS-Type is missing and the root element '\(root.excerpt)' is not one of toast, tile, badge."
                 )
             }
             headers.set(WindowsHeader.type, to: "wns/\(root)")
@@ -100,7 +100,7 @@ enum NativeBody {
         let root = try rootElement(of: text, .windowsphone)
         guard root == "notification" else {
             throw .badRequest(
-                "Format 'windowsphone' wants \(wanted(.windowsphone)); the root element is '\(root.excerpt)'."
+                "Format 'windowsphone' needs \(wanted(.windowsphone)); the root element is '\(root.excerpt)'."
             )
         }
     }
@@ -111,7 +111,7 @@ enum NativeBody {
         do {
             try XMLWellFormedness.check(document)
         } catch {
-            throw .badRequest("Format '\(format)' wants \(wanted(format)); the body is not well-formed XML: \(error).")
+            throw .badRequest("Format '\(format)' needs \(wanted(format)); the body is not well-formed XML: \(error).")
         }
         return NativeHeaders.root(of: text)?.localName.lowercased() ?? ""
     }

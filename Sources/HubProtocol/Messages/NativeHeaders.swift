@@ -17,7 +17,7 @@ package struct NativeHeaders: Sendable {
             headers = [("X-WNS-Type", kind.map { "wns/\($0)" } ?? WindowsHeader.raw)]
             contentType = kind == nil ? "application/octet-stream" : Self.xml
         case .windowsphone:
-            // The first child tells a toast from a tile; each of these classes is delivered at once.
+            // The first child distinguishes a toast from a tile; each of these classes is delivered at once.
             switch Self.root(of: body)?.children.first(where: { _ in true })?.localName.lowercased() {
             case "toast": headers = [("X-WindowsPhone-Target", "toast"), ("X-NotificationClass", "2")]
             case "tile": headers = [("X-WindowsPhone-Target", "token"), ("X-NotificationClass", "1")]
@@ -33,7 +33,7 @@ package struct NativeHeaders: Sendable {
     private static let xml = "application/xml;charset=utf-8"
     private static let vocabulary = XMLVocabulary(roots: [], containers: [], records: [], space: { _, _ in "" })
 
-    /// The root element of what begins as XML.
+    /// The root element of a body that begins like XML.
     static func root(of body: [UInt8]) -> XMLElement? {
         guard body.first(where: { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") else { return nil }
         let document = XMLDeclaration.withoutEncoding(String(decoding: body, as: UTF8.self))

@@ -1,13 +1,13 @@
-/// The largest notifications that push services take.
+/// The largest notifications that push services accept.
 ///
-/// A hub accepts what is larger, up to its own limit, as the service does, and reports `InvalidNotificationSize` for it:
-/// refusing it would also keep a message from the platforms that take it.
+/// A hub accepts larger ones, up to its own limit, as the service does, and reports `InvalidNotificationSize` for them:
+/// a refusal would also keep the message from platforms that accept it.
 ///
 /// Source: protocol §5.1; `docs/push-services.md`, Limits.
 package enum NotificationSize {
     /// In bytes; `nil` where none is known.
     ///
-    /// Android's 4,096 bytes, and Apple's, are those of the message itself; a browser's are of the text before its
+    /// The 4,096 bytes of Android and Apple are those of the message itself; a browser's limit is for the text before
     /// encryption.
     package static func limit(for format: MessageFormat, headers: ForwardedHeaders = .none) -> Int? {
         switch format {
@@ -21,7 +21,7 @@ package enum NotificationSize {
         }
     }
 
-    /// The limit that a body is above; `nil` if it is not.
+    /// The limit that a body exceeds; `nil` if it exceeds none.
     package static func exceeded(by body: [UInt8], _ format: MessageFormat, _ headers: ForwardedHeaders) -> Int? {
         limit(for: format, headers: headers).flatMap { body.count > $0 ? $0 : nil }
     }

@@ -1,19 +1,20 @@
 package import FoundationEssentials
 
-/// When a scheduled message is to be sent: the value of `ServiceBusNotification-ScheduleTime`.
+/// The time at which a scheduled message is sent: the value of `ServiceBusNotification-ScheduleTime`.
 ///
 /// Source: protocol §5.5.
 package struct ScheduleTime: Sendable, Equatable {
-    /// Greatest time ahead for a scheduled message, in seconds.
+    /// Maximum time ahead for a scheduled message, in seconds.
     package static let maximumAhead = 7.0 * 86_400
 
     package let date: Date
 
-    /// Reads the clients' spellings, which are of ISO 8601 but for one that has quotes around the `T`.
+    /// Reads the clients' spellings: ISO 8601, and one with quotes around the `T`.
     ///
-    /// ``check(now:)`` checks if the time is in the future: a repeat of a request may come after its time.
+    /// The time may have passed, because a repeat of a request may arrive after it; ``check(now:)`` refuses such a
+    /// time.
     ///
-    /// - Throws: ``ProtocolError`` 400 that says what to send.
+    /// - Throws: ``ProtocolError`` 400 with the expected form.
     package init(parsing header: String?) throws(ProtocolError) {
         guard let header, !header.trimmed.isEmpty else {
             throw .badRequest("The header \(HeaderName.scheduleTime) is missing: \(Self.wanted).")

@@ -1,7 +1,7 @@
 import Crypto
 package import FoundationEssentials
 
-/// A request to send, from what an SDK put into it to what a hub does.
+/// A request to send, in any of the forms that SDKs write.
 ///
 /// Source: protocol §5.1–§5.5.
 package struct SendRequest: Sendable, Equatable {
@@ -16,19 +16,19 @@ package struct SendRequest: Sendable, Equatable {
         package var maximumBytes: Int { self == .batch ? BatchBody.maximumBytes : Message.maximumBytes }
     }
 
-    /// Characters of an idempotency key.
+    /// Maximum length of an idempotency key in characters.
     package static let maximumKeyLength = 256
 
     package let message: Message
     /// `nil` to send at once.
     package let schedule: ScheduleTime?
-    /// To be delivered to a few, who are reported at once.
+    /// True for a test send, which goes to a few targets and reports their outcomes in its reply.
     package let isTest: Bool
     package let idempotencyKey: String?
     /// The hash that a repeat under the same key must have.
     package let contentHash: [UInt8]
 
-    /// Reads a request; `query` is without its question mark, and `now` for headers whose time of day is not clear.
+    /// Reads a request; `query` has no question mark, and `now` resolves headers whose time of day is ambiguous.
     ///
     /// - Throws: ``ProtocolError`` 400 or 413.
     package init(
@@ -44,7 +44,7 @@ package struct SendRequest: Sendable, Equatable {
         let format = try Self.format(fields[HeaderName.format])
         schedule = try Self.schedule(kind, fields[HeaderName.scheduleTime])
         idempotencyKey = try Self.key(fields[HeaderName.idempotencyKey])
-        // The Python sample schedules with `test`, and wants what it gets without.
+        // The Python sample schedules with `test`, and expects the reply of a request without it.
         isTest = flags.contains("test") && schedule == nil
         guard body.count <= kind.maximumBytes else {
             throw .tooLarge("The request body is larger than \(kind.maximumBytes) bytes.")
@@ -75,7 +75,7 @@ package struct SendRequest: Sendable, Equatable {
                 detail: "\(HeaderName.format) is missing, and the body is not a template message: \(error.detail)"
             )
         }
-        // A time of day that is not clear must not make a repeat differ.
+        // An ambiguous time of day must not make a repeat differ.
         let hashed =
             forwarded.isEmpty ? forwarded : try ForwardedHeaders(of: headers, format: format, now: .distantPast)
         contentHash = Self.hash(message, headers: hashed, schedule: schedule, isTest: isTest)
@@ -145,13 +145,13 @@ package struct SendRequest: Sendable, Equatable {
         }
         if let tags = fields[HeaderName.tags], !tags.allSatisfy(\.isWhitespace) {
             throw .badRequest(
-                "A direct send goes to its handles alone: leave \(HeaderName.tags) away, or send without handles."
+                "A direct send goes to its handles alone: omit \(HeaderName.tags), or send without handles."
             )
         }
     }
 
-    /// Each part is preceded by its length; those that most requests lack are left out where they say nothing, so that
-    /// a key of an earlier version still holds.
+    /// Each part is preceded by its length. Parts that most requests lack are left out when empty, so that hashes of
+    /// earlier versions still match.
     private static func hash(
         _ message: Message,
         headers: ForwardedHeaders,
@@ -176,7 +176,7 @@ package struct SendRequest: Sendable, Equatable {
     }
 }
 
-/// Headers by name in any case; of two alike the first.
+/// Headers by name in any case; the first of two with the same name.
 private struct Fields {
     private let values: [String: String]
 

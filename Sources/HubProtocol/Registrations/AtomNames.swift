@@ -1,6 +1,6 @@
 import Markup
 
-/// Names of the documents that the service speaks: Atom around registrations, hubs and jobs, and telemetry.
+/// Names in the service's documents: Atom around registrations, hubs and jobs, and telemetry.
 ///
 /// Source: protocol §2.
 enum AtomNames {
@@ -11,7 +11,7 @@ enum AtomNames {
     static let instance = "http://www.w3.org/2001/XMLSchema-instance"
     static let metadata = "http://schemas.microsoft.com/ado/2007/08/dataservices/metadata"
 
-    /// Knows namespaces by what they are, whatever prefix a document binds to them.
+    /// Recognizes namespaces by their addresses, whatever prefix a document binds to them.
     static let vocabulary = XMLVocabulary(
         roots: [],
         containers: [],

@@ -1,14 +1,14 @@
-/// Where the next page of a list begins, as `X-MS-ContinuationToken` and the query's `continuationtoken` carry it.
+/// The beginning of a list's next page, as `X-MS-ContinuationToken` and the query's `continuationtoken` carry it.
 ///
-/// Two SDKs paste the header into the query as it is and a third escapes it once more, so that a token is made of
-/// characters only that no escaping changes (protocol §3.4).
+/// Two SDKs paste the header into the query as it is and a third escapes it once more, so a token consists of
+/// characters that escaping does not change (protocol §3.4).
 package struct ContinuationToken: Sendable, Equatable {
     /// Longest token, in characters; it comes from outside.
     package static let maximumLength = 1_024
 
     /// The list's own position.
     ///
-    /// Clients must not interpret it, but may have invented it.
+    /// Clients must not interpret it, but one may have invented it.
     package let position: String
 
     package init(position: String) { self.position = position }
@@ -19,9 +19,9 @@ package struct ContinuationToken: Sendable, Equatable {
         return Base64URL.encode(bytes + Self.checksum(bytes))
     }
 
-    /// Reads a token that a reply gave, percent-encoded or not, once or twice.
+    /// Reads a token of a reply, percent-encoded once, twice or not at all.
     ///
-    /// - Throws: ``ProtocolError`` 400 for any other text: a token that was cut or changed would begin somewhere else.
+    /// - Throws: ``ProtocolError`` 400 for any other text: a truncated or changed token would begin at another place.
     package init(parsing text: String) throws(ProtocolError) {
         guard text.utf8.count <= Self.maximumLength, let bytes = Base64URL.decode(Self.decoded(text)), bytes.count > 2,
             Self.checksum(bytes.dropLast(2)) == Array(bytes.suffix(2)),
@@ -29,7 +29,7 @@ package struct ContinuationToken: Sendable, Equatable {
         else {
             throw .badRequest(
                 "the continuation token '\(text.excerpt)' was not issued by this hub: take it from the header "
-                    + "\(HeaderName.continuationToken) of the page before, or leave it out to begin anew"
+                    + "\(HeaderName.continuationToken) of the previous page, or omit it to start again"
             )
         }
         self.position = position
@@ -43,7 +43,7 @@ package struct ContinuationToken: Sendable, Equatable {
 
     /// Two bytes of FNV-1a, against accidents.
     ///
-    /// Anybody can compute them, so that the position has to be checked like any other input.
+    /// Anybody can compute them, so the position must be checked like any other input.
     private static func checksum(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         let hash = bytes.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
         let folded = hash >> 16 ^ hash

@@ -1,10 +1,10 @@
 /// The condition that a request sets on the registration that it changes: its header `If-Match`.
 ///
-/// Clients spell an entity tag in three ways, of which only the number counts (protocol §3.1).
+/// Clients spell an entity tag in three ways; only the number counts (protocol §3.1).
 package enum ETagCondition: Sendable, Equatable {
-    /// There is no header: whatever is there, or is not.
+    /// No header: the registration may exist or not.
     case none
-    /// `*`: that there is one.
+    /// `*`: the registration must exist.
     case exists
     /// One of the tags of the header; a tag that is not a number matches no registration.
     case etags([Int], given: String)
@@ -26,7 +26,7 @@ package enum ETagCondition: Sendable, Equatable {
         switch (self, current) {
         case (.none, _), (.exists, .some): return
         case (.exists, nil), (.etags, nil):
-            throw .notFound("there is no registration of this id, which If-Match asks for")
+            throw .notFound("there is no registration with this id, which If-Match requires")
         case (.etags(let tags, let given), let current?):
             guard !tags.contains(current) else { return }
             throw .preconditionFailed(

@@ -1,14 +1,14 @@
 /// The query's `$filter` of a list: the registrations of one push handle.
 ///
-/// `{property} eq '{handle}'`, and of handles with several parts `{property} eq '{part}' and …`. The property is a hint
-/// only: .NET and Java name every handle `ChannelUri`.
+/// `{property} eq '{handle}'`, and for handles with several parts `{property} eq '{part}' and …`. The property is only
+/// a hint: .NET and Java name every handle `ChannelUri`.
 ///
 /// Source: protocol §3.5.
 package struct HandleFilter: Sendable, Equatable {
-    /// Longest filter, in bytes: a handle of which every byte is escaped once more, and the words around it.
+    /// Longest filter, in bytes: a handle with every byte escaped once more, and the words around it.
     package static let maximumBytes = 3 * PushChannel.maximumLength + 4_096
 
-    /// The handle as it was written, and what it says where it is escaped once more; either may be meant.
+    /// The handle as it was written, and unescaped if it was escaped once more; either may be meant.
     ///
     /// The JavaScript SDK escapes addresses before it escapes the query.
     package let handles: [String]
@@ -16,10 +16,10 @@ package struct HandleFilter: Sendable, Equatable {
     let p256dh: String?
     let auth: String?
 
-    /// Reads a filter whose percent-encoding has been undone, its `+` left as they came: outside of a handle they are
-    /// blanks, within one they are part of it.
+    /// Reads a filter without percent-encoding in which each `+` was kept: outside a handle a `+` is a blank, inside a
+    /// handle it is part of it.
     ///
-    /// - Throws: ``ProtocolError`` 400 saying what was expected; the handle is not quoted.
+    /// - Throws: ``ProtocolError`` 400 with the expected form; the handle is not quoted.
     package init(parsing text: String) throws(ProtocolError) {
         guard text.utf8.count <= Self.maximumBytes else {
             throw .badRequest("$filter is longer than \(Self.maximumBytes) bytes")
@@ -65,7 +65,7 @@ package struct HandleFilter: Sendable, Equatable {
 }
 
 extension BrowserPushChannel {
-    /// The JSON that .NET has for a browser's handle.
+    /// Reads the JSON that .NET writes for a browser's handle.
     fileprivate init?(text: String) {
         guard text.utf8.first == UInt8(ascii: "{"), let node = try? JSONReader.read(Array(text.utf8)) else {
             return nil

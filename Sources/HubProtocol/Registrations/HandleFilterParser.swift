@@ -1,6 +1,6 @@
 /// Reads the comparisons of a ``HandleFilter``.
 struct HandleFilterParser {
-    /// Properties that a filter may compare; their names count in any case.
+    /// Properties that a filter may compare; their names may be in any case.
     enum Property: String, CaseIterable {
         case channelURI = "ChannelUri"
         case deviceToken = "DeviceToken"
@@ -83,7 +83,7 @@ struct HandleFilterParser {
                 return String(decoding: text, as: UTF8.self)
             }
         }
-        throw Self.failure("\(property.rawValue) needs a value in single quotes, those inside of it doubled")
+        throw Self.failure("\(property.rawValue) needs a value in single quotes, with quotes inside it doubled")
     }
 
     private mutating func skipSpace() {

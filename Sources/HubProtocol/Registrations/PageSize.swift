@@ -15,7 +15,7 @@ package struct PageSize: Sendable, Equatable {
             count = Self.maximum
             return
         }
-        // Not by value: the number may be larger than any that we have.
+        // Compared as text: the number may be too large for any type.
         let digits = text.drop { $0 == "0" }
         guard !digits.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw .badRequest("$top '\(text.excerpt)' is not a number from 1 to \(Self.maximum)")

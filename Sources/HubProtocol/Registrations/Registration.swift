@@ -6,9 +6,9 @@ package import FoundationEssentials
 /// registration is an Atom entry.
 package struct Registration: Sendable, Equatable {
     package var id: RegistrationID
-    /// Counts the writes, 1 on creation; 0 before a hub has stored it.
+    /// Number of writes, 1 on creation; 0 before a hub has stored it.
     package var etag: Int
-    /// Given by the hub; `nil` for never.
+    /// Set by the hub; `nil` for never.
     package var expirationTime: Date?
     /// In the client's order, no two equal; at most one `$InstallationId` and one `$UserId`.
     package var tags: [Tag]

@@ -1,14 +1,14 @@
 import Markup
 
-/// Registrations as a hub answers them, ours or another's: one in an entry, a page of them in a feed.
+/// The registrations in a reply of our hub or another: one in an entry, a page of them in a feed.
 ///
 /// Source: protocol §3.3, §3.4.
 package struct RegistrationAnswer: Sendable {
     package let registrations: [Registration]
-    /// Which others of the same answer cannot be read, and why: a hub may know kinds that we do not.
+    /// The other entries, which cannot be read, with the reasons: a hub may know kinds that we do not.
     package let problems: [String]
 
-    /// - Throws: ``ProtocolError`` 400 for what is neither an entry nor a feed.
+    /// - Throws: ``ProtocolError`` 400 for a body that is neither an entry nor a feed.
     package init(_ body: [UInt8]) throws(ProtocolError) {
         let root = try Registration.root(of: body)
         guard root.name == AtomNames.entry || root.name == AtomNames.feed else {

@@ -6,7 +6,7 @@ extension Registration {
     /// - Parameters:
     ///   - url: The registration's own address, which the reply also names: ``RequestAddress/url`` of a request to it,
     ///     ``RequestAddress/item(_:)`` where it was created.
-    ///   - date: The time of the reply; the service says that as both dates.
+    ///   - date: The time of the reply, which the service writes as both dates.
     /// - Returns: The reply's body.
     ///
     /// Source: protocol §3.3.
@@ -19,7 +19,7 @@ extension Registration {
 
 /// The parts that entries and feeds have in common.
 enum AtomWriter {
-    /// `isRoot` tells an entry that has no feed around it to name Atom's namespace, in the service's order of attributes.
+    /// With `isRoot` the entry has no feed around it, and names Atom's namespace in the service's order of attributes.
     static func append(
         _ registration: Registration,
         at url: String,
@@ -37,7 +37,7 @@ enum AtomWriter {
         output.element("published", date)
         output.element("updated", date)
         appendLink("self", url, to: &output)
-        // The .NET SDK reads the node right behind the tag, so no space may stand there (§0.7).
+        // The .NET SDK reads the node directly after the tag, so there must be no space (§0.7).
         output.raw("<content type=\"application/xml\">")
         RegistrationWriter.append(registration, to: &output)
         output.raw("</content></entry>")

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A page of registrations, as lists answer.
+/// A page of registrations: the reply of a list.
 ///
 /// Source: protocol §3.3, §3.4.
 package struct RegistrationFeed: Sendable {
@@ -8,7 +8,7 @@ package struct RegistrationFeed: Sendable {
     package let address: RequestAddress
     /// The address of all registrations: each one's own address is below it, also in the list of a tag.
     package let items: RequestAddress
-    /// Where the next page begins; `nil` on the last one.
+    /// The beginning of the next page; `nil` on the last one.
     package let next: ContinuationToken?
 
     package init(

@@ -1,4 +1,4 @@
-/// The elements of registration descriptions, but for those that only the hub has a say in.
+/// The elements of registration descriptions, except those that only the hub sets.
 ///
 /// Source: protocol §3.7.
 enum RegistrationField: Int, CaseIterable {

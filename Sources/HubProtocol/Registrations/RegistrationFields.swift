@@ -13,7 +13,7 @@ struct RegistrationFields {
         names: RegistrationField.allCases.map(\.qualifiedName)
     )
 
-    /// Elements that no description has are passed over, as the service does.
+    /// Unknown elements are ignored, as in the service.
     init(_ description: XMLElement, _ problems: inout ProblemList) {
         hasNil = description.documentUses(AtomNames.nilAttribute)
         for child in description.children {
@@ -37,7 +37,7 @@ struct RegistrationFields {
     func text(_ field: RegistrationField, _ problems: inout ProblemList) -> String? {
         self[field].flatMap { element in
             guard !element.hasChildElements else {
-                problems.add("\(field.name) holds an element; put its text into a CDATA section")
+                problems.add("\(field.name) contains an element; put its text into a CDATA section")
                 return nil
             }
             return element.text

@@ -1,7 +1,7 @@
 /// The id of a registration, the last segment of its address.
 ///
-/// The service makes ids of two positive 63-bit numbers and the small number of a partition; a client may also write to
-/// an id of that form which it made up (protocol §3.2).
+/// The service's ids consist of two positive 63-bit numbers and the small number of a partition. A client may also
+/// write to an id of that form that it has made up (protocol §3.2).
 package struct RegistrationID: TextIdentifier, Hashable {
     /// Longest id, in characters: two numbers of 19 digits, one of up to 10, and the dashes between them.
     package static let maximumLength = 50
@@ -13,7 +13,7 @@ package struct RegistrationID: TextIdentifier, Hashable {
         guard text.utf8.count <= Self.maximumLength, Self.isValid(text.utf8)
         else {
             throw .badRequest(
-                "'\(text.excerpt)' is not a registration id: it has the form of '4497227228776861650-7267172778370643468-3'"
+                "'\(text.excerpt)' is not a registration id, such as '4497227228776861650-7267172778370643468-3'"
             )
         }
         self.text = text

@@ -13,7 +13,7 @@ extension Registration {
     /// - Parameters:
     ///   - body: The body in the encoding that its first bytes show, whatever it declares.
     ///   - id: The id of the request's path, or a new one.
-    ///   - maximumTags: The most that it may have.
+    ///   - maximumTags: The maximum number of tags.
     /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a body above ``maximumBytes``.
     package init(
         entry body: [UInt8],
@@ -34,7 +34,7 @@ extension Registration {
 
     /// Reads one description without an entry around it: a line of an import file or of an export (protocol §8.1).
     ///
-    /// The registration is the one that the line names, a new one where it names none, and expires when it says.
+    /// The registration has the id that the line names, or else a new one, and the expiry that the line states.
     ///
     /// - Throws: ``ProtocolError`` 400 naming every problem at once, 413 for a line above
     ///   ``RegistrationRecords/maximumBytes``.
@@ -50,9 +50,9 @@ extension Registration {
         self.expirationTime = expirationTime
     }
 
-    /// Reads an entry as a hub has written it, with the ETag and the time that it gave.
+    /// Reads an entry that a hub has written, with its ETag and its expiry.
     ///
-    /// The rules of registrations are not asked once more: another hub may allow more.
+    /// The rules of registrations are not checked again: another hub may allow more.
     ///
     /// - Throws: ``ProtocolError`` 400 naming every problem at once.
     init(answered entry: XMLElement) throws(ProtocolError) {
@@ -74,7 +74,7 @@ extension Registration {
         }
         var children = content.children
         guard let description = children.next() else {
-            throw .badRequest("the entry's content holds no element; a registration's description is one")
+            throw .badRequest("the entry's content contains no element; a registration's description is expected")
         }
         return description
     }
@@ -96,13 +96,13 @@ extension Registration {
     }
 }
 
-/// Reads one registration description, and notes what is wrong with it.
+/// Reads one registration description, and notes its problems.
 private struct RegistrationReader {
     let type: RegistrationType
     let isTemplate: Bool
     let fields: RegistrationFields
 
-    /// - Throws: ``ProtocolError`` 400 for a description of a kind that is not known, of which no more can be said.
+    /// - Throws: ``ProtocolError`` 400 for a description of an unknown kind, which cannot be checked further.
     init(_ description: XMLElement, _ problems: inout ProblemList) throws(ProtocolError) {
         let root = description.localName
         guard description.name.hasPrefix(AtomNames.serviceBusPrefix) else {
@@ -111,13 +111,13 @@ private struct RegistrationReader {
                     + "'\(AtomNames.serviceBus)'"
             )
         }
-        // A type's name may have a prefix, which says nothing that the name does not.
+        // A type's name may have a prefix, which adds nothing.
         let stated = description.attribute(AtomNames.typeAttribute)?.split(separator: ":").last.map(String.init)
         guard let (type, isTemplate) = RegistrationType.named(stated ?? root) else {
             let names = RegistrationType.all.map(\.nativeRoot).joined(separator: ", ")
             let what =
                 root == RegistrationType.base && stated == nil
-                ? "'\(root)' has no i:type that says of which kind it is"
+                ? "'\(root)' has no i:type that names its kind"
                 : "'\((stated ?? root).excerpt)' is not a registration description"
             throw .badRequest("\(what); known are \(names), and each with 'Template' before 'RegistrationDescription'")
         }
@@ -135,7 +135,7 @@ private struct RegistrationReader {
         let channel = channel(&problems)
         let tags = fields.text(.tags, &problems).map { TagList.read(joined: $0, &problems) } ?? []
         let registration = registration(id: id, channel: channel, tags: tags, &problems)
-        // Without a channel something has been noted; what else is wrong shall be told as well.
+        // A missing channel has been noted; other problems are reported with it.
         registration.checkRules(requiresPushChannel: channel != nil, maximumTags: maximumTags, &problems)
         try problems.throwIfAny()
         return registration
@@ -196,7 +196,7 @@ extension RegistrationReader {
             return .browser(BrowserPushChannel(endpoint: texts[0], p256dh: texts[1], auth: texts[2]))
         case .baidu:
             if texts[0].utf8.contains(UInt8(ascii: "-")) {
-                problems.add("BaiduUserId holds '-', which stands between it and BaiduChannelId in a handle")
+                problems.add("BaiduUserId contains '-', which separates it from BaiduChannelId in a handle")
             }
             for (field, text) in zip(type.handleFields, texts) where text.isEmpty {
                 problems.add("\(field.name) is empty")
@@ -225,7 +225,7 @@ extension RegistrationReader {
             name: fields.text(.templateName, &problems) ?? "",
             body: body ?? "",
             headers: type.headerField.map { headers($0, &problems) } ?? [:],
-            // Serialisers that cannot leave an element out write an empty one.
+            // Serialisers that cannot omit an element write an empty one.
             expiry: isApple ? fields.text(.expiry, &problems).flatMap { $0.isEmpty ? nil : $0 } : nil,
             priority: isApple ? fields.text(.priority, &problems) : nil,
             messageType: type.platform == .baidu ? fields.text(.messageType, &problems) : nil
@@ -241,11 +241,11 @@ extension RegistrationReader {
             guard element.localName == item, let name = element.first(AtomNames.headerName)?.text,
                 let value = element.first(AtomNames.headerValue)?.text
             else {
-                problems.add("\(field.name) holds something else than \(item) with Header and Value")
+                problems.add("\(field.name) contains something other than \(item) with Header and Value")
                 continue
             }
             if headers.updateValue(value, forKey: name) != nil {
-                problems.add("\(field.name) holds '\(name.excerpt)' twice")
+                problems.add("\(field.name) contains '\(name.excerpt)' twice")
             }
         }
         return headers
@@ -253,7 +253,7 @@ extension RegistrationReader {
 }
 
 extension TagList {
-    /// Tags in one text with commas between them, and perhaps blanks beside those; equal tags are one.
+    /// Reads tags separated by commas and optional blanks; equal tags are read once.
     static func read(joined text: String, _ problems: inout ProblemList) -> [Tag] {
         var tags: [Tag] = []
         var seen: Set<Tag> = []

@@ -34,7 +34,7 @@ extension Registration {
         TagRules.check(tags, maximum: maximum, at: "Tags", &problems)
         for name in ServerAssignedTag.names
         where tags.count(where: { $0.isServerAssigned && $0.text.hasPrefix(name) }) > 1 {
-            problems.add("Tags hold more than one \(name)…}")
+            problems.add("Tags contain more than one \(name)…}")
         }
     }
 }

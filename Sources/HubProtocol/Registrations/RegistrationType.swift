@@ -29,7 +29,7 @@ struct RegistrationType: Sendable {
         templateRoot = stem + "Template" + Self.nativeEnd
     }
 
-    /// The name of the base type, which clients send with an `i:type` that says more.
+    /// The name of the base type, which clients send with the kind in `i:type`.
     static let base = "RegistrationDescription"
     private static let nativeEnd = base
 
@@ -37,7 +37,7 @@ struct RegistrationType: Sendable {
 
     static let fcm = RegistrationType(.gcm, "Fcm", [.fcmRegistrationID])
 
-    /// Those by which platforms are written, and ``fcm``.
+    /// The types in which platforms are written, and ``fcm``.
     static let all = [
         RegistrationType(.apns, "Apple", [.deviceToken], headers: .apnsHeaders),
         RegistrationType(.gcm, "Gcm", [.gcmRegistrationID]),
@@ -64,11 +64,11 @@ struct RegistrationType: Sendable {
     )
     private static let spelled = Dictionary(uniqueKeysWithValues: platforms.map { ($0.key.rawValue, $0.value) })
 
-    /// The type by which a platform's registrations are written; `nil` for `stream`, and for what this version does not
-    /// know.
+    /// The type in which a platform's registrations are written; `nil` for `stream`, and for platforms that this
+    /// version does not know.
     static func of(_ platform: Platform, isFcm: Bool = false) -> RegistrationType? {
         if isFcm, platform == .gcm { return fcm }
-        // Almost always spelled our way; to compare in any case takes four times as long.
+        // Nearly all names are spelled our way; a comparison that ignores case takes four times as long.
         return spelled[platform.rawValue] ?? platforms[platform]
     }
 }

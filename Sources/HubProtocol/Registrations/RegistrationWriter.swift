@@ -1,5 +1,5 @@
 extension Registration {
-    /// The description alone, on one line: what an entry holds, and a line of an export (protocol §8.1).
+    /// The description alone, on one line: the content of an entry, and a line of an export (protocol §8.1).
     package var encodedDescription: [UInt8] {
         var output = XMLOutput(reserving: 512)
         RegistrationWriter.append(self, to: &output)
@@ -19,14 +19,14 @@ extension Registration {
     package var entityTag: String { "W/\"\(etag)\"" }
 }
 
-/// Writes descriptions in the order of elements that the .NET SDK needs: it loses one that comes at another place.
+/// Writes descriptions in the order of elements that the .NET SDK needs: it loses an element in another place.
 ///
 /// Source: protocol §0.8, §3.7.
 enum RegistrationWriter {
     static func append(_ registration: Registration, to output: inout XMLOutput) {
         let type = RegistrationType.of(registration.platform, isFcm: registration.isFcm)
         let root = registration.template == nil ? type?.nativeRoot : type?.templateRoot
-        // Nothing that a client could have registered; the base type says at least that there is something.
+        // No client can have registered it; the base type shows at least that it exists.
         let name = root ?? RegistrationType.base
         output.raw("<")
         output.raw(name)

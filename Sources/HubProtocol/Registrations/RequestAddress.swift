@@ -1,4 +1,4 @@
-/// The address of a request as its client wrote it, from which replies make others.
+/// The address of a request as its client wrote it, from which replies derive others.
 ///
 /// The service repeats the query of the request in every address of its reply, and clients depend on it (protocol §3.1,
 /// §3.3).
@@ -18,7 +18,7 @@ package struct RequestAddress: Sendable, Equatable {
 
     package var url: String { origin + path + suffix(query) }
 
-    /// The address of one thing of the collection that the request is about.
+    /// The address of one item of the requested collection.
     package func item(_ id: RegistrationID) -> String { item(id.text) }
 
     package func item(_ id: String) -> String {

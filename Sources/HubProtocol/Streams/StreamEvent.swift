@@ -29,7 +29,7 @@ package struct StreamEvent: Sendable, Equatable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// - Throws: ``ProtocolError`` when a member is missing or of another type; unknown members are passed over.
+    /// - Throws: ``ProtocolError`` when a member is missing or of another type; unknown members are ignored.
     package init(parsing text: String) throws(ProtocolError) {
         let bytes = Array(text.utf8)
         let members = try JSONDocument.object(bytes, maximumBytes: Self.maximumBytes, called: "the stream event")

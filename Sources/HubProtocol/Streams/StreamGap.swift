@@ -1,11 +1,11 @@
-/// The data of an `event: gap`: what span of the stream the reader cannot be given.
+/// The data of an `event: gap`: the span of the stream that the reader cannot get.
 package struct StreamGap: Sendable, Equatable, Codable {
     /// The cursor that could not be honoured, as the reader sent it.
     package let after: String?
-    /// The first sequence that the stream can still give.
+    /// The first sequence that the stream can still deliver.
     package let resumesAt: LogSequence
     package let reason: String
-    /// Names a loss that the hub knows the place of, and is the same each time that loss is announced; `nil` for other gaps.
+    /// The name of a loss whose place the hub knows, the same each time the loss is announced; `nil` for other gaps.
     ///
     /// A hub that was restored from an older copy cannot say which messages it lost.
     package let loss: String?

@@ -30,7 +30,9 @@ package struct Tag: TextIdentifier {
         var length = 0
         for scalar in text.unicodeScalars {
             guard scalar.isTagCharacter else {
-                throw .badRequest("tag '\(text.excerpt)' holds \(scalar.named); letters, digits and -_@#.: are allowed")
+                throw .badRequest(
+                    "tag '\(text.excerpt)' contains \(scalar.named); letters, digits and -_@#.: are allowed"
+                )
             }
             length += 1
             guard length <= Self.maximumLength else {
@@ -47,7 +49,7 @@ package struct Tag: TextIdentifier {
     /// The installation that `$InstallationId:{…}` names; `nil` for every other tag.
     package var installationID: InstallationID? {
         let name = ServerAssignedTag.names[0]
-        // Replies of a hub are believed, and their tags not looked into further.
+        // Tags in a hub's replies are trusted, and not checked further.
         guard text.hasPrefix(name) else { return nil }
         return try? InstallationID(String(text.dropFirst(name.count).dropLast()))
     }
@@ -88,7 +90,7 @@ extension Tag: Hashable {
 
 /// The grammar of the two kinds of tag that begin with `$`: their names, then an id in braces.
 struct ServerAssignedTag {
-    /// Every spelling of the names is taken, and the canonical one kept.
+    /// Every spelling of the names is accepted; the canonical one is stored.
     let text: String
 
     static let names = ["$InstallationId:{", "$UserId:{"]

@@ -1,10 +1,10 @@
-/// A tag expression with the truth of each of its parts for one recipient: who asks why sees it tag by tag.
+/// A tag expression with the truth of each of its parts for one recipient, to explain the result tag by tag.
 package struct TagEvaluation: Sendable, Equatable, Codable {
     package enum Operator: String, Sendable, Codable {
         case not, and, or
     }
 
-    /// This part as text; of a tag, the tag.
+    /// This part as text; for a tag, the tag.
     package let expression: String
     package let holds: Bool
     /// `nil` for a tag.

@@ -8,13 +8,13 @@ package struct TagExpression: Sendable, Hashable, CustomStringConvertible {
         /// Limits for stored expressions, which were accepted under the limits of their time.
         package static let stored = Limits(tags: 100_000, alternatives: 100_000)
 
-        /// Tags when `&&` or `!` occurs; each occurrence counts.
+        /// Maximum number of tags if `&&` or `!` occurs; each occurrence counts.
         package var tags: Int
-        /// Tags when `||` is the only operator.
+        /// Maximum number of tags if `||` is the only operator.
         package var alternatives: Int
-        /// Open parentheses and `!` around one tag; each is a level of recursion.
+        /// Maximum number of open parentheses and `!` around one tag; each is a level of recursion.
         package var nesting = 32
-        /// Unicode scalars of the whole text: well above as many of the longest tags.
+        /// Maximum length of the whole text in Unicode scalars: more than enough for that many of the longest tags.
         package var length: Int { max(4_096, 200 * max(tags, alternatives)) }
 
         package init(tags: Int = 6, alternatives: Int = 20) {
@@ -73,7 +73,7 @@ extension TagExpression.Node {
     }
 }
 
-/// Why a tag expression was refused.
+/// The reason why a tag expression was refused.
 package struct TagExpressionError: Error, Equatable, Sendable, CustomStringConvertible {
     /// In Unicode scalars from the start of the expression.
     package let offset: Int

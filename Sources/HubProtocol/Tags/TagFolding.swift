@@ -1,16 +1,16 @@
 // Foundation, not FoundationEssentials: only it has canonical decomposition on Linux.
 import Foundation
 
-/// The one rule by which tags, installation ids and user ids are the same.
+/// The rule by which tags, installation ids and user ids are compared.
 ///
 /// Canonical decomposition, then simple case folding of each scalar, then decomposition again: the canonical caseless
-/// match of Unicode §3.13 D145, with simple in place of full foldings (`ß` is not `ss`), because the service compares
-/// ordinally (protocol §6). Dotless `ı` stays apart from `i`, as in Unicode's table.
+/// match of Unicode §3.13 D145, with simple instead of full foldings (`ß` is not `ss`), because the service compares
+/// ordinally (protocol §6). Dotless `ı` differs from `i`, as in Unicode's table.
 ///
-/// The result is compared by scalars, never by grapheme clusters: a combining mark behind a reserved prefix is part of
+/// The result is compared by scalars, never by grapheme clusters: a combining mark after a reserved prefix is part of
 /// the prefix's last cluster and would hide it. Decomposing keeps that true for marks that would otherwise merge with
-/// the prefix's last letter. As matching, hashing and the reserved check all see this form, whatever could match a
-/// reserved tag also counts as one.
+/// the prefix's last letter. Matching, hashing and the check for reserved tags all use this form, so a tag that could
+/// match a reserved one counts as reserved.
 enum TagFolding {
     static func fold(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return foldASCII(text) }

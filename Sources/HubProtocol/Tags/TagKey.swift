@@ -1,7 +1,7 @@
 /// The key of a tag in an index of millions: 128 bits instead of its folded text.
 ///
-/// Two hashes of the standard library, whose seed is drawn anew in each process: nobody can choose tags that meet, and
-/// among a hundred million tags the odds that two do are below 1 in 10²².
+/// Two hashes of the standard library, whose seed is random in each process: nobody can choose tags that collide, and
+/// the probability of a collision among a hundred million tags is below 1 in 10²².
 package struct TagKey: Sendable, Equatable {
     private let first: Int
     private let second: Int
@@ -9,7 +9,7 @@ package struct TagKey: Sendable, Equatable {
     fileprivate init(folded: UnsafeRawBufferPointer) {
         var hasher = Hasher()
         hasher.combine(bytes: folded)
-        // Two copies go on from here to different ends.
+        // Two copies of the state continue with different bytes.
         var other = hasher
         hasher.combine(1 as UInt8)
         other.combine(2 as UInt8)
@@ -26,14 +26,14 @@ package struct TagKey: Sendable, Equatable {
 extension TagKey: Hashable {
     package func hash(into hasher: inout Hasher) { hasher.combine(first) }
 
-    /// A key is a hash already: to hash it again is a seventh of what a start with a million registrations takes.
+    /// A key is already a hash: hashing it again would take a seventh of a start with a million registrations.
     package func _rawHashValue(seed: Int) -> Int { first ^ seed }
 }
 
 extension Tag {
     package var key: TagKey { TagKey(folded: folded) }
 
-    /// Calls `body` with the key of each of some valid tags, which are joined by commas.
+    /// Calls `body` with the key of each tag; `joined` consists of valid tags, separated by commas.
     package static func forEachKey(in joined: String, _ body: (TagKey) -> Void) {
         var joined = joined
         joined.withUTF8 { bytes in

@@ -1,5 +1,5 @@
 extension Tag {
-    /// The tag that an installation's template has by its name.
+    /// The tag that the name of an installation's template gives it.
     ///
     /// `nil` for a name that is not a valid tag, and for one that begins with `$`: the hub itself assigns such tags.
     ///
@@ -13,9 +13,9 @@ extension Tag {
 extension Installation {
     /// Adds each template's name to the end of its tags, unless it is among them.
     ///
-    /// Every installation that a hub stores went through this, so that an expression such as `newsEN && $UserId:{u7}`
-    /// selects a device and one of its templates. A request cannot remove such a tag, and the native registration never
-    /// has it.
+    /// Every installation that a hub stores has passed through this, so that an expression such as `newsEN &&
+    /// $UserId:{u7}` selects a device and one of its templates. A request cannot remove such a tag, and the native
+    /// registration never has it.
     ///
     /// - Parameter isMeant: False for tags that must not be added.
     ///

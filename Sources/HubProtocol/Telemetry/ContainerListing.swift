@@ -15,7 +15,7 @@ package struct ContainerListing: Sendable, Equatable {
         }
     }
 
-    /// As Azure's storage calls the type of a file.
+    /// The type of a file in Azure's storage.
     package static let fileType = "application/octet-stream"
 
     /// The container's address up to its name, with a slash at the end.

@@ -1,4 +1,4 @@
-/// Why one device got a message, or did not.
+/// The reason why a device got a message, or did not.
 package struct DeviceReport: Sendable, Equatable, Codable {
     /// The installation's id, or the push handle that was asked for.
     package let id: String
@@ -7,13 +7,13 @@ package struct DeviceReport: Sendable, Equatable, Codable {
     package var explanation: [String]
     package var platform: Platform?
     package var registeredAt: String?
-    /// When it first changed after the message.
+    /// The time of its first change after the message.
     package var changedAt: String?
-    /// When the message came, without those of single templates; absent when it was not registered then.
+    /// Its tags when the message came, without those of single templates; absent if it was not registered then.
     package var tags: [String]?
-    /// Today, if they differ.
+    /// Its current tags, if they differ.
     package var tagsNow: [String]?
-    /// When the message came.
+    /// Its templates when the message came.
     package var templates: [TemplateReport]?
     /// On push platforms: each of its registrations.
     package var registrations: [RegistrationReport]?
@@ -32,16 +32,16 @@ package struct DeviceOutcome: RawRepresentable, Sendable, Hashable, Codable {
 
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// The message waits for its time, or was taken back before it.
+    /// The message waits for its time, or was canceled before it.
     package static let notSent = DeviceOutcome(rawValue: "notSent")
     package static let notRegistered = DeviceOutcome(rawValue: "notRegistered")
     package static let registeredLater = DeviceOutcome(rawValue: "registeredLater")
     package static let notMatched = DeviceOutcome(rawValue: "notMatched")
-    /// Matched, and was not sent: the hub does not deliver to the platform, or the push service did not take it.
+    /// Matched, and was not sent: the hub does not deliver to the platform, or the push service did not accept it.
     package static let notDelivered = DeviceOutcome(rawValue: "notDelivered")
-    /// Its push service has taken the message.
+    /// Its push service has accepted the message.
     package static let sent = DeviceOutcome(rawValue: "sent")
-    /// Its templates made more of the message than the hub sends.
+    /// Its templates rendered more than the hub sends.
     package static let tooLarge = DeviceOutcome(rawValue: "tooLarge")
     package static let owed = DeviceOutcome(rawValue: "owed")
     package static let expired = DeviceOutcome(rawValue: "expired")
@@ -52,10 +52,10 @@ package struct DeviceOutcome: RawRepresentable, Sendable, Hashable, Codable {
 /// One template of a device, as a message found it.
 package struct TemplateReport: Sendable, Equatable, Codable {
     package let name: String
-    /// Its own, beside those of the installation.
+    /// Its own tags, in addition to those of the installation.
     package let tags: [String]
     package let matches: Bool
-    /// Nothing of the message shows in it.
+    /// True if it shows nothing of the message.
     package let isEmpty: Bool
     /// Absent for a broadcast.
     package let expression: TagEvaluation?
@@ -71,7 +71,7 @@ package struct TemplateReport: Sendable, Equatable, Codable {
 
 /// One registration of a device, as a message found it.
 package struct RegistrationReport: Sendable, Equatable, Codable {
-    /// Absent for a part of an installation that is there no longer.
+    /// Absent for a part of an installation that no longer exists.
     package var id: RegistrationID?
     package let platform: Platform
     /// The template's name; absent for a native registration.
@@ -80,13 +80,13 @@ package struct RegistrationReport: Sendable, Equatable, Codable {
     package var tile: String?
     /// The installation that it belongs to; absent for a registration of its own.
     package var installation: InstallationID?
-    /// When the message came.
+    /// Its tags when the message came.
     package var tags: [String]
-    /// Today, if they differ.
+    /// Its current tags, if they differ.
     package var tagsNow: [String]?
-    /// The message was for it.
+    /// True if the message was for it.
     package let matches: Bool
-    /// Why, or why not, for people.
+    /// The reason for ``matches``, for people.
     package let reason: String
     /// Absent where no expression decided.
     package var expression: TagEvaluation?
@@ -102,15 +102,15 @@ package struct RegistrationReport: Sendable, Equatable, Codable {
 /// The progress of a device's stream.
 package struct StreamReport: Sendable, Equatable, Codable {
     package var isOpen: Bool
-    /// It was written everything up to this position; absent when it never was open.
+    /// The position up to which everything was written to it; absent if it was never open.
     package var position: LogSequence?
-    /// The last cursor it came with, as it was sent.
+    /// The last cursor that the device sent.
     package var resumedFrom: String?
     package var connectedAt: String?
     package var disconnectedAt: String?
     /// The time when a newer stream last replaced an open one.
     package var replacedAt: String?
-    /// When the hub last ended it because its key or its secret was no longer good.
+    /// The time when the hub last ended it because its key or secret was no longer valid.
     package var revokedAt: String?
 
     package init(isOpen: Bool) { self.isOpen = isOpen }

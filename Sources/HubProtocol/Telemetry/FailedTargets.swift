@@ -1,7 +1,7 @@
 /// Targets of push services that were not sent a message, and why: the answer of our own route
 /// `GET /{hub}/deliveries/{message}/failures`.
 package struct FailedTargets: Sendable, Equatable, Codable {
-    /// At most this many at once.
+    /// Maximum number of targets in an answer.
     package static let maximumListed = 1_000
 
     package struct Target: Sendable, Equatable, Codable {
@@ -10,10 +10,10 @@ package struct FailedTargets: Sendable, Equatable, Codable {
         package let outcome: String
         /// One line, for people.
         package let reason: String
-        /// Absent for a handle of a direct send, and for what has gone without a trace.
+        /// Absent for a handle of a direct send, and for a registration that was removed without a trace.
         package var registration: RegistrationID?
         package var installation: InstallationID?
-        /// The one that its push service reported dead, else as it is now, or was before the registration went.
+        /// The dead handle; otherwise the registration's current handle, or its last one before it was removed.
         package var handle: String?
 
         package init(platform: Platform, outcome: OutcomeName, reason: String) {
@@ -24,7 +24,7 @@ package struct FailedTargets: Sendable, Equatable, Codable {
     }
 
     package let targets: [Target]
-    /// Where the next page begins; absent on the last one.
+    /// The beginning of the next page; absent on the last one.
     package let next: String?
 
     package init(targets: [Target], next: String?) {

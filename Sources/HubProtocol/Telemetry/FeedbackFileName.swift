@@ -1,11 +1,11 @@
 import FoundationEssentials
 
-/// The name of a file in a feedback container: the day of its rows in UTC, as the service writes it, and its number if the
-/// day has several.
+/// The name of a file in a feedback container: the day of its rows in UTC, as the service writes it, and its number if
+/// the day has several.
 ///
 /// `03172030` is the first file of 17 March 2030, `03172030-2` the second.
 package struct FeedbackFileName: Sendable, Hashable, CustomStringConvertible {
-    /// Since 1970.
+    /// Days since 1970.
     package let day: Int64
     /// From 1 on.
     package let number: Int
@@ -15,7 +15,7 @@ package struct FeedbackFileName: Sendable, Hashable, CustomStringConvertible {
         self.number = number
     }
 
-    /// `nil` for what is not the name of such a file.
+    /// `nil` for a text that is not the name of such a file.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         let digits = parts[0].utf8.compactMap { 0x30...0x39 ~= $0 ? Int($0 - 0x30) : nil }
@@ -43,6 +43,6 @@ package struct FeedbackFileName: Sendable, Hashable, CustomStringConvertible {
 
     /// The first instant of the day.
     package var start: Timestamp { Timestamp(milliseconds: day * Int64(CivilTime.secondsPerDay) * 1_000) }
-    /// That of the next one.
+    /// The first instant of the next day.
     package var end: Timestamp { start + .seconds(CivilTime.secondsPerDay) }
 }

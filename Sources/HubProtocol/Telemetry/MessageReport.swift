@@ -25,13 +25,13 @@ package struct MessageReport: Sendable, Equatable, Codable {
     package let state: MessageState
     /// Number of targets on each platform when it was sent; absent if the hub did not count yet.
     ///
-    /// Of platform `stream` they are installations, of others registrations.
+    /// Targets of platform `stream` are installations, those of other platforms registrations.
     package var matched: [String: Int]?
     package var streams: StreamOutcomes
     /// Number of targets on each platform by outcome, in the words of the protocol's telemetry; pending targets are not
     /// among them.
     package var outcomes: [String: [String: Int]]?
-    /// Present when it was asked for.
+    /// Present if the request named a device.
     package var device: DeviceReport?
 
     package init(
@@ -51,7 +51,7 @@ package struct MessageReport: Sendable, Equatable, Codable {
 
 /// The newest messages: the answer of `GET /{hub}/deliveries`.
 package struct MessageReports: Sendable, Equatable, Codable {
-    /// Newest first, those that wait for their time before all.
+    /// Newest first, after those that wait for their time.
     package let messages: [MessageReport]
 
     package init(messages: [MessageReport]) { self.messages = messages }
@@ -61,17 +61,17 @@ package struct MessageReports: Sendable, Equatable, Codable {
 package struct StreamOutcomes: Sendable, Equatable, Codable {
     /// Number of recipients that are still registered; each is counted as written, pending, expired or too large.
     package var matched = 0
-    /// The stream was written everything up to the message, or beyond.
+    /// Number of recipients whose streams were written up to the message or beyond.
     package var written = 0
-    /// Number of the written ones that came back with a cursor at or after the message, which proves that it arrived.
+    /// Number of these that reconnected with a cursor at or after the message, which proves that it arrived.
     package var resumedPast = 0
-    /// Waits for the device.
+    /// Number of recipients for which the message is pending.
     package var owed = 0
-    /// Its time ran out before it was written.
+    /// Number of recipients for which the message expired before it was written.
     package var expired = 0
-    /// Its templates made too much of it, so that a gap takes its place; absent for none.
+    /// Number of recipients that get a gap instead, because their templates render too much; absent for none.
     package var tooLarge: Int?
-    /// Removed since; what became of it there is not known.
+    /// Number of recipients that were removed since; the outcome there is not known.
     package var gone = 0
 
     package init() {}

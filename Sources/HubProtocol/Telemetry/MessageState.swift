@@ -12,18 +12,18 @@ package struct MessageState: RawRepresentable, Sendable, Hashable, Codable {
     package static let enqueued = MessageState(rawValue: "Enqueued")
     /// Pending for at least one device.
     package static let processing = MessageState(rawValue: "Processing")
-    /// Every device that it matched and that is still registered was written it.
+    /// It was sent to every recipient that is still registered.
     package static let completed = MessageState(rawValue: "Completed")
-    /// Nothing more happens, and a device that it matched was not written it: its time ran out, or this hub does not
-    /// deliver to that platform.
+    /// It will not be sent any more, and a recipient did not get it: it expired, or this hub does not deliver to the
+    /// platform.
     package static let abandoned = MessageState(rawValue: "Abandoned")
     /// It matched nobody.
     package static let noTargetFound = MessageState(rawValue: "NoTargetFound")
     /// Its recipients are gone or were not counted.
     package static let unknown = MessageState(rawValue: "Unknown")
-    /// Its time has not come.
+    /// It waits for its time.
     package static let scheduled = MessageState(rawValue: "Scheduled")
-    /// It was scheduled and taken back.
+    /// It was canceled before its time.
     package static let canceled = MessageState(rawValue: "Canceled")
 
     package static let known: [MessageState] = [

@@ -20,7 +20,7 @@ package struct NotificationDetails: Sendable, Equatable {
     package var targetPlatforms: [String] = []
     /// Number of targets on each platform by outcome.
     package var outcomes: [Platform: [OutcomeName: Int]] = [:]
-    /// Where an error report can be read.
+    /// The address of an error report.
     package var errorDetailsURI: String?
 
     package init(id: MessageID, state: MessageState) {
@@ -30,7 +30,7 @@ package struct NotificationDetails: Sendable, Equatable {
 }
 
 extension NotificationDetails {
-    /// Elements of counts before and behind `PnsErrorDetailsUri`: .NET loses one that comes in another place.
+    /// Elements of counts before and after `PnsErrorDetailsUri`: .NET loses an element in another place.
     private static let counts: [(element: String, platform: Platform)] = [
         ("ApnsOutcomeCounts", .apns), ("MpnsOutcomeCounts", .mpns), ("WnsOutcomeCounts", .wns),
         ("GcmOutcomeCounts", .gcm), ("AdmOutcomeCounts", .adm),
@@ -39,11 +39,11 @@ extension NotificationDetails {
         ("FcmV1OutcomeCounts", .fcmv1), ("BaiduOutcomeCounts", .baidu), ("XiaomiOutcomeCounts", .xiaomi),
         ("BrowserOutcomeCounts", .browser),
     ]
-    /// Ours is last, where .NET, which does not know it, stops reading; and in attributes, since Java fails at an
-    /// `Outcome` in an element that it does not know.
+    /// Our own element is last, because .NET stops reading at an unknown element. Its counts are in attributes, because
+    /// Java fails at an `Outcome` in an unknown element.
     private static let streamCounts = (element: "StreamOutcomeCounts", each: "Stream")
 
-    /// The document, its elements in the order that clients rely on; those with nothing to say are left out.
+    /// The document, its elements in the order that clients rely on; empty ones are left out.
     package var xml: String {
         XMLDocumentText.document("NotificationDetails") { document in
             document.add("NotificationId", id.text)
@@ -75,7 +75,7 @@ extension NotificationDetails {
         (counts ?? [:]).filter { $0.value > 0 }.sorted { $0.key.rawValue < $1.key.rawValue }
     }
 
-    /// The most targets of one outcome that are believed; sums of them must fit.
+    /// Maximum number of targets of one outcome: larger counts are ignored, so that sums cannot overflow.
     private static let maximumCount = 1_000_000_000_000
 
     private func add(_ counts: [OutcomeName: Int]?, as element: String, to document: inout XMLDocumentText) {
@@ -107,7 +107,7 @@ extension NotificationDetails {
         tags = root.first("Tags")?.text
         targetPlatforms = (root.first("TargetPlatforms")?.text ?? "").split(separator: ",").map { String($0.trimmed) }
         errorDetailsURI = root.first("PnsErrorDetailsUri")?.text
-        // The service's newer name of what it calls gcm elsewhere.
+        // The service's newer name for gcm.
         for (element, platform) in Self.counts + [("FcmOutcomeCounts", .gcm)] + Self.laterCounts {
             for outcome in root.first(element)?.all("Outcome") ?? [] {
                 note(outcome.first("Name")?.text, outcome.first("Count")?.text, platform)

@@ -4,7 +4,7 @@ import Markup
 ///
 /// Source: protocol §5.2.
 package struct NotificationOutcome: Sendable, Equatable {
-    /// The most registrations that a test send is delivered to.
+    /// Maximum number of registrations that a test send is delivered to.
     package static let maximumResults = 10
 
     package let success: Int
@@ -17,7 +17,7 @@ package struct NotificationOutcome: Sendable, Equatable {
         self.results = results
     }
 
-    /// All three elements are there, even without a result.
+    /// All three elements are present, even without a result.
     package var xml: String {
         XMLDocumentText.document("NotificationOutcome") { document in
             document.add("Success", String(success))
@@ -52,10 +52,10 @@ package struct RegistrationResult: Sendable, Equatable {
     /// The service's text for a success.
     package static let success = "The Notification was successfully sent to the Push Notification System"
 
-    /// The format that the platform is sent to with: `apple`.
+    /// The format of messages for the platform, such as `apple`.
     package let applicationPlatform: String
     package let pnsHandle: String
-    /// `nil` for a handle that was sent to directly.
+    /// `nil` for a handle of a direct send.
     package let registrationID: String?
     /// A sentence.
     package let outcome: String
@@ -67,7 +67,7 @@ package struct RegistrationResult: Sendable, Equatable {
         self.outcome = outcome
     }
 
-    /// All four elements are there: .NET requires the first three, and JS the id.
+    /// All four elements are present: .NET requires the first three, and JS the id.
     fileprivate func add(to list: inout XMLDocumentText) {
         list.add("RegistrationResult") { result in
             result.addAlways("ApplicationPlatform", applicationPlatform)

@@ -11,7 +11,7 @@ package struct OutcomeName: RawRepresentable, Sendable, Hashable, Codable, Custo
     package var description: String { rawValue }
 
     package static let success = OutcomeName(rawValue: "Success")
-    /// Given up: nobody tried, or not in time.
+    /// Given up: the message was not tried, or not in time.
     package static let abandoned = OutcomeName(rawValue: "AbandonedNotificationMessages")
     package static let badChannel = OutcomeName(rawValue: "BadChannel")
     package static let channelDisconnected = OutcomeName(rawValue: "ChannelDisconnected")

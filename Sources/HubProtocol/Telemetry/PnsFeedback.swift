@@ -6,13 +6,13 @@ package import FoundationEssentials
 package struct PnsFeedback: Sendable, Equatable {
     package let feedbackTime: Date
     package let notificationSystemError: OutcomeName
-    /// As formats name it: `apple`.
+    /// The platform by the name of its format, such as `apple`.
     package let platform: MessageFormat
     package let pnsHandle: String
     package var registrationID: RegistrationID?
     package var installationID: InstallationID?
     package var notificationID: MessageID?
-    /// The handle that the push service wants to be called with from now on.
+    /// The handle that replaces this one at the push service.
     package var newPnsHandle: String?
 
     package init(
@@ -27,7 +27,7 @@ package struct PnsFeedback: Sendable, Equatable {
         self.pnsHandle = pnsHandle
     }
 
-    /// A row: readers take each line for a document.
+    /// A row: readers parse each line as a document.
     package var line: String { xml + "\n" }
 
     package var xml: String {

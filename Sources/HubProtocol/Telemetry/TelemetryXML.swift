@@ -1,6 +1,6 @@
 import Markup
 
-/// Opens the documents that hubs answer with.
+/// Reads the documents in hubs' replies.
 enum TelemetryXML {
     /// Largest document read, in bytes: a message's body is in it, each character at most an entity.
     static let maximumBytes = 1_048_576

@@ -7,7 +7,7 @@ package enum AgentTemplate {
 
     /// The same members, with title, text and page in one language: a message that lacks it renders as nothing.
     ///
-    /// A translation's own page comes beside `link`, which is all that other senders give.
+    /// The page of a translation is added to `link`, the only address that other senders give.
     package static func body(in language: LanguageName) -> String {
         object([
             (.title, language.titleProperty), (.message, language.newsProperty), (.link, .link),
@@ -15,7 +15,7 @@ package enum AgentTemplate {
         ])
     }
 
-    /// Members with the properties that they show, and those that go by the name of their property.
+    /// Members with the properties that they show, and the members that have the name of their property.
     private static func object(_ texts: [(member: MessageProperty, property: MessageProperty)]) -> String {
         let others: [MessageProperty] = [.category, .image, .secureID, .urgency, .story, .status, .replaces]
         let members = (texts + others.map { ($0, $0) }).map { #""\#($0.member)":"$(\#($0.property))""# }

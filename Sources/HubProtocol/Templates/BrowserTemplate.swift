@@ -7,20 +7,21 @@
 package enum BrowserTemplate {
     package static let name = AgentTemplate.name
 
-    /// A push service takes about 4,000 bytes, so texts are cut: of a notification only the first lines are visible.
+    /// A push service accepts about 4,000 bytes, so texts are shortened: only the first lines of a notification are
+    /// visible.
     package static let body = body(.title, .messageParam)
 
-    /// The same with title and text in one language, and the address of that language's page beside the usual one.
+    /// The same with title and text in one language, and the address of that language's page in addition.
     package static func body(in language: LanguageName) -> String {
         body(language.titleProperty, language.newsProperty, #","localizedLink":"$(\#(language.linkProperty))""#)
     }
 
-    /// Tells whether a rendered template is a declarative push message in which there is nothing to show.
+    /// Checks for a declarative push message in which there is nothing to show.
     ///
     /// A browser must show something for every push, and would show a notification without text. A message renders like
     /// this if it has no text in the template's language. A secure message has an id instead of a text.
     ///
-    /// - Parameter rendered: The rendered template; a text in any other form is the receiving app's own affair.
+    /// - Parameter rendered: The rendered template; a text in any other form is the receiving app's own business.
     /// - Returns: True if there is nothing to show.
     package static func isBlank(_ rendered: [UInt8]) -> Bool {
         guard let root = try? JSONReader.read(rendered, allowsRepeats: true), root["web_push"] != nil,

@@ -1,7 +1,7 @@
-/// Plain text in which terms of the template language are inline, as a publisher writes it:
+/// Plain text with inline terms of the template language, as a publisher writes it:
 /// `Breaking $(category) News : $(title, 80)`.
 ///
-/// The terms are those of ``TemplateExpression`` (`#(p)` inserts like `$(p)`); quotes, braces and `+` mean nothing
+/// The terms are those of ``TemplateExpression`` (`#(p)` inserts like `$(p)`); quotes, braces and `+` have no meaning
 /// here. A `$` directly before a term keeps the term as text: `$$(title)` gives `$(title)`, `$%(x)` gives `%(x)`.
 package struct InlineTemplate: Sendable, Hashable, CustomStringConvertible {
     /// Longest text, in Unicode scalars; it comes from a configuration file.
@@ -10,7 +10,7 @@ package struct InlineTemplate: Sendable, Hashable, CustomStringConvertible {
     package let text: String
     private let terms: [TemplateTerm]
 
-    /// - Throws: ``TemplateError`` for a term that is opened and not well-formed.
+    /// - Throws: ``TemplateError`` for a term that is not well-formed.
     package init(parsing text: String) throws(TemplateError) {
         let scalars = Array(text.unicodeScalars)
         guard scalars.count <= Self.maximumLength else {

@@ -41,10 +41,10 @@ package struct LanguageName: Sendable, CustomStringConvertible {
 }
 
 extension MessageProperty {
-    /// Takes the language as text, which may be one that is not known.
+    /// The property of a part in a language, which may be an unknown one.
     package init(_ part: LanguageName.Part, of language: String) { self.init(rawValue: part.rawValue + language) }
 
-    /// The language that the property is for, if it holds that part of a message.
+    /// The language of the property, if it is that part of a message.
     package func language(of part: LanguageName.Part) -> String? {
         rawValue.hasPrefix(part.rawValue) ? String(rawValue.dropFirst(part.rawValue.count)) : nil
     }

@@ -7,7 +7,7 @@ package struct PushVariables: Sendable, Hashable {
     /// By name in lower case.
     private let values: [String: String]
 
-    /// Takes names in any case; of several that differ in case only, the one that sorts first.
+    /// Reads names in any case; of several that differ only in case, the one that sorts first.
     package init(_ variables: [String: String]) {
         values = Dictionary(
             variables.sorted { $0.key < $1.key }.map { ($0.key.lowercased(), $0.value) },
@@ -18,7 +18,7 @@ package struct PushVariables: Sendable, Hashable {
     /// `name` must be in lower case already.
     func value(lowercased name: String) -> String? { values[name] }
 
-    /// The variables of some names, which are in lower case.
+    /// The variables with the given names, which are in lower case.
     package func named(_ names: Set<String>) -> PushVariables {
         PushVariables(values.filter { names.contains($0.key) })
     }

@@ -7,8 +7,8 @@ package enum RenderedText {
 
     /// True if a message put no text at all into the template that it was rendered with.
     ///
-    /// Text is every string of the object, at any depth, but for ``attributes``. One that the template gives without any
-    /// message, as a literal does, tells nothing of this one.
+    /// Text is every string of the object, at any depth, except ``attributes``. A text that the template renders
+    /// without any message, such as a literal, does not count.
     ///
     /// - Parameters:
     ///   - body: A JSON object; other text is not empty, so that somebody sees it.
@@ -32,7 +32,7 @@ package enum RenderedText {
         return texts
     }
 
-    /// No deeper than the reader goes.
+    /// The reader limits the depth.
     private static func gather(_ node: JSONNode, at path: [String], into texts: inout [[String]: String]) {
         switch node.content {
         case .string(let text): texts[path] = text

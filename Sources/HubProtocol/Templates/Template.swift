@@ -4,9 +4,9 @@
 package struct Template: Sendable, Hashable, CustomStringConvertible {
     /// Largest body, in bytes of UTF-8: the protocol's limit for the request that brings it.
     package static let maximumBytes = 65_536
-    /// Most expressions in one body.
+    /// Maximum number of expressions in one body.
     package static let maximumExpressions = 256
-    /// Largest result of ``render(_:variables:)``, in bytes: some fifty times what any push service takes.
+    /// Largest result of ``render(_:variables:)``, in bytes: about fifty times the limit of any push service.
     package static let maximumRenderedBytes = 262_144
 
     package enum Syntax: Sendable, Hashable {
@@ -20,7 +20,7 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
     /// Names that it can look up in the message or in a device's variables, in lower case.
     package let propertyNames: Set<String>
     private let segments: [TemplateSegment]
-    /// Places where a value goes.
+    /// Number of places for a value.
     private let insertions: Int
 
     /// Compiles a JSON object or an XML document; the first character that is not a space decides which.
@@ -58,7 +58,7 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
     ///
     /// A property that neither the message nor the device has renders as nothing: it is never an error (protocol §7.3).
     ///
-    /// - Returns: `nil` when the budget, of which bytes and terms take their part, is exhausted before the end.
+    /// - Returns: `nil` if the budget, which bytes and terms are charged to, is exhausted before the end.
     package func render(
         _ message: MessageProperties,
         variables: PushVariables,
@@ -85,7 +85,7 @@ package struct Template: Sendable, Hashable, CustomStringConvertible {
         return render(message, variables: variables, within: &budget)
     }
 
-    /// The approximate cost of rendering in bytes, without the message's own values: some thousand for a few dozen
+    /// The approximate cost of rendering in bytes, without the message's own values: several thousand for a few dozen
     /// expressions.
     package var weight: Int { body.utf8.count + insertions * 256 }
 
@@ -113,7 +113,7 @@ struct TemplateSegmentBuilder {
 
     /// Replaces `range` by the value of `text`, the expression there with its escapes resolved.
     ///
-    /// `source` gives the byte offset of the n-th scalar of `text`, and is asked only when that does not parse.
+    /// `source` returns the byte offset of the n-th scalar of `text`, and is called only if `text` does not parse.
     mutating func add(
         _ text: String,
         replacing range: Range<Int>,

@@ -1,4 +1,4 @@
-/// Why a template, or one expression of it, was refused.
+/// The reason why a template, or one expression of it, was refused.
 package struct TemplateError: Error, Equatable, Sendable, CustomStringConvertible {
     /// In Unicode scalars from the start of the text that was parsed.
     package let offset: Int

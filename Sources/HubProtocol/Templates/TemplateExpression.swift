@@ -1,4 +1,4 @@
-/// A text that is an expression of the template language, or plain text where its first character says so.
+/// A text that is an expression of the template language or plain text, depending on its first character.
 ///
 /// The values of headers, expiry and priority are of this kind, and every text inside a template.
 ///
@@ -11,7 +11,7 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
     /// Empty for plain text.
     let terms: [TemplateTerm]
 
-    /// - Throws: ``TemplateError`` when the first character makes it an expression and the rest is not one.
+    /// - Throws: ``TemplateError`` for a text that begins like an expression and is not a valid one.
     package init(parsing text: String) throws(TemplateError) {
         self.text = text
         guard let first = text.unicodeScalars.first, Self.opens(first) else {
@@ -38,9 +38,9 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
         return names
     }
 
-    /// The text, with no escaping applied; `variables` are the device's own, for what the message lacks.
+    /// The text, with no escaping applied; `variables` are the device's own, for properties that the message lacks.
     ///
-    /// - Returns: `nil` when the text is longer than what is left of the budget.
+    /// - Returns: `nil` if the text exceeds the rest of the budget.
     package func render(
         _ message: MessageProperties,
         variables: PushVariables,

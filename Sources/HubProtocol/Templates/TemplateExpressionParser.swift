@@ -7,14 +7,14 @@ struct TemplateExpressionParser {
     /// Largest count in `$(p, n)`, in UTF-16 units: beyond any message.
     static let maximumLimit = 1_000_000
 
-    /// Most terms in one expression, joined by `+`.
+    /// Maximum number of terms in one expression, joined by `+`.
     static let maximumTerms = 100
 
     private let scalars: [Unicode.Scalar]
     private var end: Int
     private(set) var position: Int
 
-    /// Reads from `position` on; before it nothing is looked at.
+    /// Reads from `position` on, and ignores everything before it.
     init(_ scalars: [Unicode.Scalar], position: Int = 0) {
         self.scalars = scalars
         self.position = position
@@ -37,7 +37,7 @@ struct TemplateExpressionParser {
         skipSpace()
         while position < end {
             guard current == "+" else {
-                throw failure("text is left over after an expression; terms are joined by '+'")
+                throw failure("there is text after the expression; join terms with '+'")
             }
             guard terms.count < Self.maximumTerms else {
                 throw failure("an expression has more than \(Self.maximumTerms) terms")
@@ -105,7 +105,7 @@ extension TemplateExpressionParser {
         if symbol == "$", startsWithBody() {
             throw TemplateError(offset: start, reason: "'$body' is not supported")
         }
-        guard skip("(") else { throw failure("'(' is expected after '\(symbol)'; as text it is {'\(symbol)'}") }
+        guard skip("(") else { throw failure("'(' is expected after '\(symbol)'; as text write {'\(symbol)'}") }
         let name = try name()
         let fallback = try fallback()
         let limit = try limit()
@@ -118,7 +118,7 @@ extension TemplateExpressionParser {
         case (".", nil):
             throw TemplateError(offset: start, reason: "'.(\(name))' needs a length: .(\(name), 20)")
         case (_, .some):
-            throw TemplateError(offset: start, reason: "'\(symbol)(…)' takes no length")
+            throw TemplateError(offset: start, reason: "'\(symbol)(…)' cannot have a length")
         case ("%", nil): use = .percentEncoded
         case (_, nil): use = .number
         }

@@ -14,7 +14,7 @@ struct TemplateRules {
             check(expiry, at: places.expiry, isLiteral: Self.isExpiry, wanted: "a date-time, nor 0", &problems)
         }
         if let priority = template.priority { checkPriority(priority, at: places.priority, &problems) }
-        // The .NET SDK reads a number here, and with a feed that has none in this place no entry of it at all.
+        // The .NET SDK reads a number here; if one entry of a feed has none, it reads no entry of the feed.
         if let type = template.messageType, Int32(type) == nil {
             problems.add("MessageType '\(type.excerpt)' is not a whole number")
         }
@@ -23,7 +23,8 @@ struct TemplateRules {
     private func checkBody(_ template: RegistrationTemplate, _ problems: inout ProblemList) {
         do {
             let syntax = try Template(parsing: template.body).syntax
-            // Platforms of XML take either, as recorded from the service: a raw notification is the app's own business.
+            // Platforms of XML accept either, as recorded from the service: a raw notification is the app's own
+            // business.
             if syntax == .xml, !platform.takesXML {
                 problems.add("\(places.body) is not a JSON object, which platform \(platform) needs")
             }
@@ -41,17 +42,17 @@ struct TemplateRules {
         for (name, value) in headers.sorted(by: { $0.key < $1.key }) {
             check(header: name, value, &problems)
             if !seen.insert(name.lowercased()).inserted {
-                problems.add("\(places.headers)/\(name.excerpt) differs from another in case only")
+                problems.add("\(places.headers)/\(name.excerpt) differs from another only in case")
             }
         }
     }
 
     private func check(header name: String, _ value: String, _ problems: inout ProblemList) {
         let place = "\(places.headers)/\(name.excerpt)"
-        if !Self.isToken(name) { problems.add("\(place): a header's name has letters, digits and -_. only") }
+        if !Self.isToken(name) { problems.add("\(place): a header's name may contain only letters, digits and -_.") }
         // A line end would begin another header on the way to the push service.
         if value.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7F }) {
-            problems.add("\(place) holds a control character")
+            problems.add("\(place) contains a control character")
         }
         switch (platform, name.lowercased()) {
         case (.apns, "apns-priority"): return checkPriority(value, at: place, &problems)
@@ -65,7 +66,7 @@ struct TemplateRules {
             }
         }
         if platform == .apns, !name.lowercased().hasPrefix("apns-") {
-            problems.add("\(place): a header of platform apns begins with 'apns-'")
+            problems.add("\(place): a header of platform apns must begin with 'apns-'")
         }
     }
 

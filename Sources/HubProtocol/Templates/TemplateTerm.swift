@@ -44,7 +44,7 @@ extension TemplateTerm.Property {
         }
     }
 
-    /// The message first: what a device has set fills in what the message lacks (§7.3).
+    /// The message's value comes first, then the device's own (§7.3).
     private func lookUp(_ message: MessageProperties, _ variables: PushVariables) -> String {
         if let value = message.value(lowercased: name) { return value }
         if let value = variables.value(lowercased: name) { return value }

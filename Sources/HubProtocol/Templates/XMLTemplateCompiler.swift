@@ -2,8 +2,8 @@ import Markup
 
 /// Finds the expressions of an XML template: every attribute value, text node and CDATA section that begins as one.
 ///
-/// libxml2 decides whether the document is well-formed; what remains is to walk over markup that is known to be sound,
-/// with the text's own formatting kept. Namespace declarations are never expressions.
+/// libxml2 decides whether the document is well-formed. This type walks over well-formed markup, and keeps the text's
+/// own formatting. Namespace declarations are never expressions.
 ///
 /// Source: protocol §7.1.
 struct XMLTemplateCompiler {
@@ -62,7 +62,7 @@ extension XMLTemplateCompiler {
         TemplateError(offset: builder.scalarOffset(ofByte: position), reason: "the body is not well-formed XML")
     }
 
-    /// Moves behind the next `text` and returns where it began.
+    /// Moves past the next `text`, and returns the position at which it begins.
     private mutating func skip(past text: String) throws(TemplateError) -> Int {
         let count = text.utf8.count
         for start in position..<bytes.count where bytes[start...].starts(with: text.utf8) {

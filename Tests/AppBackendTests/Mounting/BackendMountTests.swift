@@ -131,7 +131,7 @@ import Testing
             )
             for name in ["api", "API"] {
                 let reply = try await mounted.send("PUT", "/\(name)", headers: [("Authorization", token)], "")
-                #expect(reply.status == 400 && reply.body.contains("taken by the server itself"), "\(reply.body)")
+                #expect(reply.status == 400 && reply.body.contains("reserved for the server itself"), "\(reply.body)")
             }
         }
     }

@@ -52,9 +52,9 @@ import Testing
             """#
         let said = Self.problems(json.bytes)
         for part in [
-            "400 ", "installationId 'a b' holds a space", "platform is a number", "userId 'x y'",
+            "400 ", "installationId 'a b' contains a space", "platform is a number", "userId 'x y'",
             "pushChannel is a number",
-            "expirationTime 'soon'", "tag 'a,b' holds ','", "begins with '$'", "tags holds a number",
+            "expirationTime 'soon'", "tag 'a,b' contains ','", "begins with '$'", "tags contains a number",
             "pushVariables/a is a number", "templates/t has no body", "templates/u is an array",
         ] {
             #expect(said.contains(part), "\(part) in \(said)")
@@ -126,7 +126,7 @@ import Testing
         ),
         (
             #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","headers":{"apns-x":"a\nb"}}}}"#,
-            "templates/t/headers/apns-x holds a control character"
+            "templates/t/headers/apns-x contains a control character"
         ),
         (
             #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","headers":{"apns-a b":"c"}}}}"#,
@@ -138,7 +138,7 @@ import Testing
         ),
         (
             #"{"installationId":"a","platform":"apns","pushChannel":"aa","templates":{"t":{"body":"{}","headers":{"apns-x":"","APNS-X":""}}}}"#,
-            "templates/t/headers/apns-x differs from another in case only"
+            "templates/t/headers/apns-x differs from another only in case"
         ),
         (#"{"installationId":"a","installationId":"b"}"#, "twice"),
     ])
@@ -203,7 +203,7 @@ import Testing
     @Test func `the id must be the path's, in any case`() throws {
         #expect(try Installation(json: Self.agent(), id: InstallationID("A-1")).id.text == "a-1")
         #expect { try Installation(json: Self.agent(), id: InstallationID("b")) } throws: {
-            "\($0)".contains("is not the id of the path")
+            "\($0)".contains("is not the id in the path")
         }
     }
 

@@ -205,8 +205,8 @@ import Testing
     private static let refusals: [(body: String, says: String)] = [
         ("", "not well-formed"),
         ("<entry", "not well-formed"),
-        ("<entry xmlns='http://www.w3.org/2005/Atom'><content/></entry>", "it holds nothing"),
-        ("<entry xmlns='http://www.w3.org/2005/Atom'><content><Other/></content></entry>", "it holds 'Other'"),
+        ("<entry xmlns='http://www.w3.org/2005/Atom'><content/></entry>", "it contains nothing"),
+        ("<entry xmlns='http://www.w3.org/2005/Atom'><content><Other/></content></entry>", "it contains 'Other'"),
         ("<NotificationHubDescription xmlns='urn:other'/>", "it holds"),
         (
             "<!DOCTYPE a [<!ENTITY b 'c'>]><NotificationHubDescription><UserMetadata>&b;</UserMetadata></NotificationHubDescription>",

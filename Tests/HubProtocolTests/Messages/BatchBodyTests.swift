@@ -102,7 +102,7 @@ import Testing
         ("no handle", "multipart/mixed; boundary=b", parts("b", devices: "[]"), "There is no device"),
         ("empty handle", "multipart/mixed; boundary=b", parts("b", devices: #"["AA",""]"#), "device 2 is empty"),
         ("number", "multipart/mixed; boundary=b", parts("b", devices: "[1]"), "device 1 is a number"),
-        ("blank in a handle", "multipart/mixed; boundary=b", parts("b", devices: #"["A A"]"#), "holds a space"),
+        ("blank in a handle", "multipart/mixed; boundary=b", parts("b", devices: #"["A A"]"#), "contains a space"),
         ("no headers", "multipart/mixed; boundary=b", "--b\r\n{}\r\n--b--", "its headers"),
         ("headers without end", "multipart/mixed; boundary=b", "--b\r\nContent-Type: x\r\n--b--", "no empty line"),
         (

@@ -151,8 +151,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("apple", [:], "x", "Format 'apple' wants a JSON object: the body is not valid JSON"),
-        ("gcm", [:], "[]", "Format 'gcm' wants a JSON object: the body is an array"),
+        ("apple", [:], "x", "Format 'apple' needs a JSON object: the body is not valid JSON"),
+        ("gcm", [:], "[]", "Format 'gcm' needs a JSON object: the body is an array"),
         ("stream", [:], "\"x\"", "the body is a string, not a JSON object"),
         ("apple", [:], "", "The message has no body"),
         ("template", [:], "{\"a\":{}}", "property 'a' is an object"), ("windows", [:], "", "The message has no body"),
@@ -166,7 +166,7 @@ import Testing
         ),
         ("windows", ["X-WNS-Type": "WNS/Raw", "Content-Type": "TEXT/XML"], "x", "the content type is 'text/xml'"),
         ("windows", ["X-WNS-Type": "wns/raw", "Content-Type": "image/svg+xml"], "x", "is 'image/svg+xml'"),
-        ("windows", [:], "<x/>", "the root element 'x' does not show it"),
+        ("windows", [:], "<x/>", "the root element 'x' is not one of"),
         ("windowsphone", ["X-WindowsPhone-Target": "toast"], "words", "not well-formed XML"),
         ("windowsphone", ["X-WindowsPhone-Target": "toast"], "<toast/>", "the root element is 'toast'"),
     ])
@@ -253,7 +253,7 @@ import Testing
         (["ServiceBusNotification-Format": "gcm"], "direct", "names no handle"),
         (["ServiceBusNotification-DeviceHandle": "AA"], "direct", "needs a native format"),
         (["ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": ""], "", "is empty"),
-        (["ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": "A A"], "", "holds a space"),
+        (["ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": "A A"], "", "contains a space"),
         (
             [
                 "ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": "AA",

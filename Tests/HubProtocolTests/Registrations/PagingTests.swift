@@ -49,7 +49,7 @@ import Testing
             ($0 as? ProtocolError)
                 == .badRequest(
                     "the continuation token 'MzEobik7Mg==' was not issued by this hub: take it from the header "
-                        + "X-MS-ContinuationToken of the page before, or leave it out to begin anew"
+                        + "X-MS-ContinuationToken of the previous page, or omit it to start again"
                 )
         }
     }

@@ -272,7 +272,7 @@ import Testing
         )
         #expect(
             Texts.problems("RegistrationDescription", "")
-                == "400 'RegistrationDescription' has no i:type that says of which kind it is; \(known)"
+                == "400 'RegistrationDescription' has no i:type that names its kind; \(known)"
         )
         let typed = "<RegistrationDescription i:type=\"x:FaxDescription\"\(Texts.namespaces)/>"
         #expect(

@@ -28,7 +28,7 @@ import Testing
             "AppleRegistrationDescription", "<DeviceToken> 62BC</DeviceToken>",
             "DeviceToken is not an even number of hexadecimal digits"
         ),
-        ("AppleRegistrationDescription", "<DeviceToken><a/></DeviceToken>", "DeviceToken holds an element"),
+        ("AppleRegistrationDescription", "<DeviceToken><a/></DeviceToken>", "DeviceToken contains an element"),
         (
             "AppleRegistrationDescription", "<DeviceToken>62BC</DeviceToken><DeviceToken>62BD</DeviceToken>",
             "DeviceToken appears twice"
@@ -43,29 +43,29 @@ import Testing
         ),
         (
             "GcmRegistrationDescription", "<GcmRegistrationId>a b</GcmRegistrationId>",
-            "GcmRegistrationId holds a space or a control character"
+            "GcmRegistrationId contains a space or a control character"
         ),
         (
             "FcmRegistrationDescription", "<GcmRegistrationId>a</GcmRegistrationId>", "FcmRegistrationId is missing"
         ),
         (
             "BaiduRegistrationDescription", "<BaiduUserId>a-b</BaiduUserId><BaiduChannelId/>",
-            "BaiduUserId holds '-', which stands between it and BaiduChannelId in a handle; BaiduChannelId is empty"
+            "BaiduUserId contains '-', which separates it from BaiduChannelId in a handle; BaiduChannelId is empty"
         ),
         (
             "BrowserRegistrationDescription", "<Endpoint>http://x</Endpoint><P256DH>a</P256DH><Auth>b</Auth>",
             "Endpoint-P256DH-Auth has no https 'endpoint'"
         ),
         ("BrowserRegistrationDescription", "<Endpoint>https://x</Endpoint>", "P256DH is missing; Auth is missing"),
-        ("GcmRegistrationDescription", "<Tags>a b</Tags>\(gcm)", "tag 'a b' holds a space"),
+        ("GcmRegistrationDescription", "<Tags>a b</Tags>\(gcm)", "tag 'a b' contains a space"),
         ("GcmRegistrationDescription", "<Tags>$x</Tags>\(gcm)", "tag '$x' begins with '$'"),
         (
             "GcmRegistrationDescription", "<Tags>$UserId:{a},$userid:{b}</Tags>\(gcm)",
-            "Tags hold more than one $UserId:{…}"
+            "Tags contain more than one $UserId:{…}"
         ),
         (
             "GcmRegistrationDescription", "<Tags>$InstallationId:{a},$InstallationId:{b}</Tags>\(gcm)",
-            "Tags hold more than one $InstallationId:{…}"
+            "Tags contain more than one $InstallationId:{…}"
         ),
         ("GcmRegistrationDescription", "<PushVariables>[]</PushVariables>\(gcm)", "PushVariables is an array"),
         ("GcmRegistrationDescription", "<PushVariables>{</PushVariables>\(gcm)", "PushVariables is not valid JSON"),
@@ -89,7 +89,7 @@ import Testing
         ),
         (
             "WindowsTemplateRegistrationDescription", "\(windows)<BodyTemplate><toast/></BodyTemplate>",
-            "BodyTemplate holds an element; put its text into a CDATA section"
+            "BodyTemplate contains an element; put its text into a CDATA section"
         ),
         (
             "WindowsTemplateRegistrationDescription", "\(windows)<BodyTemplate>&lt;a/></BodyTemplate>",
@@ -97,7 +97,7 @@ import Testing
         ),
         (
             "AppleTemplateRegistrationDescription", "\(apple)\(header("Apns", "x-y", "1"))",
-            "ApnsHeaders/x-y: a header of platform apns begins with 'apns-'"
+            "ApnsHeaders/x-y: a header of platform apns must begin with 'apns-'"
         ),
         (
             "AppleTemplateRegistrationDescription", "\(apple)\(header("Apns", "apns-expiration", "tomorrow"))",
@@ -113,26 +113,26 @@ import Testing
         ),
         (
             "AppleTemplateRegistrationDescription", "\(apple)\(header("Apns", "apns-topic", "a&#10;b: c"))",
-            "ApnsHeaders/apns-topic holds a control character"
+            "ApnsHeaders/apns-topic contains a control character"
         ),
         (
             "AppleTemplateRegistrationDescription", "\(apple)\(header("Apns", "apns-a: b", "c"))",
-            "ApnsHeaders/apns-a: b: a header's name has letters, digits and -_. only"
+            "ApnsHeaders/apns-a: b: a header's name may contain only letters, digits and -_."
         ),
         (
             "AppleTemplateRegistrationDescription",
             "\(apple)<ApnsHeaders><ApnsHeader><Header>a</Header></ApnsHeader><x/></ApnsHeaders>",
-            "ApnsHeaders holds something else than ApnsHeader with Header and Value; ApnsHeaders holds something else"
+            "ApnsHeaders contains something other than ApnsHeader with Header and Value; ApnsHeaders contains"
         ),
         (
             "AppleTemplateRegistrationDescription",
             apple + header("Apns", "apns-a", "</Value></ApnsHeader><ApnsHeader><Header>apns-a</Header><Value>"),
-            "ApnsHeaders holds 'apns-a' twice"
+            "ApnsHeaders contains 'apns-a' twice"
         ),
         (
             "AppleTemplateRegistrationDescription",
             apple + header("Apns", "apns-a", "</Value></ApnsHeader><ApnsHeader><Header>APNS-A</Header><Value>"),
-            "ApnsHeaders/apns-a differs from another in case only"
+            "ApnsHeaders/apns-a differs from another only in case"
         ),
         (
             "AppleTemplateRegistrationDescription", "\(apple)<Expiry>soon</Expiry>",
@@ -222,7 +222,7 @@ import Testing
         #expect(problems(tags(60)) == "")
         #expect(problems(tags(61)) == "400 Tags: more than 60 tags")
         // 60 tags have at most 7,259 characters, so the second limit shows beside the first only, where none was set.
-        #expect(problems(tags(100, 118)).hasSuffix("Tags: the tags are longer than 8000 characters together"))
+        #expect(problems(tags(100, 118)).hasSuffix("Tags: the tags together are longer than 8000 characters"))
         #expect(
             problems("<Tags>\(String(repeating: "t", count: 121))</Tags>").hasSuffix("is longer than 120 characters")
         )
