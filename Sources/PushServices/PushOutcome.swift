@@ -31,7 +31,7 @@ package enum PushOutcome: Sendable, Equatable {
 
 /// A service's statement that a handle will never work again.
 package struct DeadHandle: Sendable, Equatable {
-    /// When the service noticed; `nil` if it does not say.
+    /// The time at which the service noticed; `nil` if it does not say.
     ///
     /// A handle that was registered again after this time is not dead.
     package let since: Timestamp?

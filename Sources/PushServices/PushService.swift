@@ -18,8 +18,8 @@ package protocol PushService: Sendable {
 
     /// Makes one attempt for each target of a batch.
     ///
-    /// `report` gets each place in the batch exactly once, and can get several at a time. It can be called on any thread
-    /// and must not block.
+    /// `report` gets each place in the batch exactly once, and can get several at a time. It can be called on any
+    /// thread and must not block.
     func send(_ batch: [PushAttempt], report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void)
 
     /// Asks the service whether it accepts the credential, without a message to a device.
@@ -27,7 +27,7 @@ package protocol PushService: Sendable {
     /// Returns `accepted` if it does.
     func tryCredential() async -> PushOutcome
 
-    /// When the credential expires; `nil` if it does not expire.
+    /// The time at which the credential expires; `nil` if it does not expire.
     var credentialExpiresAt: Timestamp? { get }
 
     /// Closes all connections; requests in flight end with `retry`.
@@ -79,7 +79,7 @@ package struct PushMessage: Sendable, Equatable {
     package let body: [UInt8]
     /// The template's headers, and the request's where the template has none; the push service's names in lower case.
     package let headers: ForwardedHeaders
-    /// When the hub accepted the message; a relative time to live counts from here.
+    /// The time at which the hub accepted the message; a relative time to live counts from it.
     package let acceptedAt: Timestamp
 
     package init(format: MessageFormat, body: [UInt8], headers: ForwardedHeaders = .none, acceptedAt: Timestamp) {
@@ -96,7 +96,7 @@ package struct PushTarget: Sendable, Equatable {
     /// An id that is the same for each attempt to send this message to this target (RFC 9562 §5.5), so that a service
     /// delivers a repeat only once.
     package let id: UUID
-    /// When the service may drop the message; `nil` for the service's own maximum.
+    /// The time at which the service may drop the message; `nil` for the service's own maximum.
     package let expiresAt: Timestamp?
 
     package init(channel: PushChannel, id: UUID, expiresAt: Timestamp? = nil) {

@@ -15,7 +15,7 @@ package struct AlarmReport: Sendable, Equatable, Codable {
     package let title: String
     /// The condition, and the advice for the operator.
     package let text: String
-    /// When the condition began; absent for an alarm that has ended and is still silenced.
+    /// The time at which the condition began; absent for an alarm that has ended and is still silenced.
     package var since: String?
     /// The time at which the subject expires.
     package var deadline: String?

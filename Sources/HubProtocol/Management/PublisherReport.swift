@@ -57,7 +57,7 @@ package struct PublisherReport: Sendable, Equatable, Codable {
         package let title: String
         /// The entry's date in the feed.
         package var date: String?
-        /// When the publisher decided.
+        /// The time of the publisher's decision.
         package var judgedAt: String?
         /// `sent`, `waiting` and the like for an entry with a message, else the name of the reason.
         package let state: String

@@ -23,7 +23,7 @@ package struct MessageProperty: RawRepresentable, Hashable, Sendable, Expressibl
     /// The titles of other feeds with the same story.
     package static let alsoFrom: Self = "alsoFrom"
     package static let author: Self = "author"
-    /// When the entry was published, in ISO 8601.
+    /// The time at which the entry was published, in ISO 8601.
     package static let published: Self = "published"
     /// A ``MessageUrgency``.
     package static let urgency: Self = "urgency"

@@ -8,7 +8,7 @@ struct FaultScript: Sendable {
         case tokens(EmulatedService)
     }
 
-    /// Scopes whose faults and counts are kept; beyond that the oldest are forgotten.
+    /// Maximum number of scopes whose faults and counts are kept; beyond it the oldest are forgotten.
     private static let maximumDevices = 10_000
 
     private struct Progress: Sendable {

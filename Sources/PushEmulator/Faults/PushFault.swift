@@ -35,7 +35,7 @@ package struct PushFault: Sendable, Equatable {
         self.times = times.map { max(1, $0) }
     }
 
-    /// Reads a fault by its name, which `-` and a number of times may follow, or of seconds for `slow`.
+    /// Reads a fault by its name, optionally followed by `-` and a number of times, or of seconds for `slow`.
     ///
     /// `nil` if the text is not a fault.
     package init?(_ text: some StringProtocol) {

@@ -79,7 +79,7 @@ struct ApnsCredential: Sendable {
     private static func id(_ text: String?, _ name: String, _ meaning: String) throws(BadCredential) -> String {
         let text = text ?? ""
         guard text.utf8.count == 10, text.utf8.allSatisfy(\.isUpperOrDigit) else {
-            throw BadCredential("\(name) is \(meaning): 10 capital letters and digits")
+            throw BadCredential("\(name) is not \(meaning): 10 capital letters and digits")
         }
         return text
     }
@@ -90,7 +90,7 @@ struct ApnsCredential: Sendable {
             $0.isUpperOrDigit || (0x61...0x7A).contains($0) || $0 == 0x2D || $0 == 0x2E
         }
         guard !text.isEmpty, text.utf8.count <= 155, isForm else {
-            throw BadCredential("AppName is the bundle id: letters, digits, '.' and '-'")
+            throw BadCredential("AppName is not a bundle id: letters, digits, '.' and '-'")
         }
         return text
     }
@@ -183,7 +183,7 @@ struct ApnsCertificate {
         return PEMDocument(type: isRSA ? "RSA PRIVATE KEY" : "EC PRIVATE KEY", derBytes: der).pemString
     }
 
-    /// Topics alternate with sequences that hold their kinds.
+    /// Topics alternate with sequences of their kinds.
     private static func topics(_ bytes: [UInt8]) -> [String] {
         guard let node = try? DER.parse(bytes), case .constructed(let children) = node.content else { return [] }
         return children.compactMap { try? ASN1UTF8String(derEncoded: $0) }.map {

@@ -94,7 +94,7 @@ struct ApnsMessage: Sendable {
         guard let given, given != credential.bundle, given != own else { return own }
         guard credential.topics.contains(given) else {
             throw BadPushMessage(
-                "apns-topic '\(given.prefix(160))' does not fit the hub's bundle id: it would be '\(own)'"
+                "apns-topic '\(given.prefix(160))' does not match the hub's bundle id: omit it, or use '\(own)'"
             )
         }
         return given

@@ -31,7 +31,7 @@ final class ApnsService: PushService {
         var certificate: ClientCertificate?
         if case .certificate(let client, let expiresAt) = self.credential.proof {
             guard expiresAt > surroundings.now() else {
-                throw BadCredential("ApnsCertificate has expired on \(expiresAt.wholeSecond)")
+                throw BadCredential("ApnsCertificate expired on \(expiresAt.wholeSecond)")
             }
             certificate = client
         }
@@ -68,7 +68,7 @@ final class ApnsService: PushService {
     /// Makes one attempt, and a second one with a new token or on a new connection if APNs did not process the first.
     func send(_ request: ApnsRequest) async -> PushOutcome { await attempt(request, isLast: false) }
 
-    /// Makes the first attempts; only those that need a second one take a task each.
+    /// Makes the first attempts; only attempts that need a second one get a task each.
     func send(
         _ batch: [PushAttempt],
         report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
@@ -149,7 +149,7 @@ final class ApnsService: PushService {
         }
     }
 
-    /// Sends a request again whose connection ended before the answer.
+    /// Repeats a request whose connection ended before the answer.
     private func resend(_ request: ApnsRequest, _ proof: Proof?) async -> PushOutcome {
         do throws(ServiceChannel.NoAnswer) {
             let response = try await channel.repost(outbound(request, proof))
@@ -209,7 +209,7 @@ final class ApnsService: PushService {
         proof.map { [("authorization", $0.header)] } ?? []
     }
 
-    /// A provider token and the header that has it.
+    /// A provider token and the header that contains it.
     private struct Proof {
         let token: String
         let header: String

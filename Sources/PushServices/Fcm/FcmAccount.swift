@@ -25,7 +25,7 @@ struct FcmAccount: Sendable {
 
     init(_ credential: PlatformCredential) throws(BadCredential) {
         guard let project = credential["ProjectId"], Self.isProject(project) else {
-            throw BadCredential("ProjectId is not 4 to 64 small letters, digits and hyphens")
+            throw BadCredential("ProjectId is not 4 to 64 lower-case letters, digits and hyphens")
         }
         guard let email = credential["ClientEmail"], email.contains("@"),
             email.utf8.count <= 320, email.utf8.allSatisfy({ (0x21...0x7E).contains($0) })

@@ -53,10 +53,10 @@ struct FcmMessage: Sendable {
 
     private init(message: [JSONMember], isOnlyValidated: Bool) throws(BadPushMessage) {
         for name in message.map(\.name) where Self.targets.contains(name) {
-            throw BadPushMessage("the message has '\(name)': the hub adds the target, leave it out")
+            throw BadPushMessage("the message has '\(name)': the hub adds the target; leave it out")
         }
         let options = message.filter { Self.androidNames.contains($0.name) }
-        guard options.count <= 1 else { throw BadPushMessage("'android' and 'android_v2' do not go together") }
+        guard options.count <= 1 else { throw BadPushMessage("'android' and 'android_v2' cannot be used together") }
         let android = options.first?.value.members?.filter { $0.value.content != .null } ?? []
         androidName = options.first?.name ?? "android"
         guard options.first.map({ $0.value.members != nil }) ?? true else {

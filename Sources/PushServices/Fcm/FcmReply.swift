@@ -11,8 +11,7 @@ struct FcmReply {
         case staleToken(String)
     }
 
-    /// Waits if the service does not say how long: for a quota, for a service that is unavailable, and for a project
-    /// whose owner has to act.
+    /// Default waits: for a quota, for a service that is unavailable, and for a project whose owner has to act.
     static let quotaWait = Duration.seconds(60)
     static let unavailableWait = Duration.seconds(10)
     static let ownerWait = Duration.seconds(900)

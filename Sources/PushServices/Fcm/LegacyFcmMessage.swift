@@ -25,7 +25,7 @@ struct LegacyFcmMessage {
 
     init(_ members: [JSONMember]) throws(BadPushMessage) {
         for name in Self.targets where members.node(name) != nil {
-            throw BadPushMessage("the message has '\(name)': the hub adds the target, leave it out")
+            throw BadPushMessage("the message has '\(name)': the hub adds the target; leave it out")
         }
         guard members.node("message") == nil else {
             throw BadPushMessage("the body has 'message', as in FCM v1: send it with the format fcmv1")
@@ -107,7 +107,7 @@ struct LegacyFcmMessage {
     /// Returns a string as it is, and any other value as JSON.
     private static func text(_ node: JSONNode) -> String { node.string ?? node.text }
 
-    /// Returns an array; the retired interface also took one that was written as a string.
+    /// Returns an array; the retired interface also accepted one that was written as a string.
     private static func list(_ node: JSONNode, called name: String) throws(BadPushMessage) -> String {
         let list = node.string.flatMap { try? JSONReader.read(Array($0.utf8), allowsRepeats: true) } ?? node
         guard case .array(let elements) = list.content else {

@@ -35,9 +35,9 @@ enum JSONWebToken {
     }
 }
 
-/// Private keys in the forms in which people have them.
+/// Private keys in the forms in which they are passed around.
 enum PrivateKeyText {
-    /// Returns a key as PEM; the text may also be only the base64 inside, as management APIs have it.
+    /// Returns a key as PEM; the text may also be only the base64 inside, as in management APIs.
     static func pem(_ text: String, kind: String = "PRIVATE KEY") -> String {
         // In a key copied out of JSON, line breaks are two characters.
         let text = text.replacing("\\n", with: "\n").trimmingCharacters(in: .whitespacesAndNewlines)

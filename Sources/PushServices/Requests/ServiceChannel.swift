@@ -33,12 +33,12 @@ struct ServiceChannel: Sendable {
         )
     }
 
-    /// No answer, and what that means for the message.
+    /// No answer, with the outcome for the message.
     struct NoAnswer: Error, Sendable {
         let outcome: PushOutcome
     }
 
-    /// Sends a request, and a second time if the connection ends before the reply; redirects are not followed.
+    /// Sends a request, and repeats it if the connection ends before the reply; redirects are not followed.
     ///
     /// `addresses` are the addresses that the host may have.
     ///
@@ -68,8 +68,8 @@ struct ServiceChannel: Sendable {
     /// Sends a request to each target once and passes the results to `receive`, several at a time; redirects are not
     /// followed.
     ///
-    /// The paths of targets are appended to the URL of `common`. `receive` gets each place exactly once; `nil` means that
-    /// the connection ended before the reply.
+    /// The paths of targets are appended to the URL of `common`. `receive` gets each place exactly once; `nil` means
+    /// that the connection ended before the reply.
     func post(
         _ common: OutboundRequest,
         to targets: [OutboundTarget],
@@ -127,7 +127,7 @@ struct ServiceChannel: Sendable {
         }
     }
 
-    /// Time since 1970 in seconds, by the hub's clock.
+    /// Returns the wait that the reply's `Retry-After` asks for, by the hub's clock; `nil` if there is none.
     func retryAfter(_ response: OutboundResponse) -> Duration? {
         response.headers.retryAfter(now: surroundings.now().seconds)
     }

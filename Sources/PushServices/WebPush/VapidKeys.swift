@@ -55,7 +55,7 @@ struct VapidKey: Sendable {
 
 /// The key pairs of one sender; a browser is bound to the one that it subscribed with.
 struct VapidKeys: Sendable {
-    /// Keys to try for one message: each costs a request.
+    /// Maximum number of keys to try for one message: each costs a request.
     private static let maximumTries = 3
 
     /// The current key, then older ones, newest first.

@@ -22,7 +22,7 @@ final class VapidTokens: Sendable {
     private static let reserve = Duration.seconds(3_600)
     /// Age below which a new token would be refused as well.
     private static let staleAfter = Duration.seconds(60)
-    /// Tokens to keep; devices choose the hosts.
+    /// Maximum number of tokens to keep; devices choose the hosts.
     static let maximumCount = 1_000
 
     private let subject: String
