@@ -23,12 +23,12 @@ final class ConnectionEvents: Sendable {
 
     func receive(_ receiver: @escaping @Sendable (Event) -> Void) { state.withLock { $0.receivers.append(receiver) } }
 
-    /// The end of the connection is wanted, and not logged.
+    /// Marks the end of the connection as intended, so that it is not logged.
     func end() { state.withLock { $0.isEnding = true } }
 
-    /// Makes the options call this object, which `context` points to.
+    /// Registers this object, which `context` points to, for the connection's events.
     ///
-    /// The context is released when the connection is closed, after which nats.c calls nobody.
+    /// The context is released when the connection is closed, after which nats.c does not call it.
     func register(in options: OpaquePointer, _ context: UnsafeMutableRawPointer) {
         natsOptions_SetDisconnectedCB(options, { _, context in ConnectionEvents.of(context)?.lost() }, context)
         natsOptions_SetReconnectedCB(
@@ -96,7 +96,7 @@ final class ConnectionEvents: Sendable {
 }
 
 enum ConnectedServer {
-    /// The address of the server that is connected, without a user's name.
+    /// The address of the connected server, without a user's name.
     static func address(_ connection: OpaquePointer?) -> String {
         var buffer = [CChar](repeating: 0, count: 512)
         guard natsConnection_GetConnectedUrl(connection, &buffer, buffer.count) == NATS_OK else { return "none" }

@@ -5,12 +5,12 @@ import NetworkAddresses
 
 /// The options with which nats.c connects to the log's servers.
 final class ConnectionOptions {
-    /// Interval between pings of a server; the connection is given up when two pongs in succession are missing.
+    /// Interval between pings of a server; the connection counts as lost when two pongs in succession are missing.
     private static let pingMilliseconds: Int64 = 1_000
     private static let connectMilliseconds: Int64 = 2_000
-    /// Time within which a server must take what is sent to it.
+    /// Time within which a server must accept data that is sent to it.
     private static let writeMilliseconds: Int64 = 3_000
-    /// Time between two rounds of attempts to connect again, and what is added to it at random.
+    /// Time between two rounds of attempts to reconnect, and the maximum that is added to it at random.
     private static let reconnectMilliseconds: Int64 = 250
 
     private let pointer: OpaquePointer
@@ -34,26 +34,26 @@ final class ConnectionOptions {
         let texts = servers.map { strdup($0) }
         defer { for text in texts { free(text) } }
         var list = texts.map { UnsafePointer<CChar>($0) }
-        try check(natsOptions_SetServers(pointer, &list, Int32(list.count)), "its addresses")
-        try check(natsOptions_SetName(pointer, "newswire \(configuration.node)"), "its name")
-        // The addresses that servers tell of each other need not have TLS.
-        try check(natsOptions_SetIgnoreDiscoveredServers(pointer, true), "its servers")
-        // Nodes do not hear themselves.
-        try check(natsOptions_SetNoEcho(pointer, true), "its echo")
-        try check(natsOptions_SetSendAsap(pointer, true), "its buffer")
+        try check(natsOptions_SetServers(pointer, &list, Int32(list.count)), "the server addresses")
+        try check(natsOptions_SetName(pointer, "newswire \(configuration.node)"), "the node's name")
+        // The addresses that servers announce of each other may lack TLS.
+        try check(natsOptions_SetIgnoreDiscoveredServers(pointer, true), "the server addresses")
+        // A node does not receive its own messages.
+        try check(natsOptions_SetNoEcho(pointer, true), "the echo option")
+        try check(natsOptions_SetSendAsap(pointer, true), "the buffer option")
     }
 
     private func setTimes() throws(ReplicatedLogError) {
-        try check(natsOptions_SetTimeout(pointer, Self.connectMilliseconds), "its time limit")
-        try check(natsOptions_SetWriteDeadline(pointer, Self.writeMilliseconds), "its time limit")
-        try check(natsOptions_SetPingInterval(pointer, Self.pingMilliseconds), "its ping")
-        try check(natsOptions_SetMaxPingsOut(pointer, 2), "its ping")
-        try check(natsOptions_SetMaxReconnect(pointer, -1), "its attempts")
+        try check(natsOptions_SetTimeout(pointer, Self.connectMilliseconds), "the time limit")
+        try check(natsOptions_SetWriteDeadline(pointer, Self.writeMilliseconds), "the time limit")
+        try check(natsOptions_SetPingInterval(pointer, Self.pingMilliseconds), "the ping option")
+        try check(natsOptions_SetMaxPingsOut(pointer, 2), "the ping option")
+        try check(natsOptions_SetMaxReconnect(pointer, -1), "the reconnect option")
         let wait = Self.reconnectMilliseconds
-        try check(natsOptions_SetReconnectWait(pointer, wait), "its attempts")
-        try check(natsOptions_SetReconnectJitter(pointer, wait, wait), "its attempts")
-        // A message that is sent later than it was asked for could be answered after its sender has given up.
-        try check(natsOptions_SetReconnectBufSize(pointer, 1), "its buffer")
+        try check(natsOptions_SetReconnectWait(pointer, wait), "the reconnect option")
+        try check(natsOptions_SetReconnectJitter(pointer, wait, wait), "the reconnect option")
+        // A message that is sent after a delay could be answered after its sender has given up.
+        try check(natsOptions_SetReconnectBufSize(pointer, 1), "the buffer option")
     }
 
     private func setIdentity(_ configuration: ReplicatedLogConfiguration) throws(ReplicatedLogError) {
@@ -66,7 +66,7 @@ final class ConnectionOptions {
             try check(status, "the certificate in '\(certificate)' with the key in '\(key)'")
         }
         if let file = configuration.credentials {
-            // nats.c reads it at each connection; a mistake shows at the start.
+            // nats.c reads the file at each connection; a missing one is reported at the start.
             guard HostFile.exists(file) else { throw .rejected("the credentials '\(file)' do not exist") }
             try check(natsOptions_SetUserCredentialsFromFiles(pointer, file, nil), "the credentials in '\(file)'")
         }
@@ -80,7 +80,7 @@ final class ConnectionOptions {
 
     /// Connects to any of the servers; blocks.
     ///
-    /// The events get what happens to the connection.
+    /// `events` receives the events of the connection.
     func connect(_ events: ConnectionEvents) throws(ReplicatedLogError) -> OpaquePointer {
         let context = Unmanaged.passRetained(events)
         events.register(in: pointer, context.toOpaque())

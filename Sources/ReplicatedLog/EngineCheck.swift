@@ -24,21 +24,21 @@ package struct EngineCheck: Sendable {
         self.configuration = configuration
         if configuration.replicas < Self.enoughReplicas {
             problems.append(
-                "'log-replicas' is \(configuration.replicas): with fewer than \(Self.enoughReplicas) the loss of a "
+                "'log-replicas' is \(configuration.replicas): with fewer than \(Self.enoughReplicas), the loss of a "
                     + "server loses or stops the log"
             )
         }
         let greetings = configuration.servers.compactMap { greeting(of: $0) }
         let clusters = Set(greetings.map { $0.cluster ?? "" })
         if configuration.replicas > 1, clusters.contains("") {
-            problems.append("a server of the log is not one of a cluster, and the log is to have replicas")
+            problems.append("a server of the log is not in a cluster, and the log needs replicas")
         } else if clusters.count > 1 {
             let list = clusters.sorted().map { "'\($0)'" }.joined(separator: ", ")
-            problems.append("the servers of the log are of different clusters: \(list)")
+            problems.append("the servers of the log belong to different clusters: \(list)")
         }
         if greetings.contains(where: { $0.release >= Self.syncing }) {
             warnings.append(
-                "the servers of the log do not tell whether they sync each entry: "
+                "the servers of the log do not report whether they sync each entry: "
                     + "their configuration needs 'jetstream { sync_interval: always }', or a power cut loses entries"
             )
         }
@@ -55,7 +55,7 @@ package struct EngineCheck: Sendable {
         }
         if greeting.release < Self.oldest {
             problems.append(
-                "the log's server '\(server)' has version \(greeting.version): it needs 2.10 or later"
+                "the log's server '\(server)' has version \(greeting.version): install 2.10 or later"
             )
         } else if greeting.release < Self.syncing {
             warnings.append(
@@ -70,7 +70,7 @@ package struct EngineCheck: Sendable {
         return greeting
     }
 
-    /// Looks at the log, if there is one, as a node that does not join it.
+    /// Inspects the log, if there is one, without joining it.
     private mutating func askLog() {
         do {
             let quiet = Logger(label: "newswire.check") { _ in SwiftLogNoOpLogHandler() }
@@ -85,7 +85,7 @@ package struct EngineCheck: Sendable {
         } catch let error as ReplicatedLogError {
             if error.isTemporary { warnings.append("\(error)") } else { problems.append("\(error)") }
         } catch {
-            warnings.append("cannot look at the log: \(error)")
+            warnings.append("cannot inspect the log: \(error)")
         }
     }
 

@@ -3,11 +3,11 @@ import Dispatch
 import Logging
 import Synchronization
 
-/// A connection to one of the log's servers, which is made again, to any of them, whenever it is lost.
+/// A connection to one of the log's servers; when it is lost, a new one is made to any of them.
 ///
 /// `@unchecked Sendable`: nats.c guards its objects with locks of its own, and the pointer never changes.
 final class EngineConnection: @unchecked Sendable {
-    /// Interval in which requests without an answer are ended.
+    /// Interval at which unanswered requests are ended.
     private static let sweep = DispatchTimeInterval.milliseconds(100)
     /// The headers of answers that are kept.
     private static let keptHeaders = ["Status", "Nats-Sequence", NatsChannel.refusal]
@@ -33,7 +33,7 @@ final class EngineConnection: @unchecked Sendable {
         }
         do {
             let prefix = inbox.utf8.count + 1
-            // Answers may have many bytes together: none is dropped.
+            // Waiting answers may be large together, but none may be dropped.
             let subscription = try subscribe("\(inbox).*", isBounded: false) { [requests] message in
                 guard let number = UInt64(message.subject.dropFirst(prefix)) else { return }
                 requests.resolve(
@@ -64,7 +64,7 @@ final class EngineConnection: @unchecked Sendable {
     /// Calls `receiver` when the connection is lost, and when it is back.
     func onEvent(_ receiver: @escaping @Sendable (ConnectionEvents.Event) -> Void) { events.receive(receiver) }
 
-    /// The server that is connected.
+    /// The address of the connected server.
     var server: String { ConnectedServer.address(pointer) }
     /// Maximum number of bytes of a message and its headers.
     var maximumPayload: Int { Int(natsConnection_GetMaxPayload(pointer)) }

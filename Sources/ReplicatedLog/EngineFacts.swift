@@ -12,9 +12,9 @@ package struct EngineFacts: Sendable, Equatable {
     package let cluster: String?
     /// `nil` while the servers elect one.
     package let leader: String?
-    /// Number of servers that are to keep the log.
+    /// Number of servers that the log is configured for.
     package let replicas: Int
-    /// The servers that keep it beside the leader.
+    /// The servers that keep it, except the leader.
     package let followers: [Replica]
     package let firstEntry: UInt64
     package let lastEntry: UInt64
@@ -47,7 +47,7 @@ package struct EngineFacts: Sendable, Equatable {
 extension ReplicatedLog {
     /// Asks the servers for the log's state.
     ///
-    /// Whether they sync each entry to disk, they do not tell.
+    /// They do not report whether they sync each entry to disk.
     package func facts() async throws -> EngineFacts {
         let (stream, patience) = (log.stream, Patience(log.stream.configuration.patience))
         return try await Self.blocking {

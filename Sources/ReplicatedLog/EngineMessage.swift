@@ -7,7 +7,7 @@ struct EngineMessage: Sendable {
     var data: [UInt8] = []
 }
 
-/// A message that has arrived, while its bytes are there.
+/// A received message, which owns its bytes.
 struct ArrivedMessage: ~Copyable {
     private let pointer: OpaquePointer
 

@@ -3,11 +3,12 @@ import Synchronization
 
 /// An ordered log that a cluster of NATS JetStream servers keeps.
 ///
-/// The engine compares the number of the last entry of the whole stream: no other comparison of it is safe.
+/// The engine compares the number of the whole stream's last entry: its other comparisons are not safe.
 package final class JetStreamLog: OrderedLog {
     /// Room for the headers of an entry in a message.
     private static let headerBytes = 512
-    /// Maximum number of bytes of entries that are asked for at once, so that no server takes a node for a slow one.
+    /// Maximum number of bytes of entries that are requested at once, so that no server treats a node as a slow
+    /// consumer.
     private static let pageBytes = 16 << 20
 
     let stream: LogStream
@@ -16,7 +17,7 @@ package final class JetStreamLog: OrderedLog {
     private let bell: WakeUpBell
     /// The number of an entry that the log is known to have; it may have more.
     private let known: Mutex<UInt64>
-    /// True if the log has not answered the last time.
+    /// True if the log did not answer the last request.
     private let isFailing = Mutex(false)
 
     package let identity: LogIdentity?
@@ -40,7 +41,7 @@ package final class JetStreamLog: OrderedLog {
             subject: subject,
             headers: [
                 ("Nats-Msg-Id", "\(entry.id)"),
-                // Always by hand: nats.c leaves a 0 out, and the engine then compares nothing.
+                // Set as a header: nats.c omits a 0 in its options, and the engine then compares nothing.
                 ("Nats-Expected-Last-Sequence", "\(place.number)"),
                 (WakeUpBell.origin, stream.configuration.node),
             ],
@@ -71,7 +72,7 @@ package final class JetStreamLog: OrderedLog {
             if let answer = try answer(to: entry, after: place, within: time) { return answer }
             throw OrderedLogError.tooLarge(bytes: message.data.count, limit: limit - Self.headerBytes)
         } catch EngineFault.noResponders {
-            // Says so if the log was deleted or started anew.
+            // Throws another error if the log was deleted or started again.
             _ = try stream.state(of: incarnation, within: time)
             throw try LogStream.Unanswered(.noResponders)
         } catch let fault as EngineFault {
@@ -86,7 +87,7 @@ package final class JetStreamLog: OrderedLog {
         }
     }
 
-    /// Finds out from the log's content what has become of an entry.
+    /// Finds the result of appending an entry in the log's content.
     ///
     /// - Returns: `nil` as long as nothing has the entry's place: the entry may still get it.
     private func answer(to entry: LogEntry, after place: LogPlace, within time: Duration) throws -> LogAnswer? {
@@ -96,7 +97,7 @@ package final class JetStreamLog: OrderedLog {
             return try LogEntry(encoded: found.data).id == entry.id ? .accepted(number) : .behind(last: number)
         }
         let state = try stream.state(of: incarnation, within: time)
-        // The log was cut off, which the next reader reports.
+        // The log was truncated, which the next read reports.
         if state.last < place.number { return .behind(last: state.last) }
         if state.last >= number, state.first > number { throw OrderedLogError.outOfRetention(number: number) }
         return nil
@@ -147,7 +148,7 @@ package final class JetStreamLog: OrderedLog {
         _ patience: Duration,
         _ attempt: (_ rest: Duration) throws -> Output
     ) throws -> Output {
-        // After a failure one answer tells enough: what waits for the database's thread would wait as long.
+        // After a failure one attempt is enough: everything that waits for the database's thread waits as long.
         let patience = isFailing.withLock { $0 } ? min(patience, LogStream.answerTime) : patience
         do {
             let output = try Patience(patience).run(attempt)

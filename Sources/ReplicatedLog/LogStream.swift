@@ -1,6 +1,6 @@
 import Foundation
 
-/// A log's stream at its servers, as requests of the engine's interface ask for it; all of them block.
+/// A log's stream on its servers, reached by requests of the engine's interface; all of them block.
 struct LogStream: Sendable {
     /// A leader that has heard from a majority this recently is the only one: an election takes at least 4 s.
     private static let confirmation = Duration.seconds(2)
@@ -8,7 +8,7 @@ struct LogStream: Sendable {
     ///
     /// Together with ``confirmation`` it is not longer than an election.
     static let answerTime = Duration.seconds(2)
-    /// Time in which the engine knows repeated entries.
+    /// Time within which the engine recognizes repeated entries.
     private static let duplicateWindow = Duration.seconds(120)
     private static let description = "newswire log 1, incarnation "
     private static let newerDescription = "newswire log "
@@ -81,7 +81,7 @@ struct LogStream: Sendable {
             _ = try Self.incarnation(of: info(within: time).config)
             let _: Deleted = try request("STREAM.DELETE.\(name)", [], within: time)
         } catch ReplicatedLogError.removed {
-            // Nothing is left of it.
+            // It is already gone.
         }
         return try create(within: time)
     }
@@ -118,7 +118,7 @@ struct LogStream: Sendable {
         }
     }
 
-    /// The incarnation that the node that created the log has given it.
+    /// The incarnation, given by the node that created the log.
     static func incarnation(of stream: StreamConfiguration) throws(ReplicatedLogError) -> String {
         let description = stream.description ?? ""
         guard description.hasPrefix(Self.description) else {
@@ -130,7 +130,7 @@ struct LogStream: Sendable {
 
     // MARK: Entries
 
-    /// The entries with these numbers, up to the first that the asked replicas do not have.
+    /// The entries with these numbers, up to the first that the answering replicas do not have.
     func entries(_ numbers: ClosedRange<UInt64>, within time: Duration) throws -> [(number: UInt64, data: [UInt8])] {
         let requests = numbers.map { number in
             EngineMessage(subject: "$JS.API.DIRECT.GET.\(name)", data: Self.query(number))

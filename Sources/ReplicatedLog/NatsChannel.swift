@@ -5,7 +5,7 @@ import Synchronization
 
 /// Messages between the nodes of a hub, through the log's servers.
 package final class NatsChannel: NodeChannel {
-    /// The header of an answer that says why there is none.
+    /// The header of an empty answer, with the reason.
     static let refusal = "Newswire-Refusal"
     private static let tooLarge = "too large"
     /// Maximum number of announcements that wait to be read, and of requests that are answered at a time.

@@ -1,7 +1,7 @@
 import CNats
 
 enum NatsStatus {
-    /// The text of a status; that of this thread's last error, if it is of the same status.
+    /// The text of a status; the text of this thread's last error if that has the same status.
     static func text(_ status: natsStatus) -> String {
         var last = NATS_OK
         if let text = nats_GetLastError(&last), last == status {

@@ -1,4 +1,4 @@
-/// Names that nothing else has: 128 random bits as text.
+/// Unique names: 128 random bits as text.
 enum RandomName {
     static func make() -> String {
         (0..<2).map { _ in

@@ -60,12 +60,12 @@ package final class ReplicatedLog: Sendable {
         }
     }
 
-    /// Leaves the log; what waits for it fails.
+    /// Leaves the log; pending requests fail.
     package func close() async {
         _ = try? await Self.blocking { [connection] in connection.close() }
     }
 
-    /// Runs what blocks outside of the threads of tasks.
+    /// Runs blocking work outside the threads of tasks.
     static func blocking<Output: Sendable>(_ work: @escaping @Sendable () throws -> Output) async throws -> Output {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result(catching: work)) }
@@ -73,7 +73,7 @@ package final class ReplicatedLog: Sendable {
     }
 }
 
-/// Says that a node is there, so that no other process takes its name.
+/// Announces that a node is present, so that no other process uses its name.
 private final class NodePresence: Sendable {
     /// Time within which the other process must answer.
     private static let answerTime = Duration.seconds(1)
@@ -84,7 +84,7 @@ private final class NodePresence: Sendable {
     init(_ connection: EngineConnection, _ configuration: ReplicatedLogConfiguration) throws {
         let subject = configuration.subjects.presence(of: configuration.node)
         let own = Array("process \(getpid()) on '\(Self.host)'".utf8)
-        // First, so that of two that start at once at least one notices.
+        // Subscribes first, so that of two processes that start at once at least one notices.
         subscription = try connection.subscribe(subject) { message in
             guard let reply = message.reply else { return }
             try? connection.publish(EngineMessage(subject: reply, data: own))

@@ -13,7 +13,7 @@ package struct ReplicatedLogConfiguration: Sendable {
     package var credentials: String?
     /// The authorities in PEM that the servers' certificates are checked with; `nil` for the system's.
     package var authority: String?
-    /// The certificate, and the file of its key, that the servers know this node by.
+    /// The files of the certificate by which the servers identify this node, and of its key.
     package var certificate: String?
     package var key: String?
 
@@ -36,7 +36,7 @@ package struct ReplicatedLogConfiguration: Sendable {
         self.node = node
     }
 
-    /// The reasons why a node cannot use this.
+    /// The reasons why a node cannot use this configuration.
     package var problems: [String] {
         var problems: [String] = []
         if servers.isEmpty { problems.append("a replicated log needs at least one server") }
@@ -50,7 +50,7 @@ package struct ReplicatedLogConfiguration: Sendable {
             problems.append("'\(plain)' has no TLS and other servers of the log have: use TLS for all of them")
         }
         if !usesTLS, authority != nil || certificate != nil {
-            problems.append("certificates are set, and no server of the log has an address that begins with 'tls://'")
+            problems.append("certificates are set, but no server of the log has an address that begins with 'tls://'")
         }
         if (certificate == nil) != (key == nil) {
             problems.append("the certificate of a node and its key need each other: set both, or neither")
@@ -62,14 +62,14 @@ package struct ReplicatedLogConfiguration: Sendable {
     var subjects: LogSubjects { LogSubjects(name: name) }
 }
 
-/// The names that a log has at its servers.
+/// The names of a log on its servers.
 struct LogSubjects: Sendable {
     let name: String
 
     var stream: String { "newswire_\(name)" }
     /// The subject that entries are published to.
     ///
-    /// It contains the log's incarnation, so that no entry gets into a log that was started anew.
+    /// It contains the log's incarnation, so that no entry gets into a log that was started again.
     func entries(_ incarnation: String) -> String { "newswire.\(name).log.\(incarnation)" }
     /// The subject that names the entries that are stored.
     var stored: String { "newswire.\(name).stored" }

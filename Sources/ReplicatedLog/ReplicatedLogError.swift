@@ -14,11 +14,11 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
     case notALog(stream: String)
     /// A later version of newswire has created the stream.
     case newerLog(stream: String)
-    /// The log is not there any more.
+    /// The log no longer exists.
     case removed(stream: String)
-    /// The log was started anew, so this node's database belongs to another one.
+    /// The log was started again, so this node's database belongs to the former one.
     case restarted(stream: String)
-    /// The servers refuse this node's connection again and again, so that it is not made any more.
+    /// The servers have refused this node's connection again and again, so it is not retried any more.
     case closed
     /// The servers have no majority, no leader, or do not answer.
     case noAnswer(seconds: Int, reason: String)
@@ -26,7 +26,7 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
     case engine(EngineError)
     /// A number in the middle of the log has no entry.
     case missing(number: UInt64)
-    /// The log has given an entry another number than the one that was asked for.
+    /// The log has given an entry another number than the expected one.
     case misplaced(number: UInt64, expected: UInt64)
 
     package var description: String {
@@ -39,9 +39,9 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
         case .notALog(let stream): "stream '\(stream)' is not a newswire log: use another name for the log"
         case .newerLog(let stream):
             "a newer version of newswire has created the log '\(stream)': install that version here"
-        case .removed(let stream): "the servers have no stream '\(stream)' any more: the log was deleted"
+        case .removed(let stream): "the servers no longer have the stream '\(stream)': the log was deleted"
         case .restarted(let stream):
-            "the log '\(stream)' was started anew since this node joined it: restart this node"
+            "the log '\(stream)' was started again after this node joined it: restart this node"
         case .closed: "the log's servers refuse this node's connection for good: see their own logs"
         case .noAnswer(let seconds, let reason): "the log has not answered for \(seconds) s: \(reason)"
         case .engine(let error): "the servers of the log refuse a request: \(error.reason)"

@@ -25,7 +25,7 @@ final class RequestTable: Sendable {
         }
     }
 
-    /// Ignores requests that have their answer.
+    /// Ends a request with its answer; does nothing if it has ended.
     func resolve(_ number: UInt64, _ result: Result<EngineMessage, EngineFault>) {
         state.withLock { $0.waiting.removeValue(forKey: number) }?.handler(result)
     }

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 package import NetworkAddresses
 
-/// The facts that a server of the log tells every client first, before TLS and without credentials.
+/// The facts that a server of the log sends to every client first, before TLS and without credentials.
 package struct ServerGreeting: Sendable, Equatable, Decodable {
     /// Bytes of the longest greeting that is read: one with the addresses of many servers.
     private static let maximumBytes = 65_536
@@ -11,7 +11,7 @@ package struct ServerGreeting: Sendable, Equatable, Decodable {
 
     package let version: String
     package let name: String?
-    /// The name of its cluster; `nil` for a server alone.
+    /// The name of its cluster; `nil` for a single server.
     package let cluster: String?
     package let hasJetStream: Bool?
     package let maximumPayload: Int
@@ -81,7 +81,7 @@ package struct ServerGreeting: Sendable, Equatable, Decodable {
                 return String(decoding: bytes[..<end], as: UTF8.self)
             }
         }
-        throw Problem(description: "it does not answer as a NATS server does")
+        throw Problem(description: "it does not answer like a NATS server")
     }
 
     /// Major and minor number of the version.

@@ -143,13 +143,13 @@ package struct EngineError: Error, Decodable, Equatable {
     var reason: String {
         let text = description ?? "error \(code)"
         if isOne(of: Number.storageFull + [Number.insufficientResources, Number.storeFailed, Number.streamLimits]) {
-            return "their storage is full, or the log has reached a limit of theirs (\(text))"
+            return "their storage is full, or the log has reached one of their limits (\(text))"
         }
         if number == Number.accountFull { return "the limits of this account are reached (\(text))" }
         if isOne(of: Number.tooLarge) { return "an entry is larger than they accept (\(text))" }
         if isOne(of: Number.noJetStream) { return "they have no JetStream for this account: switch it on (\(text))" }
         if number == Number.notClustered {
-            return "the server is not one of a cluster, and the log is to have several replicas (\(text))"
+            return "the server is not in a cluster, and the log needs several replicas (\(text))"
         }
         return text
     }

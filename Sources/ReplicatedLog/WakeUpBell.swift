@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// Tells a node that other nodes may have appended entries.
+/// Notifies a node that other nodes may have appended entries.
 ///
 /// The leader of the log's servers publishes the number of each entry once it is stored. That message can be lost, so
 /// there is a stroke after each loss of the connection, and one a second.

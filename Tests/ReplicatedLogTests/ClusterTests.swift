@@ -73,6 +73,6 @@ struct ClusterTests {
         let error = await #expect(throws: ReplicatedLogError.self) {
             try await servers.node { $0.replicas = 3 }
         }
-        #expect("\(try #require(error))".contains("the server is not one of a cluster"))
+        #expect("\(try #require(error))".contains("the server is not in a cluster"))
     }
 }

@@ -111,7 +111,7 @@ struct JetStreamLogTests {
     @Test func `a server without room says so`() async throws {
         let servers = try await LogServers(jetStream: "max_file_store: 1MB")
         let full = await #expect(throws: ReplicatedLogError.self) { try await servers.node() }
-        #expect("\(try #require(full))".contains("their storage is full, or the log has reached a limit of theirs"))
+        #expect("\(try #require(full))".contains("their storage is full, or the log has reached one of their limits"))
         #expect(full?.isTemporary == false)
         let node = try await servers.node("b") { $0.maximumBytes = -1 }
         let text = String(repeating: "x", count: 200_000)

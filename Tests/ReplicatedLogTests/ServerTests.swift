@@ -114,7 +114,7 @@ struct ServerTests {
         #expect(single.warnings.contains { $0.hasPrefix("the log's limits were changed") })
         configuration.replicas = 3
         let alone = try await EngineCheck.run(configuration)
-        #expect(alone.problems.contains { $0.contains("not one of a cluster") })
+        #expect(alone.problems.contains { $0.contains("not in a cluster") })
         let web = try ScriptedHTTPServer { _ in .raw("x") }
         configuration.servers = [try server("nats://127.0.0.1:\(web.port)")]
         let other = try await EngineCheck.run(configuration)
