@@ -31,9 +31,9 @@ struct HubCall {
     /// The same for a request that cannot be wrong in itself: other hubs may answer 400 for an unknown route.
     static let absentPlainRoute = absentRoute.union([400])
 
-    /// Escapes what is not unreserved in RFC 3986 §2.3.
+    /// Escapes all but the unreserved characters of RFC 3986 §2.3.
     static func segment(_ text: String) -> String {
-        // A step within the path, which clients take before they send (RFC 3986 §5.2.4).
+        // Clients remove dot segments before they send (RFC 3986 §5.2.4).
         if text == "." || text == ".." { return text.replacing(".", with: "%2E") }
         return PercentEncoding.encode(text)
     }

@@ -53,7 +53,7 @@ extension HubClient {
         } catch .cancelled {
             throw .cancelled
         } catch {
-            // A refusal is one even when its words do not arrive.
+            // A refusal counts even if its text does not arrive.
         }
         return .failure(HubClientError(status: reply.status, headers: reply.headers, body: words, now: unixTime))
     }

@@ -19,7 +19,7 @@ extension HubClient {
         var call = HubCall("PUT", path(publisher))
         call.body = try encode(report)
         call.timeout = timeout
-        // With a report that our own hub takes, a 400 is another hub's word for an unknown route.
+        // Our own hub accepts the report, so a 400 is another hub's reply for an unknown route.
         return try await succeed(call, unless: HubCall.absentPlainRoute) != nil
     }
 

@@ -29,8 +29,8 @@ extension HubClient {
 
     /// Reads up to `limit` registrations in pages, some of which may be empty: a hub may have a million registrations.
     ///
-    /// - Throws: Refusals, ``HubClientError/malformedReply(_:)`` for a reply that is not a list and for a list that does
-    ///   not end, and the errors of `visit`.
+    /// - Throws: Refusals, ``HubClientError/malformedReply(_:)`` for a reply that is not a list and for a list that
+    ///   does not end, and the errors of `visit`.
     package func forEachPage(
         of choice: RegistrationChoice,
         limit: Int = .max,
@@ -71,7 +71,7 @@ extension HubClient {
         case .tag(let tag): call = HubCall("GET", "/tags/\(HubCall.segment(tag.text))/registrations")
         }
         if case .handle(let handle) = choice {
-            // What .NET and Java call the handle on every platform (protocol §3.5).
+            // The name of the handle in .NET and Java, on every platform (protocol §3.5).
             call.query.append(("$filter", "ChannelUri eq '\(handle.replacing("'", with: "''"))'"))
         }
         call.query.append(("$top", "\(count)"))

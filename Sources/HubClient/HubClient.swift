@@ -4,8 +4,8 @@ import OutboundHTTP
 
 /// One hub, ours or any other that speaks the Notification Hubs protocol.
 ///
-/// Requests carry a token signed for the hub, valid an hour. Redirects are not followed: no hub sends them, and the
-/// token should not travel.
+/// Requests carry a token signed for the hub. Redirects are not followed: no hub sends them, and the token should not
+/// travel.
 package struct HubClient: Sendable {
     let hubURL: String
     let tokens: TokenSource
@@ -13,15 +13,18 @@ package struct HubClient: Sendable {
     let certificateAuthorities: String?
     var now: @Sendable () -> Date = { Date() }
 
-    /// The hub's address, for messages; it holds no secret.
+    /// The hub's address, for messages; it contains no secret.
     package var address: String { hubURL }
 }
 
 extension HubClient {
-    /// Takes the base address and key of the connection; `allowPlainHTTP` permits `http` to a host that is not this
-    /// machine, and `certificateAuthorities` is a PEM file instead of the system's authorities.
+    /// Creates a client with the base address and key of a connection.
     ///
-    /// - Throws: ``HubProtocol/ConnectionStringError`` if the connection string's endpoint must not or cannot be called.
+    /// `allowPlainHTTP` permits `http` to a host that is not this machine, and `certificateAuthorities` is a PEM file
+    /// that replaces the system's authorities.
+    ///
+    /// - Throws: ``HubProtocol/ConnectionStringError`` if the connection string's endpoint must not or cannot be
+    ///   called.
     package init(
         connection: ConnectionString,
         hub: HubName,
@@ -142,7 +145,7 @@ extension HubClient {
 
     /// Reports the outcome of a message.
     ///
-    /// With `device`, an installation's id or a push handle, also why that device got it or did not.
+    /// With `device`, an installation's id or a push handle, it also reports why that device got the message or not.
     ///
     /// Needs Manage.
     ///
@@ -157,7 +160,8 @@ extension HubClient {
         return try decode(MessageReport.self, from: try await succeed(call), as: "the report")
     }
 
-    /// The targets of push services that did not get a message; `from` is the next page's start, from the previous page.
+    /// The targets of push services that did not get a message; `from` is the next page's start, from the previous
+    /// page.
     ///
     /// Needs Manage.
     package func failures(

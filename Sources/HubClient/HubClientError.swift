@@ -3,7 +3,7 @@ package import OutboundHTTP
 
 /// The reason why a call to a hub did not succeed.
 ///
-/// Descriptions are one line and hold no key.
+/// Descriptions are one line and contain no key.
 package enum HubClientError: Error, Sendable, Equatable {
     /// No reply, because of the host, the network, TLS or a timeout; with the problem of the hub's certificate, if any.
     case unreachable(String, DistrustCause? = nil)
@@ -30,7 +30,7 @@ package enum HubClientError: Error, Sendable, Equatable {
         }
     }
 
-    /// True if the hub has certainly not done what it was asked for.
+    /// True if the hub has certainly not carried out the call.
     package var isCertain: Bool {
         if case .refused(let status, _, _, _) = self { (400..<500).contains(status) && status != 408 } else { false }
     }

@@ -75,7 +75,7 @@ package final class HubEventStream: Sendable {
             for event in events {
                 if let milliseconds = event.retry { state.retry = .milliseconds(min(milliseconds, Self.longestRetry)) }
             }
-            // What set the reconnection time and nothing else is no event.
+            // A reconnection time alone is not an event.
             state.ready = events.filter { $0.id != nil || $0.data != nil || $0.event != nil }
             state.next = 0
         }
@@ -87,7 +87,7 @@ package final class HubEventStream: Sendable {
 
 /// The ids that a reader can send back as `Last-Event-ID`.
 package enum Cursor {
-    /// True if every server takes it in a request's head: 1 to 256 visible ASCII characters.
+    /// True if every server accepts it in a request's head: 1 to 256 visible ASCII characters.
     ///
     /// Source: RFC 9110 §5.5.
     package static func isSendable(_ id: String) -> Bool {

@@ -1,7 +1,8 @@
 package import HubProtocol
 package import OutboundHTTP
 
-/// The hubs of a namespace, ours or any other that speaks the Notification Hubs protocol: creating, listing and deleting.
+/// The hubs of a namespace, ours or any other that speaks the Notification Hubs protocol: creating, listing and
+/// deleting.
 ///
 /// Needs a rule of the namespace with Manage.
 package struct NamespaceClient: Sendable {
@@ -29,7 +30,7 @@ package struct NamespaceClient: Sendable {
         )
     }
 
-    /// The namespace's address, for messages; it holds no secret.
+    /// The namespace's address, for messages; it contains no secret.
     package var address: String { base }
 
     package func hubs() async throws(HubClientError) -> [HubSummary] {

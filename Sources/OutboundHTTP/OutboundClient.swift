@@ -18,8 +18,8 @@ package final class OutboundClient: Sendable {
     ///   - maximumConnections: Connections of all requests together; further requests wait. Streams do not count.
     ///   - maximumConnectionsPerHost: Connections to one origin.
     ///   - streamsPerConnection: Requests that share a connection over HTTP/2, if the peer allows as many.
-    ///   - multiplexedConnectionsPerHost: Connections to one origin over HTTP/2. A client with more than one cannot open
-    ///     streams.
+    ///   - multiplexedConnectionsPerHost: Connections to one origin over HTTP/2. A client with more than one cannot
+    ///     open streams.
     ///   - clientCertificate: Certificate for hosts that ask for one.
     ///   - certificateAuthorities: A PEM file with authorities to trust instead of the system's.
     ///   - proxies: Proxies for hosts on other machines; this machine is always reached directly.
@@ -51,7 +51,7 @@ package final class OutboundClient: Sendable {
         )
     }
 
-    /// Streams that servers should allow at least (RFC 9113 §6.5.2).
+    /// Number of streams that servers should allow at least (RFC 9113 §6.5.2).
     package static let commonStreams = 100
 
     deinit {
@@ -93,9 +93,9 @@ package final class OutboundClient: Sendable {
 
     /// Sends a request to many targets and passes the results to `receive`, several at a time; no task waits for them.
     ///
-    /// The path of each target is appended to the URL of `common`. `receive` gets each place in `targets` exactly once. It
-    /// is called on the client's thread and must not block. Redirects are not followed. Only ``shutdown()`` cancels the
-    /// requests.
+    /// The path of each target is appended to the URL of `common`. `receive` gets each place in `targets` exactly once.
+    /// It is called on the client's thread and must not block. Redirects are not followed. Only ``shutdown()`` cancels
+    /// the requests.
     package func send(
         _ common: OutboundRequest,
         to targets: [OutboundTarget],
@@ -125,7 +125,8 @@ package final class OutboundClient: Sendable {
         if !sent.isEmpty { loop.start(TransferBatch(plan, sent, receive: receive)) }
     }
 
-    /// Ends all transfers with ``OutboundError/shutDown``, refuses new ones, and returns when every connection is closed.
+    /// Ends all transfers with ``OutboundError/shutDown``, refuses new ones, and returns when every connection is
+    /// closed.
     package func shutdown() async {
         loop.close()
         await loop.closed()

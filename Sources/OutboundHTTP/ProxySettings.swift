@@ -6,8 +6,8 @@ import NetworkAddresses
 ///
 /// `http_proxy` is read in lower case only, since a CGI server lets a client set `HTTP_PROXY` with the header `Proxy:`.
 /// `https_proxy` and `HTTPS_PROXY` are for `https`, and `all_proxy` and `ALL_PROXY` for schemes without their own.
-/// `no_proxy` or `NO_PROXY` lists hosts, domains, addresses and address blocks that are reached directly, as this machine
-/// always is.
+/// `no_proxy` or `NO_PROXY` lists hosts, domains, addresses and address blocks that are reached directly, as this
+/// machine always is.
 ///
 /// libcurl does not read the variables: the check of a connection must know whether it leads to a proxy
 /// (``AddressPolicy``).
@@ -60,6 +60,6 @@ package struct ProxySettings: Sendable {
         return name.isEmpty ? nil : .name(DomainName.ascii(String(name)) ?? String(name))
     }
 
-    /// Entries of `no_proxy` that are read.
+    /// Maximum number of entries of `no_proxy` that are read.
     private static let maximumExceptions = 1_000
 }

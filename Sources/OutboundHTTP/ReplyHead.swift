@@ -19,7 +19,7 @@ struct ReplyHeadReader {
     private var isComplete = false
     private var bytes = 0
 
-    /// Takes one line with its line end.
+    /// Reads one line with its line end.
     mutating func read(_ line: UnsafeRawBufferPointer) -> Step {
         guard !isComplete else { return .ignored }
         bytes += line.count

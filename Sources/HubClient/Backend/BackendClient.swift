@@ -6,11 +6,11 @@ package import OutboundHTTP
 ///
 /// Redirects are not followed: the token should not travel.
 package struct BackendClient: Sendable {
-    /// For a whole call; an app backend answers when its hub has.
+    /// Maximum time of a whole call; an app backend answers after its hub has answered.
     private static let callTimeout = Duration.seconds(30)
     /// A password is checked slowly, on purpose, and one at a time.
     private static let logInTimeout = Duration.seconds(120)
-    /// Bytes; a payload has 16 KB, each of which may be an escape of six.
+    /// Maximum size of a reply in bytes: a payload has 16 KB, and each byte may be an escape of six.
     private static let maximumReplyBytes = 256 << 10
 
     package let address: BackendAddress
@@ -20,7 +20,7 @@ package struct BackendClient: Sendable {
     private let certificateAuthorities: String?
     private let now: @Sendable () -> Date
 
-    /// Takes a PEM file in place of the system's authorities.
+    /// `certificateAuthorities` is a PEM file that replaces the system's authorities.
     package init(
         _ address: BackendAddress,
         token: String? = nil,
@@ -71,7 +71,7 @@ package struct BackendClient: Sendable {
         try await succeed("PUT", path(installation.id), body: installation.encodedJSON(as: .request))
     }
 
-    /// Deletes an installation of the user's; one that is not stays.
+    /// Deletes an installation of the user's; installations of other users stay.
     package func delete(_ id: InstallationID) async throws(BackendClientError) {
         try await succeed("DELETE", path(id))
     }
@@ -127,7 +127,7 @@ package struct BackendClient: Sendable {
 
     private func send(_ query: String, _ body: String) async throws(BackendClientError) -> [PlatformOutcome] {
         let reply = try await reply("POST", "/api/notifications\(query)", body: body)
-        // Where one platform failed and another accepted, the status is 502 and the results are there.
+        // If one platform failed and another accepted, the status is 502 and the body has the results.
         if reply.status == 200 || reply.status == 502,
             let outcomes = try? JSONDecoder().decode(Outcomes.self, from: Data(reply.body))
         {

@@ -2,11 +2,11 @@ import FoundationEssentials
 import HubProtocol
 package import OutboundHTTP
 
-/// Why a call to an app backend did not succeed.
+/// The reason why a call to an app backend did not succeed.
 ///
-/// Descriptions are one line and hold no password, token or payload.
+/// Descriptions are one line and contain no password, token or payload.
 package enum BackendClientError: Error, Sendable, Equatable {
-    /// No reply: host, network, TLS or time; with what is wrong with the certificate, if it is that.
+    /// No reply: host, network, TLS or time; with the problem of the certificate, if that is the reason.
     case unreachable(String, DistrustCause? = nil)
     /// The app backend's own refusal, in its words.
     case refused(status: Int, reason: String, retryAfter: Duration?)
@@ -15,7 +15,7 @@ package enum BackendClientError: Error, Sendable, Equatable {
     /// The calling task was cancelled, or the HTTP client shut down.
     case cancelled
 
-    /// True if the same call may succeed later without anybody's doing.
+    /// True if the same call may succeed later without any change.
     package var isTemporary: Bool {
         switch self {
         case .unreachable, .malformedReply: true

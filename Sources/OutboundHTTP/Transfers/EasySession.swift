@@ -146,7 +146,7 @@ final class EasySession {
             if let codings = ContentCodings.accepted {
                 set(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, codings))
             }
-            // Without TLS, only the first reply tells whether the host multiplexes, and it may be slow.
+            // Without TLS, only the first reply shows whether the host multiplexes, and it may be slow.
             set(ccurl_set_long(easy, CURLOPT_PIPEWAIT, plan.address.scheme == "https" ? 1 : 0))
         }
         set(setMethod(plan))
@@ -294,7 +294,7 @@ private func checkConnection(
 }
 
 extension Duration {
-    /// Whole milliseconds, at most 24 days, which is what a C `long` of 32 bits of them holds.
+    /// Whole milliseconds, at most 24 days: more do not fit into a C `long` of 32 bits.
     var milliseconds: Int {
         let whole = min(components.seconds, 2_000_000) * 1_000 + components.attoseconds / 1_000_000_000_000_000
         return Int(whole)

@@ -3,8 +3,8 @@ import Glibc
 
 /// Holds back the bytes that libcurl writes until it has written all it can.
 ///
-/// libcurl writes each HTTP/2 frame separately, and the kernel would send each in a packet of its own, which costs 0.3 of
-/// the rate.
+/// libcurl writes each HTTP/2 frame separately, and the kernel would send each in a packet of its own, which costs 30 %
+/// of the rate.
 ///
 /// Confined to the loop's thread; outlives the handles that it watches. Source: tcp(7), `TCP_CORK`.
 final class SocketCorks {

@@ -58,7 +58,7 @@ extension Transfer {
         )
     }
 
-    /// Adds the proxy without its credentials, since the proxy may be what cannot be reached.
+    /// Adds the proxy without its credentials, since the proxy itself may be unreachable.
     private func onTheWay(_ reason: String) -> String {
         guard let proxy = plan.proxy else { return reason }
         let place = proxy.split(separator: "@").last ?? ""

@@ -1,7 +1,7 @@
 /// Requests with a common plan, whose results no task waits for.
 ///
 /// Their transfers are made on the loop's thread: memory that one thread allocates and another one frees costs the
-/// allocator a multiple.
+/// allocator several times as much.
 final class TransferBatch: Sendable {
     typealias Results = [(place: Int, result: Result<OutboundResponse, OutboundError>)]
 
