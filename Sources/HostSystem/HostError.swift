@@ -23,7 +23,7 @@ package struct HostError: Error, Sendable, Equatable {
     package init(_ attempt: String, _ subject: String, code: Int32, hint: String? = nil) {
         self.attempt = attempt
         self.subject = subject
-        // In one way everywhere: the databases' errors name it so.
+        // The same words as in the errors of databases.
         self.reason = code == ENOSPC ? "the disk is full" : String(cString: strerror(code)).lowercased()
         self.hint = hint ?? Self.hint(code)
         self.code = code

@@ -2,15 +2,15 @@ internal import Foundation
 package import GRDB
 internal import Glibc
 
-/// Copies files of one kind of database, and puts copies back.
+/// Copies files of one kind of database, and restores copies.
 package struct DatabaseCopier: Sendable {
-    /// The two ends of a copy, which may be for different users to open.
+    /// The two ends of a copy, which may be open to different users only.
     package enum Side: Sendable {
         case source
         case destination
     }
 
-    /// Called before files of a side are opened: a command of root takes the rights of the folder's owner there.
+    /// Called before files of a side are opened: a command that root runs takes the rights of the folder's owner there.
     package typealias Entering = (Side) throws -> Void
 
     /// The owner of databases of this kind, for messages, such as "a hub's".
@@ -29,7 +29,7 @@ package struct DatabaseCopier: Sendable {
         self.isOfKind = isOfKind
     }
 
-    /// Copies a file, which a server may be using, into one file without a log beside it.
+    /// Copies a file, which a server may be using, into one file without a write-ahead log.
     ///
     /// The copy is checked, and gets its name only when it is complete; a copy that had the name before is replaced,
     /// and nothing else. Only its owner may read it, since it may contain secrets.
@@ -75,7 +75,7 @@ package struct DatabaseCopier: Sendable {
         }
     }
 
-    /// Replaces a database that is not in use by a copy.
+    /// Replaces a database, which must not be in use, with a copy.
     ///
     /// - Parameters:
     ///   - copy: The file of the copy.
@@ -126,13 +126,13 @@ extension DatabaseCopier {
     private func keep(_ database: String, _ finish: (Database) throws -> Void) throws -> String {
         let former = FormerDatabases(of: database).next
         do {
-            // Whatever still stands in the log beside the file goes into it, so that the file alone is whole.
+            // The rest of the write-ahead log is moved into the file, so that the file alone is complete.
             try copy(database, to: former, finish: finish)
             Self.giveToFolderOwner(former)
             try Self.emptyLog(of: database)
         } catch {
             guard Self.isDamage(error) else { throw error }
-            // That is why it is replaced; somebody may still save something of it.
+            // The damage is the reason for the restore; some of the content may still be saved by hand.
             for (file, kept) in zip(Self.files(of: database), Self.files(of: former)) where !file.hasSuffix("-shm") {
                 guard FileManager.default.fileExists(atPath: file) else { continue }
                 try FileManager.default.copyItem(atPath: file, toPath: kept)
@@ -149,9 +149,9 @@ extension DatabaseCopier {
         }
     }
 
-    /// Moves the contents of the log beside a file into the file, so that the file is complete without the log.
+    /// Moves the contents of a file's write-ahead log into the file, so that the file is complete without the log.
     ///
-    /// A log that is left beside a file is read as the log of any file that takes this name.
+    /// SQLite would read a log that is left as the log of any file that gets this name.
     package static func emptyLog(of database: String) throws {
         let queue = try DatabaseQueue(path: database)
         defer { try? queue.close() }
@@ -209,7 +209,7 @@ extension DatabaseCopier {
         guard descriptor >= 0 else {
             let reason =
                 [ENOENT, EACCES, EROFS].contains(errno)
-                ? "its folder is missing, or not this user's to write to" : String(cString: strerror(errno))
+                ? "its folder is missing, or this user cannot write to it" : String(cString: strerror(errno))
             throw DatabaseCopyError.notWritten(path: part, reason: reason)
         }
         close(descriptor)
@@ -239,7 +239,7 @@ extension DatabaseCopier {
     private static func isReplaceable(_ path: String) -> Bool {
         let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         var facts = stat()
-        // Where nothing can be looked at nothing can be written either, which is said then.
+        // A file that cannot be examined cannot be written either, and writing reports the reason.
         guard descriptor >= 0 else { return errno == ELOOP || lstat(path, &facts) != 0 }
         defer { close(descriptor) }
         guard fstat(descriptor, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return false }
@@ -248,7 +248,7 @@ extension DatabaseCopier {
         return count == 0 || (count > 0 && head.elementsEqual("SQLite format 3\0".utf8))
     }
 
-    /// True if two names are of one file, through any links.
+    /// True if two paths lead to the same file, through any links.
     private static func isSame(_ left: String, _ right: String) -> Bool {
         var (one, other) = (stat(), stat())
         if stat(left, &one) == 0, stat(right, &other) == 0 {
@@ -274,7 +274,7 @@ package enum DatabaseCopyError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .notReadable(let path): "cannot read '\(path)': there is no such file, or it may not be read"
+        case .notReadable(let path): "cannot read '\(path)': there is no such file, or this user cannot read it"
         case .otherKind(let path, let kind): "cannot use '\(path)': it is not \(kind) database"
         case .damaged(let path): "cannot use '\(path)': the database is damaged (SQLite's integrity check fails)"
         case .notWritten(let path, let reason): "cannot write '\(path)': \(reason)"

@@ -7,10 +7,10 @@ extension DatabaseError {
     package var reason: String {
         if isDiskFull { return "the disk is full" }
         return switch resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: "another process holds it"
+        case .SQLITE_BUSY, .SQLITE_LOCKED: "another process has locked it"
         case .SQLITE_CANTOPEN: "it cannot be opened"
-        case .SQLITE_READONLY, .SQLITE_PERM: "it may not be written"
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB: "it is damaged or no database"
+        case .SQLITE_READONLY, .SQLITE_PERM: "it is not writable"
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB: "it is damaged or not a database"
         default: message ?? resultCode.description
         }
     }

@@ -2,7 +2,7 @@ package import GRDB
 internal import Glibc
 internal import HubProtocol
 
-/// Reading of a SQLite file that leaves it unchanged.
+/// Reads a SQLite file without changing it.
 package enum DatabaseFile {
     /// Seconds to wait for a process that writes the file.
     private static let patience = 1.0
@@ -18,7 +18,7 @@ package enum DatabaseFile {
             let file = try DatabaseQueue(path: readingName(path), configuration: configuration)
             let isNewer = try file.read(migrator.hasBeenSuperseded)
             try file.close()
-            return isNewer ? "it was written by a newer newswire" : nil
+            return isNewer ? "it was written by a newer version of newswire" : nil
         } catch let error as DatabaseError {
             return error.reason
         } catch {

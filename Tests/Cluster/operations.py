@@ -88,7 +88,7 @@ def main():
         send(a, authorization, "shared")
 
         # An empty database cannot follow, and neither can one with other content.
-        expect_refusal(c, "does not follow the last one")
+        expect_refusal(c, "does not follow this node's last entry")
         shutil.rmtree(c.state)
         configure(c, shares=False)
         c.start()

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A folder in which files are read and written, and never outside: names cannot lead up, and links are not followed.
+/// A folder that confines the reading and writing of files: names cannot lead out of it, and links are not followed.
 ///
 /// Names are relative, with `/` between their parts. Calls block.
 package struct ConfinedFolder: Sendable, Equatable {
     package let path: String
 
-    /// Makes a folder that need not exist yet; it belongs to this user, and may be reached through links.
+    /// Names a folder that need not exist yet; it belongs to this user, and may be reached through links.
     package init(_ path: String) { self.path = path }
 
     /// Returns the path of a file in it, for people.
@@ -21,7 +21,7 @@ package struct ConfinedFolder: Sendable, Equatable {
         try open(name, O_RDWR | O_CREAT, making: true)
     }
 
-    /// Removes files of a folder inside, and the folder if it is empty then; missing files are not an error.
+    /// Removes files of a folder inside, and the folder if it is then empty; missing files are not an error.
     package func remove(_ files: [String], of folder: String) throws(HostError) {
         let parts = try Self.parts(folder)
         let parent: Descriptor
@@ -52,7 +52,7 @@ package struct ConfinedFolder: Sendable, Equatable {
     private func open(_ name: String, _ flags: Int32, making: Bool) throws(HostError) -> ConfinedFile {
         let parts = try Self.parts(name)
         let folder = try descend(parts.dropLast(), making: making)
-        // A pipe would block whoever opens it.
+        // Opening a pipe would block.
         let options = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         while true {
             let number = openat(folder.number, parts[parts.count - 1], options, 0o600)
@@ -62,13 +62,13 @@ package struct ConfinedFolder: Sendable, Equatable {
     }
 
     private func descend(_ parts: ArraySlice<String>, making: Bool) throws(HostError) -> Descriptor {
-        if making, mkdir(path, 0o700) != 0, errno != EEXIST { throw HostError("cannot make", path, code: errno) }
+        if making, mkdir(path, 0o700) != 0, errno != EEXIST { throw HostError("cannot create", path, code: errno) }
         var folder = try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
         var reached = path
         for part in parts {
             reached += "/\(part)"
             if making, mkdirat(folder.number, part, 0o700) != 0, errno != EEXIST {
-                throw HostError("cannot make", reached, code: errno)
+                throw HostError("cannot create", reached, code: errno)
             }
             folder = try Self.openFolder(part, in: folder, path: reached)
         }
@@ -84,7 +84,7 @@ package struct ConfinedFolder: Sendable, Equatable {
 
     private static func failure(_ attempt: String, _ path: String, _ code: Int32) -> HostError {
         code == ELOOP
-            ? HostError(attempt, path, because: "it is a link, which is not followed here")
+            ? HostError(attempt, path, because: "it is a symbolic link, which is not followed here")
             : HostError(attempt, path, code: code)
     }
 }
@@ -108,7 +108,7 @@ package final class ConfinedFile: Sendable {
         self.descriptor = descriptor
         self.path = path
         var facts = stat()
-        guard fstat(descriptor.number, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
+        guard fstat(descriptor.number, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
             throw HostError("cannot open", path, because: "not a regular file")
         }
@@ -116,7 +116,7 @@ package final class ConfinedFile: Sendable {
 
     package func identity() throws(HostError) -> Identity {
         var facts = stat()
-        guard fstat(descriptor.number, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
+        guard fstat(descriptor.number, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
         return Identity(
             inode: UInt64(facts.st_ino),
             bytes: Int64(facts.st_size),
@@ -142,7 +142,7 @@ package final class ConfinedFile: Sendable {
         return bytes
     }
 
-    /// Writes at an offset, cuts the file after it, and returns when it is on disk.
+    /// Writes at an offset, truncates the file after the bytes, and returns when it is on disk.
     package func write(_ bytes: [UInt8], at offset: Int64) throws(HostError) {
         var rest = bytes[...]
         var place = off_t(offset)

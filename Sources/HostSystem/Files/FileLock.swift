@@ -26,10 +26,10 @@ package final class FileLock: Sendable {
                 if errno == EINTR { continue }
                 throw HostError("cannot lock", path, code: errno)
             }
-            // Somebody may have removed or replaced the file between the two calls.
+            // The file may have been removed or replaced between the two calls.
             var held = stat()
             var named = stat()
-            guard fstat(descriptor.number, &held) == 0 else { throw HostError("cannot look at", path, code: errno) }
+            guard fstat(descriptor.number, &held) == 0 else { throw HostError("cannot examine", path, code: errno) }
             guard stat(path, &named) == 0, held.st_ino == named.st_ino, held.st_dev == named.st_dev else { continue }
             guard futimens(descriptor.number, nil) == 0 else { throw HostError("cannot mark", path, code: errno) }
             return FileLock(descriptor)

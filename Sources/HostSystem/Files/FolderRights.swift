@@ -1,6 +1,6 @@
 import Glibc
 
-/// The rights with which a program of root works in another user's folder.
+/// The rights with which a program that root runs works in another user's folder.
 ///
 /// A folder's owner can put a link under any name in it. While a program has only the owner's rights, it can do nothing
 /// through such a link that the owner could not do without it, and the files that it creates belong to the owner.
@@ -12,10 +12,10 @@ package enum FolderRights {
     /// - Throws: ``HostError`` if the folder cannot be examined or the rights cannot be taken.
     package static func take(ownerOf folder: String) throws(HostError) {
         guard getuid() == 0 else { return }
-        // Only root may look everywhere, and take on other rights.
+        // Only root can examine every folder and change rights.
         try takeOwn()
         var facts = stat()
-        guard stat(folder, &facts) == 0 else { throw HostError("cannot look at", folder, code: errno) }
+        guard stat(folder, &facts) == 0 else { throw HostError("cannot examine", folder, code: errno) }
         guard facts.st_uid != 0 else { return }
         try set(uid: facts.st_uid, gid: group(of: facts), folder)
     }
@@ -34,11 +34,11 @@ package enum FolderRights {
         try set(uid: 0, gid: 0, folder)
         var groups = [gid]
         guard setgroups(1, &groups) == 0, setgid(gid) == 0, setuid(uid) == 0, getuid() == uid, setuid(0) != 0 else {
-            throw HostError("cannot take on the rights of the owner of", folder, code: errno)
+            throw HostError("cannot assume the rights of the owner of", folder, code: errno)
         }
     }
 
-    /// True if root, and nobody else, has made a plain file.
+    /// True if a path is a plain file of root's without other names.
     package static func isRoots(_ path: String) -> Bool {
         var facts = stat()
         return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG && facts.st_uid == 0 && facts.st_nlink == 1
@@ -48,7 +48,7 @@ package enum FolderRights {
         var groups = [gid]
         guard geteuid() == 0 || seteuid(0) == 0, setgroups(1, &groups) == 0, setegid(gid) == 0,
             uid == 0 || seteuid(uid) == 0
-        else { throw HostError("cannot take on the rights of the owner of", folder, code: errno) }
+        else { throw HostError("cannot assume the rights of the owner of", folder, code: errno) }
     }
 
     /// Returns the user's own group, so that a folder of group root does not leave us in that group.

@@ -9,7 +9,7 @@ package enum HostFile {
     /// - Throws: ``HostError`` if it cannot be examined; ``HostError/isMissing`` if there is none.
     package static func permissions(_ path: String) throws(HostError) -> UInt32 {
         var facts = stat()
-        guard stat(path, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
+        guard stat(path, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
         return facts.st_mode & 0o7777
     }
 

@@ -21,7 +21,7 @@ package enum PrivateFile {
     package static func bytes(_ path: String, limit: Int) throws(HostError) -> [UInt8] {
         let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
         var facts = stat()
-        guard fstat(file.number, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
+        guard fstat(file.number, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
         guard facts.st_mode & S_IFMT == S_IFREG else {
             throw HostError("cannot read", path, because: "not a regular file")
         }

@@ -82,20 +82,20 @@ package struct StateDirectory: Sendable, Equatable {
         switch errno {
         case EEXIST:
             var facts = stat()
-            guard stat(path, &facts) == 0 else { throw HostError("cannot look at", path, code: errno) }
+            guard stat(path, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
             guard facts.st_mode & S_IFMT == S_IFDIR else {
                 throw HostError("cannot use state directory", path, code: ENOTDIR)
             }
         case ENOENT:
             guard let slash = path.dropLast().lastIndex(of: "/"), slash != path.startIndex else {
-                throw HostError("cannot make state directory", path, code: ENOENT)
+                throw HostError("cannot create state directory", path, code: ENOENT)
             }
             try makeDirectory(String(path[..<slash]))
-            // Another process may have made it in between.
+            // Another process may have created it in between.
             guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-                throw HostError("cannot make state directory", path, code: errno)
+                throw HostError("cannot create state directory", path, code: errno)
             }
-        case let code: throw HostError("cannot make state directory", path, code: code)
+        case let code: throw HostError("cannot create state directory", path, code: code)
         }
     }
 

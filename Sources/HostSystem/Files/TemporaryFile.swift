@@ -19,7 +19,7 @@ enum TemporaryFile {
     static func removeAbandoned(in directory: String) {
         guard let folder = opendir(directory) else { return }
         defer { closedir(folder) }
-        // What is removed meanwhile may show up or not: the names are collected first.
+        // The names are collected first, because a removal during the scan can disturb it.
         var names: [String] = []
         while let entry = readdir(folder) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in

@@ -37,7 +37,7 @@ package struct ChildProcess: Sendable {
     package enum OutputHandling: Sendable {
         case capture
 
-        /// Both outputs are ours.
+        /// The program writes to our own outputs.
         case inherit
     }
 
@@ -95,7 +95,7 @@ package struct ChildProcess: Sendable {
             throw HostError("cannot run", "", because: "no program given")
         }
         guard !(arguments + environment.map { "\($0)=\($1)" }).contains(where: { $0.utf8.contains(0) }) else {
-            throw HostError("cannot run", program, because: "an argument or variable has a NUL in it")
+            throw HostError("cannot run", program, because: "an argument or variable contains a NUL byte")
         }
         if Task.isCancelled { return .notStarted }
         let control = try Pipe()

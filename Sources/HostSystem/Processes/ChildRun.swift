@@ -46,7 +46,7 @@ final class ChildRun {
                 writeEnd.close()
             }
         } catch {
-            // Without a watcher nothing of it could be bounded.
+            // Without a watcher the program cannot be limited.
             kill(-process, SIGKILL)
             _ = Self.reap(process)
             throw error
@@ -83,7 +83,7 @@ final class ChildRun {
     private func pump(_ process: pid_t, _ inputEnd: Descriptor, exit: Descriptor) {
         if input.isEmpty { inputEnd.close() }
         while true {
-            // A negative descriptor is passed over by poll.
+            // poll ignores a negative descriptor.
             var waits = [
                 pollfd(fd: exit.number, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: interruption == nil ? control.number : -1, events: Int16(POLLIN), revents: 0),
@@ -104,7 +104,7 @@ final class ChildRun {
     private func interrupt(_ process: pid_t, _ reason: ChildProcess.Interruption) {
         interruption = interruption ?? reason
         kill(-process, hasSentTerm ? SIGKILL : SIGTERM)
-        // A stopped program gets the signal when it goes on.
+        // A stopped program gets the signal when it continues.
         if !hasSentTerm { kill(-process, SIGCONT) }
         deadline = clock.now.advanced(by: hasSentTerm ? .seconds(1) : child.killGrace)
         hasSentTerm = true
@@ -156,7 +156,7 @@ final class ChildRun {
     static func reap(_ process: pid_t) -> ChildProcess.Ending {
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 {
-            // Somebody else reaped it, which happens where SIGCHLD is ignored.
+            // The child was reaped elsewhere, as happens if SIGCHLD is ignored.
             if errno != EINTR { return .exited(-1) }
         }
         let signal = status & 0x7F

@@ -8,7 +8,7 @@ struct Pipe {
 
     init() throws(HostError) {
         var ends: [Int32] = [-1, -1]
-        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw HostError("cannot make", "a pipe", code: errno) }
+        guard pipe2(&ends, O_CLOEXEC) == 0 else { throw HostError("cannot create", "a pipe", code: errno) }
         let first = Descriptor(ends[0])
         let second = Descriptor(ends[1])
         self.readEnd = try Self.clearOfStandard(first)
@@ -20,7 +20,7 @@ struct Pipe {
     private static func clearOfStandard(_ end: Descriptor) throws(HostError) -> Descriptor {
         guard end.number < 3 else { return end }
         let number = fcntl(end.number, F_DUPFD_CLOEXEC, 3)
-        guard number >= 0 else { throw HostError("cannot make", "a pipe", code: errno) }
+        guard number >= 0 else { throw HostError("cannot create", "a pipe", code: errno) }
         return Descriptor(number)
     }
 }

@@ -20,7 +20,7 @@ final class SignalRelay: Sendable {
 
     private let state = Mutex(State())
 
-    /// Reports each of the signals from the return on, and removes their other effects.
+    /// Starts to report the signals, and removes their other effects; none is lost after the return.
     ///
     /// If the system has no pipe left, the signals keep their effect, which ends the process as intended.
     ///

@@ -99,7 +99,8 @@ import Testing
             let outcome = try await BuiltProgram.run(command + state)
             #expect(outcome.status == 78, "\(outcome.errors)")
             #expect(
-                outcome.errors.contains("cannot use '\(scratch.file("hub/hub.sqlite"))': it is damaged or no database")
+                outcome.errors
+                    .contains("cannot use '\(scratch.file("hub/hub.sqlite"))': it is damaged or not a database")
             )
             #expect(outcome.errors.contains("newswire hub restore"))
         }

@@ -148,7 +148,7 @@ import Testing
             let outcome = try await BuiltProgram.run(command, environment: environment)
             #expect(outcome.status == 78, "\(command)")
             for part in [
-                "line 5: rule 'A': ", "missing': no such file", "line 6: rule 'B': ", "put its key alone there",
+                "line 5: rule 'A': ", "missing': no such file", "line 6: rule 'B': ", "put only its key there",
                 "line 7: rule 'C': the key in", "line 8: rule 'D': '$CREDENTIALS_DIRECTORY/d' needs a unit",
             ] {
                 #expect(outcome.errors.contains(part), "\(command) \(part)\n\(outcome.errors)")
