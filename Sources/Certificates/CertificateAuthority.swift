@@ -15,7 +15,7 @@ package struct CertificateAuthority: Sendable {
     ///
     /// Source: CA/Browser Forum Ballot SC31; Apple HT211025.
     package static let serverLifetime: TimeInterval = 397 * day
-    /// Share of its life that a server's certificate has left when it is renewed.
+    /// The divisor of a certificate's life that gives the rest at which it is renewed.
     private static let renewalShare = 3.0
     /// Time before the signing from which a certificate is valid, for clients whose clocks are slow.
     private static let backdating: TimeInterval = day
@@ -35,12 +35,12 @@ package struct CertificateAuthority: Sendable {
     package let certificateText: String
     package let facts: CertificateFacts
 
-    /// Makes an authority, named for a host of its hub.
+    /// Makes an authority, named after a host of its hub.
     package init(host: String, now: Date) throws {
         let now = max(now, Self.earliest)
         let key = P256.Signing.PrivateKey()
         let publicKey = Certificate.PublicKey(key.publicKey)
-        // Two hubs of one machine are told apart.
+        // Distinguishes the hubs of one machine.
         let tag = String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
         let name = try DistinguishedName {
             OrganizationName("newswire")
@@ -74,7 +74,7 @@ package struct CertificateAuthority: Sendable {
         do {
             signer = try P256.Signing.PrivateKey(pemRepresentation: key)
         } catch {
-            throw CertificateProblem(keyPath, "it is not the key of an authority that newswire has made")
+            throw CertificateProblem(keyPath, "it is not the key of an authority that newswire has created")
         }
         guard certificate.publicKey == Certificate.PublicKey(signer.publicKey) else {
             throw CertificateProblem(keyPath, "it is not the key of '\(path)'")
@@ -92,7 +92,7 @@ package struct CertificateAuthority: Sendable {
         facts = CertificateFacts(certificate, encoded: block.derBytes)
     }
 
-    /// Returns the same authority, by key and by name, with a certificate that is valid already.
+    /// Returns the same authority, by key and by name, with a certificate that is already valid.
     ///
     /// - Throws: If it is not its own issuer, since only the issuer could sign another one.
     func reissued(at now: Date) throws -> CertificateAuthority {
@@ -122,7 +122,7 @@ package struct CertificateAuthority: Sendable {
         let now = max(now, Self.earliest)
         let key = P256.Signing.PrivateKey()
         let publicKey = Certificate.PublicKey(key.publicKey)
-        // What outlives its authority is refused by some and accepted by others.
+        // Some clients refuse a certificate that outlives its authority.
         let end = min(now.addingTimeInterval(-Self.backdating + Self.serverLifetime), certificate.notValidAfter)
         let commonName = String((names.first?.description ?? "newswire hub").prefix(Self.maximumCommonName))
         let issued = try Certificate(
@@ -167,7 +167,7 @@ package struct CertificateAuthority: Sendable {
 
     private func identity(_ issued: Certificate, _ block: PEMDocument, key: String) -> ServerIdentity {
         let life = issued.notValidAfter.timeIntervalSince(issued.notValidBefore)
-        // With an authority that ends soon there is nothing to be won by renewing.
+        // Renewal gains nothing if the authority itself expires at that time.
         let isLast = issued.notValidAfter >= certificate.notValidAfter
         return ServerIdentity(
             chain: block.pemString + "\n",
@@ -177,7 +177,7 @@ package struct CertificateAuthority: Sendable {
         )
     }
 
-    /// Returns 127 random bits: positive, and within 20 bytes however they are encoded (RFC 5280 §4.1.2.2).
+    /// Returns a positive number of 16 bytes, 126 of its bits random (RFC 5280 §4.1.2.2 allows 20 bytes).
     private static func serialNumber() -> Certificate.SerialNumber {
         var bytes = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
         bytes[0] = bytes[0] & 0x7F | 0x40

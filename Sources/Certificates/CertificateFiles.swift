@@ -31,10 +31,10 @@ package struct CertificateFiles: Sendable, Equatable {
         }
         let facts = CertificateFacts(own, encoded: block.derBytes)
         guard now < own.notValidAfter else {
-            throw CertificateProblem(certificate, "the certificate has expired on \(Self.day(own.notValidAfter))")
+            throw CertificateProblem(certificate, "the certificate expired on \(Self.day(own.notValidAfter))")
         }
         guard now >= own.notValidBefore else {
-            throw CertificateProblem(certificate, "the certificate is valid from \(Self.day(own.notValidBefore)) on")
+            throw CertificateProblem(certificate, "the certificate is not valid before \(Self.day(own.notValidBefore))")
         }
         guard !facts.names.isEmpty else {
             throw CertificateProblem(
@@ -50,10 +50,10 @@ package struct CertificateFiles: Sendable, Equatable {
         )
     }
 
-    /// Returns the problem of a file with authorities that a client is to trust; `nil` if it can be used.
+    /// Returns the problem of a file with authorities for a client to trust; `nil` if it can be used.
     package static func authorityProblem(_ path: String) -> CertificateProblem? {
         do throws(CertificateProblem) {
-            // In a large set one that we cannot read is no problem.
+            // One unreadable certificate in a large set does no harm.
             let blocks = try PEMText.blocks(try read(path), path: path)
             return blocks.contains { (try? Certificate(pemDocument: $0)) != nil }
                 ? nil : CertificateProblem(path, "there is no certificate in it")

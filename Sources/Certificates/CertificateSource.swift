@@ -36,7 +36,7 @@ package struct CertificateWatch: Sendable {
         case .files(let files):
             let present = files.stamps
             if current != nil, present == stamps { return nil }
-            // Looked at before they are read: what is written meanwhile is found the next time.
+            // The stamps are taken before the files are read, so a later write is found the next time.
             current = try files.identity(at: now)
             stamps = present
         }

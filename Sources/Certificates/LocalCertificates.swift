@@ -64,7 +64,7 @@ package struct LocalCertificates: Sendable, Equatable {
         do {
             issued = try authority.issue(for: names, now: now)
         } catch {
-            throw CertificateProblem(path, "no certificate can be made: \(error)")
+            throw CertificateProblem(path, "cannot create a certificate: \(error)")
         }
         try write([.init(path: path, text: issued.chain + issued.privateKey, permissions: 0o600)])
         issued.corrections = corrections
@@ -80,9 +80,9 @@ package struct LocalCertificates: Sendable, Equatable {
         do {
             made = try CertificateAuthority(host: names.last { !$0.isLoopback }?.description ?? "localhost", now: now)
         } catch {
-            throw CertificateProblem(path, "no authority can be made: \(error)")
+            throw CertificateProblem(path, "cannot create an authority: \(error)")
         }
-        // The key first: a certificate without its key is a problem, a key alone nobody has seen yet.
+        // The key first: a certificate without its key is a problem, but no client depends on a key alone.
         try write([
             .init(path: keyPath, text: made.keyText, permissions: 0o600),
             .init(path: path, text: made.certificateText, permissions: 0o644),

@@ -1,7 +1,7 @@
 import SwiftASN1
 import X509
 
-/// Certificates and keys in the text format that all programs write.
+/// Certificates and keys in the text format that all programs use.
 enum PEMText {
     /// Maximum size of a file in bytes; a chain of ten RSA certificates takes 20 KB, a system's whole set of
     /// authorities 220 KB.
@@ -49,7 +49,7 @@ enum PEMText {
         } catch {
             throw CertificateProblem(
                 path,
-                "the key cannot be read; RSA, ECDSA (P-256, P-384, P-521) and Ed25519 can be"
+                "the key cannot be read: use RSA, ECDSA (P-256, P-384, P-521) or Ed25519"
             )
         }
     }

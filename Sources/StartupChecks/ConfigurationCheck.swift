@@ -12,14 +12,14 @@ package import Settings
 import SubscriberAgent
 import WebPages
 
-/// Everything a start would stumble upon, found without changing anything.
+/// The problems that a start would meet, found without changing anything.
 package struct ConfigurationCheck {
     private let settings: Settings
     private let programs: [SettingSection]
     private let feeds: String?
     private let environment: [String: String]
 
-    /// `feeds` is the folder of the lists, where it is not the configured one.
+    /// `feeds` is the folder of the lists if it is not the configured one.
     package init(settings: Settings, programs: [SettingSection], feeds: String?, environment: [String: String]) {
         self.settings = settings
         self.programs = programs
@@ -75,7 +75,7 @@ package struct ConfigurationCheck {
             }
     }
 
-    /// Its state is where a hub of this machine keeps its own.
+    /// An app backend uses the state directory of this machine's hub.
     private func backendProblems() -> [String] {
         certificateProblems(
             settings.value(BackendSettings.tlsCertificate),
@@ -115,18 +115,18 @@ package struct ConfigurationCheck {
         }
     }
 
-    /// The problem where only one of two settings is set.
+    /// The problem if only one of two settings is set.
     package static func incomplete(_ given: String, _ missing: String) -> String {
         "'\(given)' is set and '\(missing)' is not; both are needed, or neither"
     }
 
-    /// Problems of a file that holds a key.
+    /// Problems of a file that contains a key.
     ///
     /// A group may read it, so that one file can serve several programs.
     static func permissionProblems(_ path: String) -> [String] {
         guard let mode = try? HostFile.permissions(path), mode & 0o027 != 0 else { return [] }
         return [
-            "'\(path)' holds a key and its mode is \(String(mode, radix: 8)): others can read or change it; chmod 600 it"
+            "'\(path)' holds a key and its mode is \(String(mode, radix: 8)): others can access it; use mode 600"
         ]
     }
 
@@ -157,7 +157,7 @@ package struct ConfigurationCheck {
             }
     }
 
-    /// A machine without a publisher has no lists: only those that are named, or there, are read.
+    /// A machine without a publisher has no lists: only lists that are named or exist are read.
     private func feedProblems() -> [String] {
         let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
         let directory = settings.value(PublisherSettings.feeds, flag: feeds)
@@ -221,7 +221,7 @@ package struct ConfigurationCheck {
 
     private func stringProblem(_ text: String, _ place: String, allowsPlainHTTP: Bool) -> [String] {
         guard text != ConnectionSource.missing else {
-            return ["the file that the unit's LoadCredential= names is not there; has the hub ever run?"]
+            return ["the file that the unit's LoadCredential= names does not exist; has the hub ever run?"]
         }
         do throws(ConnectionStringError) {
             _ = try ConnectionString(parsing: text).baseURL(allowingPlainHTTP: allowsPlainHTTP)

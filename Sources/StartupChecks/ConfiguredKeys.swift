@@ -11,7 +11,7 @@ package struct ConfiguredKeys {
 
     package init(environment: [String: String]) { self.environment = environment }
 
-    /// - Throws: ``SettingsError`` with all that is wrong.
+    /// - Throws: ``SettingsError`` with all problems.
     package func provisions(of hubs: ConfiguredHubs) throws(SettingsError) -> HubProvisions {
         var reading = Reading(environment: environment)
         let provisions = reading.provisions(of: hubs)
@@ -19,7 +19,7 @@ package struct ConfiguredKeys {
         return provisions
     }
 
-    /// All that is wrong with the keys and their files, for `newswire check`.
+    /// All problems with the keys and their files, for `newswire check`.
     func problems(of hubs: ConfiguredHubs) -> [String] {
         var reading = Reading(environment: environment)
         _ = reading.provisions(of: hubs)
@@ -54,7 +54,7 @@ package struct ConfiguredKeys {
             var known: [AccessRule] = []
             for rule in rules {
                 let primary = key(rule.primaryKeyFile, rule)
-                // Exactly these keys: without a second one the first is both.
+                // No key is generated: without a second one the first is used for both.
                 let secondary = rule.secondaryKeyFile.map { key($0, rule) } ?? primary
                 guard let primary, let secondary else { continue }
                 known.append(
@@ -73,7 +73,7 @@ package struct ConfiguredKeys {
                 let key = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
                 exposed += ConfigurationCheck.permissionProblems(path)
                 guard !key.contains("SharedAccessKey=") else {
-                    problem(rule, "'\(path)' holds a connection string; put its key alone there")
+                    problem(rule, "'\(path)' contains a connection string; put only its key there")
                     return nil
                 }
                 do throws(ProtocolError) {

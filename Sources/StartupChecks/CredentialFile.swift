@@ -4,11 +4,11 @@ import HubProtocol
 
 /// Reads a credential for a push service from a JSON file.
 ///
-/// Its members are the properties of the management API. One that ends in `File` names a file with the property's text, or
-/// with bytes that become base64, such as a .p12; the path is relative to the JSON file. A service account's key file is
-/// taken as Google gives it.
+/// Its members are the properties of the management API. One that ends in `File` names a file with the property's text,
+/// or with bytes that become base64, such as a .p12; the path is relative to the JSON file. A service account's key
+/// file is accepted as Google issues it.
 struct CredentialFile {
-    /// Bytes of a file.
+    /// Maximum size of a file in bytes.
     private static let maximumBytes = 256 << 10
 
     let path: String

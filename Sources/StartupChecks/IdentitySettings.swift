@@ -4,7 +4,7 @@ package import NetworkAddresses
 package import OutboundHTTP
 package import Settings
 
-/// Settings of roles and of users whom another party signs in, together.
+/// The settings of roles, and of users whom another party signs in.
 package struct IdentitySettings: Sendable {
     package var mayNotifyRoles: [String]
     package var issuer: String?
@@ -18,7 +18,7 @@ package struct IdentitySettings: Sendable {
     package var header: String
     package var headerSuffix: String
 
-    /// Takes them from file and environment.
+    /// Reads them from file and environment.
     package init(_ settings: Settings) {
         mayNotifyRoles = settings.value(BackendSettings.mayNotifyRoles) ?? []
         issuer = settings.value(BackendSettings.oidcIssuer)
@@ -45,7 +45,7 @@ package struct IdentitySettings: Sendable {
         }
         if keys.count == 2 { problems.append("'oidc-jwks-url' and 'oidc-jwks-file' exclude each other") }
         if issuer == nil, audience != nil || !keys.isEmpty {
-            problems.append("settings of an OpenID Connect provider are there and 'oidc-issuer' is not")
+            problems.append("settings of an OpenID Connect provider are set, but 'oidc-issuer' is not")
         }
         if issuer != nil, proxies?.isEmpty == false, suffix.lowercased() == headerSuffix.lowercased() {
             problems.append(
@@ -55,13 +55,13 @@ package struct IdentitySettings: Sendable {
         return problems
     }
 
-    /// The ends of names that accounts with a password must not have.
+    /// Suffixes that names of accounts with a password must not have.
     package var foreignSuffixes: [NameSuffix] {
         let used = (issuer == nil ? [] : [suffix]) + (proxies?.isEmpty == false ? [headerSuffix] : [])
         return used.compactMap { NameSuffix($0) }
     }
 
-    /// Puts them into the configuration of an app backend; ``problems()`` must have found nothing.
+    /// Applies them to the configuration of an app backend; ``problems()`` must have found nothing.
     package func apply(to configuration: inout BackendConfiguration, http: OutboundClient) {
         configuration.mayNotifyRoles = Set(mayNotifyRoles.compactMap { Role($0) })
         configuration.provider = provider(http)

@@ -3,7 +3,7 @@ package import NetworkAddresses
 package import ReplicatedLog
 package import Settings
 
-/// Settings of the log that several hubs share, together.
+/// The settings of the log that several hubs share.
 package struct LogSettings: Sendable {
     package var servers: [LogServer]?
     package var name: String
@@ -14,7 +14,7 @@ package struct LogSettings: Sendable {
     package var certificate: String?
     package var key: String?
 
-    /// Takes them from file and environment.
+    /// Reads them from file and environment.
     package init(_ settings: Settings) {
         servers = settings.value(HubSettings.logServers)
         name = settings.value(HubSettings.logName)
@@ -26,7 +26,7 @@ package struct LogSettings: Sendable {
         key = settings.value(HubSettings.logKey)
     }
 
-    /// The log's servers and this hub's part in it; `nil` for a hub that is the only one.
+    /// The log's servers and this hub's part in it; `nil` for a hub without a shared log.
     package var configuration: ReplicatedLogConfiguration? {
         guard let servers else { return nil }
         var configuration = ReplicatedLogConfiguration(servers: servers, name: name, node: node ?? Self.machine)
@@ -38,7 +38,7 @@ package struct LogSettings: Sendable {
         return configuration
     }
 
-    /// This machine's name up to the first dot, with '-' for what a node's name may not contain.
+    /// This machine's name up to the first dot, with '-' for characters that a node's name may not contain.
     private static var machine: String {
         let name = MachineNames.all(patience: .zero).first ?? "node"
         let label = name.prefix { $0 != "." }.prefix(32)
@@ -50,21 +50,21 @@ package struct LogSettings: Sendable {
 
     /// Problems that keep them from being used together, or with the rest of a hub.
     ///
-    /// Accounts, and what readers of pages have, are in databases of each hub's own.
+    /// Each hub has its own databases of accounts and of readers of pages.
     package func problems(hasAppBackend: Bool, hasPages: Bool) -> [String] {
         guard let configuration else {
             let isLeft = [node, credentials, authority, certificate, key].contains { $0 != nil }
-            return isLeft ? ["settings of a log are there and 'log-servers' is not"] : []
+            return isLeft ? ["settings of a log are set, but 'log-servers' is not"] : []
         }
         var problems = configuration.problems
         if hasAppBackend {
             problems.append(
-                "the hubs of a log do not share accounts yet: set 'app-backend: false' beside 'log-servers'"
+                "the hubs of a log do not share accounts yet: set 'app-backend: false' together with 'log-servers'"
             )
         }
         if hasPages {
             problems.append(
-                "the hubs of a log do not share readers of pages yet: set 'pages: off' beside 'log-servers'"
+                "the hubs of a log do not share readers of pages yet: set 'pages: off' together with 'log-servers'"
             )
         }
         return problems
