@@ -188,8 +188,8 @@ enum RegistrationQuery {
     static let fullOfInstallation = "\(columns) WHERE r.installation = ? ORDER BY r.ordinal"
     /// Renews a registration that is registered again unchanged, as most are.
     ///
-    /// The expiry is the only indexed column that it sets. It also sets tags and record, because equal ones may differ in
-    /// case and in Unicode form.
+    /// The expiry is the only indexed column that it sets. It also sets tags and record, because equal ones may differ
+    /// in case and in Unicode form.
     static let renew = """
         UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ?, charge = ?
         WHERE ordinal = ?

@@ -52,7 +52,9 @@ struct CivilTime: Equatable {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// The date; `nil` for a day that does not exist. A leap second counts as the next second.
+    /// The date; `nil` for a day that does not exist.
+    ///
+    /// A leap second counts as the next second.
     var date: Date? {
         guard (1...9_999).contains(year), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)

@@ -150,8 +150,9 @@ package struct SendRequest: Sendable, Equatable {
         }
     }
 
-    /// Each part is preceded by its length. Parts that most requests lack are left out when empty, so that hashes of
-    /// earlier versions still match.
+    /// Each part is preceded by its length.
+    ///
+    /// Parts that most requests lack are left out when empty, so that hashes of earlier versions still match.
     private static func hash(
         _ message: Message,
         headers: ForwardedHeaders,

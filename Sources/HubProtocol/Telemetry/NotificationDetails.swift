@@ -39,8 +39,9 @@ extension NotificationDetails {
         ("FcmV1OutcomeCounts", .fcmv1), ("BaiduOutcomeCounts", .baidu), ("XiaomiOutcomeCounts", .xiaomi),
         ("BrowserOutcomeCounts", .browser),
     ]
-    /// Our own element is last, because .NET stops reading at an unknown element. Its counts are in attributes, because
-    /// Java fails at an `Outcome` in an unknown element.
+    /// Our own element is last, because .NET stops reading at an unknown element.
+    ///
+    /// Its counts are in attributes, because Java fails at an `Outcome` in an unknown element.
     private static let streamCounts = (element: "StreamOutcomeCounts", each: "Stream")
 
     /// The document, its elements in the order that clients rely on; empty ones are left out.

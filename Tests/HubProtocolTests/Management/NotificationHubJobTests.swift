@@ -112,7 +112,7 @@ import Testing
         ("<OutputContainerUri>c</OutputContainerUri>", "no Type"),
         ("<Type>Paint</Type><OutputContainerUri>c</OutputContainerUri>", "'Paint' is not one of ExportRegistrations,"),
         ("<Type>ExportRegistrations</Type>", "no OutputContainerUri"),
-        ("<Type>ImportDeleteRegistrations</Type><OutputContainerUri>c</OutputContainerUri>", "has an ImportFileUri"),
+        ("<Type>ImportDeleteRegistrations</Type><OutputContainerUri>c</OutputContainerUri>", "needs an ImportFileUri"),
         (
             "<Type>ExportRegistrations</Type><OutputContainerUri>\(String(repeating: "c", count: 4_097))</OutputContainerUri>",
             "longer than 4096"

@@ -253,7 +253,10 @@ import Testing
         (["ServiceBusNotification-Format": "gcm"], "direct", "names no handle"),
         (["ServiceBusNotification-DeviceHandle": "AA"], "direct", "needs a native format"),
         (["ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": ""], "", "is empty"),
-        (["ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": "A A"], "", "contains a space"),
+        (
+            ["ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": "A A"], "",
+            "contains a space"
+        ),
         (
             [
                 "ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": "AA",

@@ -245,7 +245,7 @@ import Testing
         ),
         ("<entry xmlns='urn:x'/>", "'entry' in namespace 'urn:x', not 'entry'"),
         ("<entry xmlns='http://www.w3.org/2005/Atom'/>", "400 the entry has no 'content'"),
-        ("<entry xmlns='http://www.w3.org/2005/Atom'><content> PEFwcGxl </content></entry>", "holds no element"),
+        ("<entry xmlns='http://www.w3.org/2005/Atom'><content> PEFwcGxl </content></entry>", "contains no element"),
         (
             "<entry xmlns='http://www.w3.org/2005/Atom'><content><AppleRegistrationDescription/></content></entry>",
             "'AppleRegistrationDescription' is in namespace 'http://www.w3.org/2005/Atom'; a registration's description is"

@@ -225,7 +225,7 @@ struct JobTests {
                 withDestinationPath: "../other/in.txt"
             )
             let linked = try await hub.work("ImportUpsertRegistrations", "link.txt")
-            #expect(linked.contains("<Status>Failed</Status>") && linked.contains("it is a link"))
+            #expect(linked.contains("<Status>Failed</Status>") && linked.contains("it is a symbolic link"))
             #expect(try await hub.tags(of: "2-2-2") == nil)
             let missing = try await hub.work("ImportUpsertRegistrations", "missing.txt")
             #expect(
