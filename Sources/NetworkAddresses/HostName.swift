@@ -1,4 +1,4 @@
-/// A name by which a server can be reached, and that its certificate can contain: a domain name, or an address.
+/// The name of a server in URLs and in its certificate: a domain name, or an address.
 ///
 /// Names are in lower-case ASCII, without a dot at the end.
 package enum HostName: Sendable, Hashable, CustomStringConvertible {
@@ -23,7 +23,7 @@ package enum HostName: Sendable, Hashable, CustomStringConvertible {
         guard !isBracketed else { return nil }
         let name = (bare.hasSuffix(".") ? bare.dropLast() : bare[...]).lowercased()
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
-        // Of digits alone it would be read as an address by some and as a name by others.
+        // Some programs read a name that ends in a number as an address.
         guard name.utf8.count <= Self.maximumLength, labels.allSatisfy(Self.isLabel),
             labels.last.map({ !$0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }) ?? false
         else { return nil }

@@ -24,7 +24,7 @@ package struct LogServer: Sendable, Hashable, CustomStringConvertible {
         guard let colon = rest.lastIndex(of: ":"), let port = UInt16(rest[rest.index(after: colon)...]), port > 0,
             let host = HostName(rest[..<colon])
         else { return nil }
-        // IPv6 without brackets: its last group is no port.
+        // In IPv6 without brackets, the last group is not a port.
         if case .address(let address) = host, address.bytes.count == 16, !rest.hasPrefix("[") { return nil }
         self.init(usesTLS: usesTLS, host: host, port: port)
     }

@@ -60,7 +60,7 @@ package struct NetworkAddress: Sendable, Hashable {
         return plain.bytes.count == 4 ? plain.bytes[0] == 127 : bytes == Self.loopback6
     }
 
-    /// The IPv4 address of an IPv4-mapped one, which a socket for both kinds shows; other addresses unchanged.
+    /// The IPv4 address of an IPv4-mapped one, as dual-stack sockets report them; other addresses unchanged.
     package var unmapped: NetworkAddress {
         bytes.count == 16 && Self.mapped.contains(bytes) ? NetworkAddress(bytes: Array(bytes.suffix(4))) : self
     }

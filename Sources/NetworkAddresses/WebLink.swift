@@ -1,6 +1,6 @@
 /// An address that may be passed to a browser: its scheme is `http` or `https`.
 ///
-/// It comes from a feed and goes to a program that would also open files, mail and settings.
+/// Links come from feeds, and the program that opens them would also open files, mail and settings.
 package struct WebLink: Sendable, Equatable {
     /// Maximum bytes that browsers and servers accept without problems.
     package static let maximumLength = 2_000
@@ -8,8 +8,8 @@ package struct WebLink: Sendable, Equatable {
     /// The address in the characters of RFC 3986; others are percent-encoded.
     package let text: String
 
-    /// - Returns: `nil` for anything but a complete web address without user name and password, which are used to
-    ///   deceive.
+    /// - Returns: `nil` for anything but a complete web address. User names and passwords are refused, because they are
+    ///   used to disguise the host.
     package init?(_ address: String) {
         guard let schemeEnd = address.firstRange(of: "://"),
             ["http", "https"].contains(address[..<schemeEnd.lowerBound].lowercased())

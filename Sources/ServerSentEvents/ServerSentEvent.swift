@@ -7,13 +7,13 @@ package struct ServerSentEvent: Sendable, Equatable {
     package let id: String?
     package let event: String?
     package let data: String?
-    /// The reconnection time asked for, in milliseconds, at least 0.
+    /// The requested reconnection time in milliseconds, at least 0.
     package let retry: Int?
 
     /// Makes a block that can always be written.
     ///
-    /// CR, LF and NUL are removed from `id` and `event`, which are single lines by the format (a reader ignores an id
-    /// that holds NUL); CRLF and CR in `data` become LF, as a reader would see them; a negative `retry` is dropped.
+    /// CR, LF and NUL are removed from `id` and `event`: the format requires single lines, and readers ignore an id
+    /// that contains NUL. CRLF and CR in `data` become LF, as a reader would see them. A negative `retry` is dropped.
     package init(id: String? = nil, event: String? = nil, data: String? = nil, retry: Int? = nil) {
         self.id = id.map(Self.singleLine)
         self.event = event.map(Self.singleLine)
@@ -21,7 +21,7 @@ package struct ServerSentEvent: Sendable, Equatable {
         self.retry = retry.flatMap { $0 < 0 ? nil : $0 }
     }
 
-    /// The block as it travels, closed by its blank line; empty when the block has no field at all.
+    /// Returns the block as sent, with its final blank line; empty if the block has no field.
     ///
     /// An event without data gets an empty `data` line, because readers drop an event that has none.
     package func encoded() -> [UInt8] {

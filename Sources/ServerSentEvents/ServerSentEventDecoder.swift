@@ -1,17 +1,16 @@
 /// Turns the bytes of an event stream into events, however they are cut into chunks.
 ///
-/// Departs from WHATWG HTML §9.2.6 in one point: a block that sets an id but has no data is returned, with `data` and
-/// `event` nil, because such blocks are the hub's heartbeats. A block that has neither is dropped, as there, but a
-/// `retry` inside it is returned, since the reader owns the reconnection time. Comments are dropped.
+/// Departs from WHATWG HTML §9.2.6 in two points. A block with an id or a `retry` but no data is returned, with `data`
+/// and `event` nil: blocks with an id alone are the hub's heartbeats, and the reader owns the reconnection time. An id
+/// longer than ``maximumIDBytes`` is ignored, as the specification requires for an id that contains NUL: a reader sends
+/// the id back in a request header, and servers limit the length of headers.
 ///
-/// Bytes that are not UTF-8 become U+FFFD, as the specification asks. An id longer than ``maximumIDBytes`` is ignored, as the
-/// specification asks for one that holds NUL: a reader sends it back in a request's head, and no server takes heads of any
-/// length.
+/// Comments are dropped. Bytes that are not UTF-8 become U+FFFD, as the specification requires.
 package struct ServerSentEventDecoder: Sendable {
     /// Longest id accepted, in bytes.
     package static let maximumIDBytes = 256
 
-    /// Largest event accepted, in bytes of its lines: an unbounded line would be an unbounded buffer.
+    /// Largest event accepted, in bytes of its lines; without a limit the buffer would grow with the line.
     package let maximumEventBytes: Int
     /// The id that a reconnecting reader sends as `Last-Event-ID`; empty until one arrives, and kept between events.
     package private(set) var lastEventID = ""
@@ -33,10 +32,10 @@ package struct ServerSentEventDecoder: Sendable {
         self.maximumEventBytes = maximumEventBytes
     }
 
-    /// Takes the next chunk, of any length, and returns the events that it completes.
+    /// Reads the next chunk, of any length, and returns the events that it completes.
     ///
     /// - Throws: ``ServerSentEventError/eventTooLarge(limit:)``. Events that were complete before the large one are
-    ///   returned first and the next call throws; the decoder stays failed, and the reader reconnects from its cursor.
+    ///   returned first, and the next call throws. Every later call throws, too: the reader reconnects from its cursor.
     package mutating func decode(_ bytes: some Sequence<UInt8>) throws(ServerSentEventError) -> [ServerSentEvent] {
         if let failure { throw failure }
         var events: [ServerSentEvent] = []
@@ -64,7 +63,7 @@ package struct ServerSentEventDecoder: Sendable {
     }
 }
 
-/// Why an event stream cannot be read on.
+/// The reason why an event stream cannot be read further.
 package enum ServerSentEventError: Error, Equatable, Sendable, CustomStringConvertible {
     /// An event, or a comment, is longer than the decoder's bound, in bytes.
     case eventTooLarge(limit: Int)
@@ -118,7 +117,7 @@ extension ServerSentEventDecoder {
         case "event":
             event = String(decoding: value, as: UTF8.self)
         case "retry" where !value.isEmpty && value.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }:
-            // A number too large for Int asks for nothing we could honour.
+            // A number too large for Int is ignored.
             retry = Int(String(decoding: value, as: UTF8.self)) ?? retry
         default:
             break
