@@ -15,7 +15,7 @@ package import SubscriberAgent
 
 /// The output of a demo, and its destinations.
 package struct DemoEnvironment: Sendable {
-    /// A line of data; throws ``HandlerFailure``.
+    /// Prints a line of data; throws ``HandlerFailure``.
     package let print: @Sendable (String) throws -> Void
     package let reporter: AgentReporter
     package let logger: @Sendable (_ label: String) -> Logger
@@ -49,7 +49,7 @@ package struct DemoError: Error, Sendable, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The whole pipeline in one process, over real HTTP on this machine: feeds, publisher, hub, two agents with a user each.
+/// The whole pipeline in one process, over real HTTP on this machine: feeds, publisher, hub, two agents with users.
 package struct Demo: Sendable {
     private struct Subscriber: Sendable {
         let name: String
@@ -74,7 +74,7 @@ package struct Demo: Sendable {
         (name: "sofa", user: "bob", categories: ["Sports", "Science"]),
     ]
     private static let broadcast = "That was the demo"
-    /// Time after which the demo is given up.
+    /// Time after which the demo fails.
     private static let patience = Duration.seconds(60)
 
     private let samples: SampleFeeds
@@ -90,9 +90,9 @@ package struct Demo: Sendable {
         self.environment = environment
     }
 
-    /// Runs until the samples were delivered, or continues until the task is cancelled.
+    /// Runs until the samples have been delivered; with an `invitation`, until the task is cancelled.
     ///
-    /// `invitation` makes the text that is printed before the demo stays up; it is `nil` if the demo ends.
+    /// `invitation` returns the text to print once the samples have been delivered.
     package func run(thenInvite invitation: (@Sendable (DemoInvitation) -> String)?) async throws {
         let hubPort = Signal<Int>()
         let feedPort = Signal<Int>()
@@ -232,7 +232,7 @@ package struct Demo: Sendable {
         try environment.print("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
         let personal = try await people.talk(through: subscribers[0].agent)
         try environment.print("people      \(subscribers[0].user) notified \(subscribers[1].user), once securely")
-        // Streams are in order: whoever has this has everything that came before it.
+        // Streams are in order: an agent that has this message has all earlier ones.
         let last = MessageProperties([.title: Self.broadcast, .messageParam: Self.broadcast])
         _ = try await client.send(last.encoded(), tags: nil, idempotencyKey: "demo")
         var isComplete = true
@@ -292,11 +292,11 @@ package struct Demo: Sendable {
         }
     }
 
-    // MARK: - What is said
+    // MARK: - Output
 
     /// Prints what a subscriber received.
     ///
-    /// - Returns: True if that is what it should have received.
+    /// - Returns: True if the subscriber received every expected message once, and no other.
     private func report(
         _ subscriber: Subscriber,
         _ records: [InboxRecord],
@@ -358,7 +358,7 @@ private final class Signal<Value: Sendable>: Sendable {
     }
 }
 
-/// Runs all until the first one ends, which ends the others.
+/// Runs all concurrently; when the first ends, cancels the others.
 private func firstToEnd(_ work: [@Sendable () async throws -> Void]) async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
         for each in work { group.addTask { try await each() } }

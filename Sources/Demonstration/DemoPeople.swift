@@ -27,7 +27,7 @@ struct DemoPeople: Sendable {
         let accounts = Accounts(store: store)
         for person in people {
             guard let name = UserName(person.name), let password = Password(person.password) else {
-                throw DemoError("'\(person.name)' cannot be a user")
+                throw DemoError("'\(person.name)' is not a valid user name")
             }
             try await accounts.add(name, password: password, mayNotifyOthers: true)
         }

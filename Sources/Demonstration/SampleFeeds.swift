@@ -7,15 +7,15 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// The reason why there are no sample feeds to show.
+/// The reason why the sample feeds cannot be read.
 package struct SampleFeedsError: Error, Sendable, CustomStringConvertible {
     package let description: String
 }
 
-/// The sample documents of `feeds/samples`: for each category a baseline and a later state of the same feed.
+/// The sample documents in `feeds/samples`: for each category, a baseline and a later state of the same feed.
 package final class SampleFeeds: Sendable {
     struct Sample: Sendable {
-        /// The category, as publishers tag it: that of `world.rss` is `World`.
+        /// The category as a tag: `World` for `world.rss`.
         let category: String
         let name: String
         let baseline: [UInt8]
@@ -26,8 +26,7 @@ package final class SampleFeeds: Sendable {
     /// True if the later states are served.
     private let hasMovedOn = Mutex(false)
 
-    /// The directory of the repository that contains the current one, else the one installed beside the program (`make
-    /// install`).
+    /// `feeds/samples` in the current directory if it exists or none is installed, else the installed samples.
     package static var standardDirectory: String {
         let here = "feeds/samples"
         let program = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()

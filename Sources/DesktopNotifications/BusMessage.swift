@@ -1,13 +1,13 @@
 import CSystemd
 import Glibc
 
-/// A message of the bus, written or read from its beginning to its end.
+/// A D-Bus message, written or read sequentially.
 ///
-/// It must be used on the thread of its connection.
+/// Use it only on the thread of its connection.
 final class BusMessage {
     let pointer: OpaquePointer
 
-    /// Takes over one reference.
+    /// Takes ownership of one reference.
     init(adopting pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { sd_bus_message_unref(pointer) }

@@ -21,7 +21,7 @@ extension DesktopError: CustomStringConvertible {
         case .noService: "nothing on the session bus shows notifications"
         case .timedOut: "the notification service does not answer"
         case .refused(let reason): "the notification service refuses: \(TerminalText.safe(reason))"
-        case .disconnected: "the session bus has gone"
+        case .disconnected: "the session bus has closed the connection"
         }
     }
 }

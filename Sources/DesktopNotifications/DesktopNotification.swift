@@ -3,7 +3,7 @@ package import NetworkAddresses
 
 /// A notification for the person at the desktop.
 ///
-/// Texts are clipped and cleaned here, once: they come from feeds, and from everyone who may send.
+/// The initializer clips and cleans the texts, which come from feeds and from everyone who may send.
 package struct DesktopNotification: Sendable, Equatable {
     /// Maximum bytes of UTF-8: more than any service shows, and small enough for a hundred notifications.
     package static let maximumSummary = 400
@@ -45,7 +45,7 @@ package struct DesktopNotification: Sendable, Equatable {
 
     /// Returns a text cut between characters.
     private static func clipped(_ text: String, bytes limit: Int) -> String {
-        // Twice the room is looked at: what is cleaned away makes none.
+        // Cleaning removes characters, so read twice the limit.
         let safe = TerminalText.safe(String(text.unicodeScalars.prefix(2 * limit)))
         guard safe.utf8.count > limit else { return safe }
         var kept = ""
@@ -70,7 +70,7 @@ extension DesktopNotification {
             return (Self.clipped(line, bytes: Self.maximumSummary), "")
         }
         var lines = [body]
-        // Where nothing can be clicked, the address is there to be read.
+        // If the service has no clicks, show the address.
         if let link, !capabilities.hasActions { lines.append(link.text) }
         let text = lines.filter { !$0.isEmpty }.joined(separator: "\n")
         return (summary, capabilities.hasMarkup ? Self.escaped(text) : text)
@@ -81,7 +81,7 @@ extension DesktopNotification {
     }
 }
 
-/// Capabilities of a notification service that matter to us.
+/// The capabilities of a notification service that affect a notification's text and actions.
 struct ServiceCapabilities: Sendable, Equatable {
     var hasBody = false
     /// The service reads the body as markup, so literal text must be escaped.

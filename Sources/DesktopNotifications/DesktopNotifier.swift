@@ -3,10 +3,10 @@ internal import NetworkAddresses
 
 /// Shows notifications on the user's desktop, and opens the links of those that are clicked.
 ///
-/// A lost connection is opened again for the next notification. Clicks are also handled while nothing is shown.
+/// A lost connection is opened again for the next notification. Clicks are handled at any time.
 ///
-/// `@unchecked Sendable`: `session`, `source`, `shown`, `token` and `pause` are used on `queue` only, which is a
-/// separate one because calls of the bus block.
+/// `@unchecked Sendable`: `session`, `source`, `shown`, `token` and `pause` are used on `queue` only. Bus calls block,
+/// so the queue is used for nothing else.
 package final class DesktopNotifier: @unchecked Sendable {
     /// Time for one notification: connecting, and two calls, for which a service may have to be started.
     package static let timeout = Duration.seconds(5)
@@ -30,7 +30,7 @@ package final class DesktopNotifier: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - environment: Names the bus, and is the environment of the program that opens links.
-    ///   - report: Takes a line for people when a link cannot be opened.
+    ///   - report: Called with a line for the user when a link cannot be opened.
     package convenience init(environment: [String: String], report: @escaping @Sendable (String) -> Void) {
         self.init(environment: environment, program: LinkOpener.standard, report: report)
     }
@@ -43,14 +43,14 @@ package final class DesktopNotifier: @unchecked Sendable {
 
     deinit { source?.cancel() }
 
-    /// Checks whether notifications can be shown; cheap if they were a moment ago.
+    /// Checks whether notifications can be shown; cheap while a connection is open.
     package func connect(within limit: Duration = DesktopNotifier.timeout) async throws(DesktopError) {
         try await perform(within: limit) { notifier, deadline throws(DesktopError) in
             _ = try notifier.connected(deadline)
         }
     }
 
-    /// True if it would replace a notification that may still be on the screen.
+    /// Returns true if `notification` would replace one that may still be on the screen.
     package func replacesShown(_ notification: DesktopNotification) async -> Bool {
         await withCheckedContinuation { continuation in
             queue.async { continuation.resume(returning: !self.shown.ids(replacedBy: notification).isEmpty) }
@@ -103,14 +103,14 @@ package final class DesktopNotifier: @unchecked Sendable {
         if let pause, pause > .now { return .timedOut }
         pause = nil
         let deadline = BusDeadline(after: limit)
-        // What happened since the last look: the service may have gone.
+        // The service may have exited since the last call.
         handleEvents()
         let wasConnected = session != nil
         do {
             do {
                 try work(self, deadline)
             } catch .disconnected where wasConnected {
-                // The bus has gone and may be back already.
+                // The bus may have restarted.
                 disconnect()
                 try work(self, deadline)
             }
@@ -118,7 +118,7 @@ package final class DesktopNotifier: @unchecked Sendable {
             return nil
         } catch {
             switch error {
-            // What is on the screen can still be clicked.
+            // Notifications on the screen can still be clicked.
             case .timedOut: pause = .now + Self.pauseLength
             case .noBus, .noService, .disconnected: disconnect()
             case .refused: break
@@ -135,7 +135,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         )
         let source = DispatchSource.makeReadSource(fileDescriptor: session.descriptor, queue: queue)
         source.setEventHandler { [weak self] in self?.handleEvents() }
-        // Keeps the descriptor open until nobody watches it any more.
+        // Keeps the descriptor open until the source no longer watches it.
         source.setCancelHandler { withExtendedLifetime(session) {} }
         source.activate()
         self.session = session
@@ -168,7 +168,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         }
     }
 
-    /// Opens the link that was shown under this number; other contents of the signal are ignored.
+    /// Opens the link of the notification with this number.
     private func open(_ id: UInt32) {
         guard let link = shown.link(of: id), let session else { return }
         let token = token.flatMap { $0.id == id ? $0.text : nil }
@@ -176,7 +176,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         do throws(DesktopError) {
             try session.openThroughPortal(link, token: token, deadline: BusDeadline(after: Self.openTimeout))
         } catch .timedOut {
-            // It may be opening yet; a second browser would not help.
+            // The link may still open: do not start a second browser.
             report("cannot open '\(link.text)': the desktop does not answer")
         } catch {
             opener.open(link, token: token)

@@ -2,9 +2,9 @@ internal import HostSystem
 internal import NetworkAddresses
 internal import Synchronization
 
-/// Opens links with a program, on desktops without a portal for it.
+/// Opens links with a program, on desktops without the portal that opens links.
 final class LinkOpener: Sendable {
-    /// Maximum number of browsers that were started and have not ended: `xdg-open` becomes the first one.
+    /// Maximum number of started programs that still run: the first `xdg-open` can turn into the browser itself.
     static let maximumRunning = 16
 
     static let standard = "xdg-open"
@@ -28,7 +28,7 @@ final class LinkOpener: Sendable {
             return true
         }
         guard hasRoom else {
-            return report("cannot open '\(link.text)': \(Self.maximumRunning) others are open; close a browser first")
+            return report("cannot open '\(link.text)': \(Self.maximumRunning) browsers are open; close one first")
         }
         var variables = environment
         variables["XDG_ACTIVATION_TOKEN"] = token

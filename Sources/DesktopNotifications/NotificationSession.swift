@@ -1,6 +1,6 @@
 internal import NetworkAddresses
 
-/// A connection to the bus with a notification service at its other end.
+/// A connection to the notification service on the session bus.
 ///
 /// Source: Desktop Notifications Specification 1.2; XDG Desktop Portal, `org.freedesktop.portal.OpenURI`.
 final class NotificationSession {
@@ -10,7 +10,7 @@ final class NotificationSession {
         /// Precedes the click, and lets the browser come to the front.
         case activationToken(UInt32, String)
         case closed(UInt32)
-        /// Another service has the name, or none has it: numbers are no longer valid.
+        /// Another service owns the name, or none does: the numbers of notifications are no longer valid.
         case serviceChanged
     }
 
@@ -39,10 +39,10 @@ final class NotificationSession {
     /// The service's unique name on this bus: signals from other senders are ignored.
     private let owner: String?
 
-    /// Connects and reads the service's capabilities, which starts the service if the bus knows how.
+    /// Connects, and reads the service's capabilities; the bus starts the service if it can.
     init(address: String, deadline: BusDeadline) throws(DesktopError) {
         bus = try SessionBus(address: address, deadline: deadline)
-        // Before the first call, so that a service that goes in between is noticed.
+        // Before the first call, so that the exit of the service after it is noticed.
         try bus.subscribe("type='signal',interface='\(Self.service.interface)'", deadline: deadline)
         try bus.subscribe(
             "type='signal',sender='\(SessionBus.daemon.name)',member='NameOwnerChanged',arg0='\(Self.service.name)'",
@@ -79,13 +79,13 @@ final class NotificationSession {
                     try message.append(notification.urgency.rawValue)
                 }
             }
-            // How long it stays is the service's business.
+            // The service decides how long the notification stays.
             try message.append(Int32(-1))
         }
         return try answer.readNumber()
     }
 
-    /// Removes a notification from the screen; one that is gone already is not an error.
+    /// Removes a notification from the screen, if it is still there.
     func close(_ id: UInt32, deadline: BusDeadline) throws(DesktopError) {
         do throws(DesktopError) {
             _ = try bus.call(Self.service, "CloseNotification", deadline: deadline) { message throws(DesktopError) in
@@ -114,7 +114,7 @@ final class NotificationSession {
     /// - Throws: ``DesktopError/disconnected``.
     func nextEvent() throws(DesktopError) -> Event? {
         while let signal = try bus.nextSignal() {
-            // One that is not of the specified form tells us nothing.
+            // Malformed signals are ignored.
             if let event = try? event(of: signal) { return event }
         }
         return nil
@@ -125,7 +125,7 @@ final class NotificationSession {
             guard signal.sender == SessionBus.daemon.name, try signal.readText() == Self.service.name else {
                 return nil
             }
-            // Of our own first call too, when it has started the service.
+            // Our own first call also causes this signal if it has started the service.
             _ = try signal.readText()
             return try signal.readText() == owner ? nil : .serviceChanged
         }

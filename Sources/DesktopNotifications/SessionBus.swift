@@ -3,7 +3,7 @@ import Glibc
 
 /// One connection to the bus of a user's session.
 ///
-/// Two threads must not use it at once; ``DesktopNotifier`` uses it on its queue.
+/// It must not be used by two threads at once; ``DesktopNotifier`` uses it on its queue.
 final class SessionBus {
     /// A name on the bus, one of its objects, and one of the object's interfaces.
     struct Target: Sendable {
@@ -110,7 +110,7 @@ struct BusDeadline {
 
     init(after duration: Duration) { instant = .now + duration }
 
-    /// The time left; `nil` if it has run out, since 0 means sd-bus's own, longer time.
+    /// The time left; `nil` if none is left, because to sd-bus 0 means its own, longer default.
     var microseconds: UInt64? {
         let rest = (instant - .now).components
         let microseconds = rest.seconds * 1_000_000 + rest.attoseconds / 1_000_000_000_000
