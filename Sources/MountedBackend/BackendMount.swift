@@ -9,7 +9,7 @@ package import Logging
 import ServiceLifecycle
 import Synchronization
 
-/// The app backend on a hub's port, with the hub of the same process behind it.
+/// The app backend on a hub's port, whose hub is in the same process.
 ///
 /// Without users there is no database: nobody can sign in, and no file is created. The database is opened as soon as it
 /// exists.
@@ -25,7 +25,7 @@ package final class BackendMount: Sendable {
         }
     }
 
-    /// The time between two checks for a database, or of the app backend.
+    /// Time between two checks for the database, and then of the app backend.
     package static let checkInterval = Duration.seconds(5)
 
     private struct Serving: Sendable {
@@ -52,7 +52,7 @@ package final class BackendMount: Sendable {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Creates an app backend for the hub of a server's connection strings.
+    /// Creates an app backend for a server's primary hub.
     package init(
         _ files: Files,
         on service: HubService,
@@ -103,7 +103,8 @@ package final class BackendMount: Sendable {
     }
 
     private func open() async {
-        // Opening waits for the disk, for locks of other processes and for migrations: no thread of the tasks may.
+        // Opening waits for the disk, for other processes' locks and for migrations, which must not block a task's
+        // thread.
         let result = await withCheckedContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(returning: Result { try self.makeServing() }) }
         }
@@ -136,7 +137,7 @@ package final class BackendMount: Sendable {
         throw Self.unusable
     }
 
-    /// The app backend, for pages of this process; `nil` where there are no users.
+    /// The app backend, for pages of this process; `nil` if there is no database of users.
     ///
     /// Waits while the database is being opened, which takes seconds if another process has locked the file.
     ///
@@ -146,13 +147,13 @@ package final class BackendMount: Sendable {
         return try serving()?.backend
     }
 
-    /// True if there are users, unless the last attempt to open their database has failed.
+    /// True if the database of users exists, unless the last attempt to open it failed.
     package var hasUsers: Bool {
         let (isServing, hasFailed) = state.withLock { ($0.serving != nil, $0.failure != nil) }
         return isServing || !hasFailed && HostFile.exists(files.database)
     }
 
-    /// No lines where there are no users, and while their database is being opened: the hub's metrics must not wait for it.
+    /// Returns no lines without a database, and while it is being opened: the hub's metrics must not wait for it.
     private func metrics() async -> String {
         let (serving, hasFailed) = state.withLock { ($0.serving, $0.failure != nil) }
         if let serving { return await serving.backend.metrics() }
@@ -175,7 +176,7 @@ package final class BackendMount: Sendable {
         return Serving(backend: backend, responder: backend.responder())
     }
 
-    /// Checks if the app backend can serve, and logs each change.
+    /// Checks whether the app backend can serve, and logs each change.
     private func check() async {
         await prepare()
         var obstacle: String?
@@ -218,7 +219,7 @@ extension BackendMount {
         }
     }
 
-    /// Runs the app backend's services once it is open, and checks regularly if it can serve.
+    /// Runs the app backend's services once it is open, and checks regularly whether it can serve.
     private struct Upkeep: Service {
         let mount: BackendMount
 
@@ -240,7 +241,7 @@ extension BackendMount {
         }
     }
 
-    /// The app backend, once it is open; `nil` if a stop comes first.
+    /// Waits until the app backend is open; returns `nil` if the hub stops first.
     private func opened() async -> AppBackend? {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {

@@ -6,7 +6,7 @@ package import OutboundHTTP
 
 /// Carries calls of a hub's client to a hub of the same process.
 package struct InternalTransport: HubTransport {
-    /// The origin that means this process in the addresses of calls.
+    /// The origin of URLs that are requested from this process.
     package static let origin = "http://localhost"
 
     let calls: InternalCalls
@@ -36,14 +36,14 @@ package struct InternalTransport: HubTransport {
         )
     }
 
-    /// Event streams are for agents, which have connections of their own.
+    /// Throws ``OutboundError/badRequest(reason:)``: event streams need a connection.
     package func stream(_ request: OutboundRequest) async throws(OutboundError) -> OutboundStream {
         throw .badRequest(reason: "streams need a connection")
     }
 
     package static func head(of request: OutboundRequest) throws(OutboundError) -> HTTPRequest {
         guard request.url.hasPrefix("\(origin)/"), let method = HTTPRequest.Method(request.method) else {
-            throw .badURL(reason: "it is not one of this process")
+            throw .badURL(reason: "it is not a URL of this process")
         }
         var fields = HTTPFields()
         for (name, value) in request.headers {

@@ -178,7 +178,7 @@ import Testing
             await #expect(throws: OutboundError.tooLarge(host: "localhost", limit: limit)) {
                 try await transport.send(OutboundRequest(url: url, maximumBodyBytes: limit))
             }
-            await #expect(throws: OutboundError.badURL(reason: "it is not one of this process")) {
+            await #expect(throws: OutboundError.badURL(reason: "it is not a URL of this process")) {
                 try await transport.send(OutboundRequest(url: "http://localhost.example/news"))
             }
             await #expect(throws: OutboundError.badRequest(reason: "streams need a connection")) {
