@@ -66,7 +66,7 @@ extension FeedDocument {
 
     private static func add(_ entry: FeedEntry, toRSS xml: inout FeedXML) {
         xml.add("item") { xml in
-            // Feed readers take a title that looks like HTML for HTML; such a title is escaped as HTML.
+            // Feed readers treat a title that looks like HTML as HTML, so such a title is escaped as HTML.
             let isAmbiguous = HTMLText.isLikelyMarkup(Array(entry.title.utf8)[...])
             xml.add("title", text: isAmbiguous ? XMLText.escaped(entry.title) : entry.title)
             xml.add("link", text: entry.link)

@@ -8,7 +8,7 @@ package struct FeedDocument: Sendable {
         let at: Timestamp
     }
 
-    /// The location of a hub's feeds, below the origin of its addresses.
+    /// The paths of a hub's page and feeds.
     package struct Place: Sendable {
         /// The path of the hub's page, which begins and ends with a slash.
         package let page: String
@@ -41,12 +41,12 @@ package struct FeedDocument: Sendable {
 
     /// - Parameters:
     ///   - timeline: The news.
-    ///   - dropped: The place up to which the hub's log has dropped messages; older news is not shown.
-    ///   - tag: The tag in the spelling of the hub's list of categories.
+    ///   - dropped: The place up to which the hub's log has dropped messages; older news is omitted.
+    ///   - tag: The tag as spelled in the hub's list of categories.
     ///   - hub: The hub's name.
     ///   - scope: Distinguishes the hub from all others (``StoryID``).
     ///   - begin: The date of a feed without entries.
-    ///   - webSubHub: The address of a WebSub hub, a valid URL; `nil` without one.
+    ///   - webSubHub: The valid URL of a WebSub hub; `nil` without one.
     package init(
         _ timeline: NewsTimeline,
         after dropped: LogSequence,

@@ -1,4 +1,4 @@
-/// A format of feeds, and the extension of a feed's address.
+/// A feed format, which is also the extension in a feed's address.
 package enum FeedFileType: String, Sendable, CaseIterable {
     /// RSS 2.0.
     case rss

@@ -1,9 +1,9 @@
-/// A document that is rendered once for all readers, without the origin of its own addresses.
+/// A document that is rendered once for all readers, with a placeholder for the origin of its own addresses.
 ///
 /// Readers reach a hub under several names, and the addresses in a reply must have the origin of the request.
 package struct RenderedFeed: Sendable, Equatable {
-    /// The placeholder of the origin: a format character that is valid in XML and never in a message's text
-    /// (``NewsText``).
+    /// The placeholder of the origin: a format character that is valid in XML, and that ``NewsText`` removes from
+    /// messages.
     static let origin = "\u{206F}"
 
     private let parts: [String]

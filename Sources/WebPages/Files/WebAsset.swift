@@ -33,7 +33,7 @@ package struct WebAsset: Sendable {
 
 /// The service worker of all hubs' pages, with one registration for each hub.
 ///
-/// Its address never changes: browsers look there for the next version.
+/// Its address never changes, because browsers look for new versions at the same address.
 package enum WorkerFile {
     package static let path = "/-/sw.js"
     package static let mediaType = "text/javascript; charset=utf-8"

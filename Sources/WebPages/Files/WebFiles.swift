@@ -1,8 +1,8 @@
 import CWebFiles
 
-/// The files of the pages, which are part of the program.
+/// The files of the pages, embedded in the program.
 enum WebFiles {
-    /// The content of a file; a missing file would be a fault of the build.
+    /// The content of a file; empty only if the build left the file out.
     static func bytes(_ name: String) -> [UInt8] { files[name] ?? [] }
 
     static func text(_ name: String) -> String { String(decoding: bytes(name), as: UTF8.self) }

@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// The newest stories of a tag: of each the telling that prevails, newest first.
+/// The newest stories of a tag, newest first, each with the telling that prevails.
 package struct NewsTimeline: Sendable, Equatable {
     /// The largest number of stories that are shown.
     package static let maximumStories = 50
@@ -16,7 +16,7 @@ package struct NewsTimeline: Sendable, Equatable {
     }
 
     private var tellings: [Telling] = []
-    /// Places in the log where stories were replaced or withdrawn: their older tellings are not shown any more.
+    /// Places in the log where stories were replaced or withdrawn; their older tellings are no longer shown.
     private var ended: [Version: LogSequence] = [:]
 
     package init() {}
@@ -48,7 +48,7 @@ package struct NewsTimeline: Sendable, Equatable {
     /// The approximate size of the texts in memory, in bytes.
     package var bytes: Int { tellings.reduce(0) { $0 + $1.bytes } }
 
-    /// Keeps one telling of each story that comes, newest first: the one that prevails.
+    /// Keeps the prevailing telling of each story; `candidates` are newest first.
     private mutating func fold(_ candidates: [Telling]) {
         let shown = prevailing(candidates)
         var kept: [Telling] = []
@@ -66,9 +66,9 @@ package struct NewsTimeline: Sendable, Equatable {
         tellings = kept
     }
 
-    /// The telling of each story that readers are shown, and when its first one came.
+    /// Returns the telling of each story that is shown, and the time of the story's first telling.
     ///
-    /// Candidates come newest first, so that those which end others come before them.
+    /// `candidates` are newest first, so that a telling that ends others precedes them.
     private mutating func prevailing(_ candidates: [Telling]) -> [StoryID: (sequence: LogSequence, first: Timestamp)] {
         var best: [StoryID: Telling] = [:]
         for telling in candidates {

@@ -3,7 +3,7 @@ package import HubProtocol
 
 /// A public message, as one telling of its story.
 package struct Telling: Sendable, Equatable {
-    /// The largest number of replaced stories' names that are read from a message, as in agents.
+    /// The largest number of replaced stories that are read from a message, as in agents.
     private static let maximumReplaced = 16
     /// The longest name of a story, in bytes.
     private static let maximumStoryName = 200
@@ -19,13 +19,13 @@ package struct Telling: Sendable, Equatable {
     /// The stories whose messages this one replaces.
     let replaces: [StoryID]
     let text: NewsText
-    /// The story's name as the sender gave it; empty without one, and for one longer than publishers use.
+    /// The sender's name for the story; empty without one, and if it is longer than publishers use.
     let storyName: String
     /// True if the sender marked the message as critical.
     let isUrgent: Bool
-    /// The language in which the telling counts, for readers without one of their own; `nil` for one that counts in all.
+    /// The language in which the telling counts, for readers who have chosen none; `nil` if it counts in all languages.
     let voice: LanguageName?
-    /// When the story was published, as the sender says.
+    /// The publication time that the sender gave.
     private let dated: Timestamp?
 
     /// Reads a message of the template format or of agents' native format.
@@ -74,10 +74,10 @@ package struct Telling: Sendable, Equatable {
         return parts.reduce(200) { $0 + ($1?.utf8.count ?? 0) }
     }
 
-    /// True if readers are shown this telling of a story, and not another one.
+    /// True if readers are shown this telling of a story instead of `other`.
     ///
-    /// A later one counts in its own language only. The main language comes first, then languages by name, as in one
-    /// message that has several (``NewsText``).
+    /// A later telling replaces only one in its own language. The main language comes first, then languages by name,
+    /// as in a message that has several (``NewsText``).
     package func prevails(over other: Telling) -> Bool {
         switch (voice, other.voice) {
         case (nil, nil): sequence > other.sequence
@@ -88,6 +88,6 @@ package struct Telling: Sendable, Equatable {
         }
     }
 
-    /// When the story was published; never after the hub knew of it.
+    /// The story's publication time; at most the time of its first known telling.
     var published: Timestamp { dated.map { min($0, first) } ?? first }
 }

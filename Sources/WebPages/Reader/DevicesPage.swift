@@ -20,7 +20,7 @@ package struct DevicesPage: WebPage {
         ///
         /// - Parameters:
         ///   - kind: `installation` or `registration`.
-        ///   - id: The hub's id of it.
+        ///   - id: Its id at the hub.
         ///   - platform: The platform; `nil` if the hub no longer has the device.
         ///   - categories: The categories that it has chosen.
         ///   - changedAt: The day on which it was last registered.
@@ -45,7 +45,7 @@ package struct DevicesPage: WebPage {
             day = changedAt.date.formatted(.iso8601.year().month().day())
             note =
                 platform == nil
-                ? "The hub does not have it any more." : isConfirmed ? nil : "The hub has not confirmed it yet."
+                ? "The hub no longer has it." : isConfirmed ? nil : "The hub has not confirmed it yet."
             self.isOwn = isOwn
             action = "\(home)devices/remove"
         }

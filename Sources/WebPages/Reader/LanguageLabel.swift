@@ -1,10 +1,10 @@
 package import HubProtocol
 
-/// A language as pages show it: its own name, with its language tag.
+/// A language as pages show it: its own name (such as `Deutsch`), with its language tag.
 ///
-/// Feed lists name languages freely, in the tutorial in English; an unknown name is shown unchanged.
+/// Feed lists can use any name for a language, and the tutorial uses English ones. An unknown name is shown unchanged.
 ///
-/// Source: RFC 5646 (language tags); Unicode CLDR 44, names of languages in themselves.
+/// Source: RFC 5646 (language tags); Unicode CLDR 44 (each language's own name).
 package struct LanguageLabel: Sendable, Equatable {
     /// English name, tag and own name of each known language.
     private static let known = [

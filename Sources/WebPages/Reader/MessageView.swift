@@ -45,7 +45,7 @@ package struct MessageView: Sendable, Equatable {
     )
 }
 
-/// Gives the members by name: a page has fifty views, and lookup by reflection would take most of its time.
+/// Returns members by name: a page has fifty views, and reflection would take most of the time to render them.
 extension MessageView: MustacheParent {
     package func child(named name: String) -> Any? {
         switch name {
@@ -76,7 +76,7 @@ extension MessageView {
         self.init(telling, category: telling.text.category ?? "", newAfter: end)
     }
 
-    /// Creates the view of a message to the reader by name.
+    /// Creates the view of a message that was sent to the reader by name.
     package init(personal telling: Telling, newAfter end: LogSequence?) {
         self.init(telling, category: Self.personal, newAfter: end)
     }

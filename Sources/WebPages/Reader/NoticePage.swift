@@ -1,4 +1,4 @@
-/// A page with one piece of information, such as why a request is refused and what to do.
+/// A page with one piece of information, such as the reason of a refusal and what to do.
 package struct NoticePage: WebPage {
     package let template = "notice"
     package let frame: PageFrame
