@@ -14,7 +14,7 @@ extension PageServer {
     func endExpiredSessions() async throws {
         for name in try await store.hubNames() {
             let hub = hub(name)
-            // A deleted hub has taken its readers' registrations with it.
+            // The registrations of a deleted hub are gone; those of a disabled hub must wait.
             guard hub != nil || !service.has(name) else { continue }
             if hub != nil { try await noteIdentity(of: name) }
             let registrar = hub.map { ReaderRegistrar(pages: self, hub: $0) }
@@ -25,7 +25,7 @@ extension PageServer {
         }
     }
 
-    /// The largest number of sessions of a hub that one round ends; the rest wait for the next round.
+    /// The largest number of sessions of a hub that are ended in one round; others wait for the next round.
     private static let endedAtOnce = 500
 
     private struct SessionUpkeep: Service {
@@ -40,7 +40,7 @@ extension PageServer {
                         try await pages.endExpiredSessions()
                     } catch {
                         pages.logger.warning(
-                            "sessions of readers that have expired stay for now",
+                            "cannot end expired sessions of readers; will retry",
                             metadata: ["error.reason": "\(error)"]
                         )
                     }

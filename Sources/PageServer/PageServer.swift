@@ -17,7 +17,7 @@ package final class PageServer: Sendable {
     let proxies: TrustedProxies
     let clock: BackendClock
     let templates: PageTemplates
-    /// The limit of changes of each session: each is a change at the hub, whose quotas do not cover its own pages.
+    /// The limit of changes of each session: the hub's quotas do not apply to changes by its own pages.
     let changes: MinuteLimiter<Int64>
     /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
@@ -30,7 +30,7 @@ package final class PageServer: Sendable {
 
     /// Creates the pages' server; users can sign in at the pages of the hub that `backend` belongs to.
     ///
-    /// - Throws: The error of a template, which would be a fault of the build.
+    /// - Throws: An error if a template is invalid, which is a fault of the build.
     package init(
         store: PageStore,
         on service: HubService,
@@ -82,8 +82,9 @@ package final class PageServer: Sendable {
         identities.withLock { $0[name.folded] = createdAt }
     }
 
-    /// The largest number of changes of a session in a minute; a page that lost its stream reconnects every two
-    /// seconds.
+    /// The largest number of changes of a session in a minute.
+    ///
+    /// A page that loses its stream reconnects every two seconds.
     static let changesPerMinute = 60
 
     /// Creates a responder for all routes of the pages.
@@ -112,7 +113,7 @@ package final class PageServer: Sendable {
 
     /// Adds the route of the worker's file.
     ///
-    /// Its address differs from that of a hub with the same name by the slash at the end of a hub's address.
+    /// A hub can be named `sw.js`: its address is the one that ends in a slash.
     private func addWorker(to router: Router<BackendRequestContext>, beside home: PageRoute) {
         let name = String(WorkerFile.path.dropFirst("/-/".count))
         for method in [HTTPRequest.Method.get, .head] {

@@ -78,7 +78,7 @@ def tour(t, name):
         equal(tab.js("document.querySelector('nav [aria-current]').getAttribute('href')"), place)
         look(t, tab, f"{name}-{place.strip('/').split('/')[-1]}")
     for page, link, text in [
-        ("messages", "tbody a", "What became of it"), ("devices", "tbody a[href*='/devices/']", HANDLE),
+        ("messages", "tbody a", "Failed devices"), ("devices", "tbody a[href*='/devices/']", HANDLE),
         ("devices", "tbody a[href*='/registrations/']", HANDLE), ("publishers", "tbody a", "the server answered 404"),
         ("publishers/desk", "tbody a[href*='world']", "recorded at the first reading"),
     ]:
@@ -159,7 +159,7 @@ def send_by_hand(t, reader=None):
     follow(tab, "nav[aria-label=Operator] a[href$='/scheduled']")
     t.shot(tab, "operator-scheduled")
     follow(tab, "tbody form[action$='/cancel'] button")
-    check("No message waits for its time." in tab.js(MAIN))
+    check("No message is scheduled." in tab.js(MAIN))
     follow(tab, "nav[aria-label=Operator] a[href$='/audit']")
     actions = tab.js("[...document.querySelectorAll('tbody td:nth-child(3)')].map((cell) => cell.textContent)")
     equal(actions, ["cancel", "schedule", *["send"] * (2 if reader else 1), "enter"])

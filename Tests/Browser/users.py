@@ -68,7 +68,7 @@ def people(t):
     follow(tab, "header a[href$='sign-in']")
     judge(t, tab, "sign-in")
     enter_name(tab, "alice", "a wrong password")
-    equal(tab.js("document.querySelector('[role=alert]').textContent"), "The name or the password is not right.")
+    equal(tab.js("document.querySelector('[role=alert]').textContent"), "The name or the password is wrong.")
     equal(tab.js("document.querySelector('[name=user]').value"), "alice")
     judge(t, tab, "sign-in-refused")
     enter_name(tab, "alice", "alice password")

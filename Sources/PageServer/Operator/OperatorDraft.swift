@@ -3,7 +3,7 @@ import HubClient
 import HubProtocol
 import WebPages
 
-/// A checked message that an operator has typed.
+/// An operator's message, checked.
 struct OperatorDraft: Sendable {
     let properties: MessageProperties
     /// The tag expression; `nil` for everybody.
@@ -25,7 +25,7 @@ struct OperatorDraft: Sendable {
             tags = try Tag(category).text
         } else if fields.audience == OperatorSendPage.everybody {
             guard fields.tags.allSatisfy(\.isWhitespace) else {
-                throw .badRequest("'Everybody' and a tag expression exclude each other.")
+                throw .badRequest("Choose 'Everybody' or write a tag expression, not both.")
             }
             tags = nil
         } else {
@@ -44,7 +44,7 @@ struct OperatorDraft: Sendable {
             throw .badRequest("The tag expression is empty; choose 'Everybody' for all devices.")
         }
         do {
-            // The hub decides how large it may be.
+            // The hub checks the limits of expressions that are sent.
             _ = try TagExpression(parsing: text, limits: .stored)
         } catch {
             throw .badRequest("'\(text.excerpt)' is not a valid tag expression: \(error)")

@@ -59,7 +59,7 @@ struct OperatorRequest: Sendable {
         )
         do {
             let value = try await work()
-            // The action is done: a retry could repeat it.
+            // The action is done: do not fail, because a retry could repeat it.
             try? await store.finish(number, outcome: outcome(value))
             return value
         } catch {
@@ -77,7 +77,7 @@ extension PageRequest {
 
     var operatorCookie: SessionCookie { SessionCookie(operatorOf: hub.name) }
 
-    /// The operator's session; `nil` also on connections that can be read on the network.
+    /// The operator's session; also `nil` on a connection that is not private.
     var operatorSession: OperatorSession? {
         get async throws {
             guard await context.isPrivate(request, trusting: pages.proxies),
@@ -87,8 +87,9 @@ extension PageRequest {
         }
     }
 
-    /// The refusal without a session: it explains the sign-in on this machine, and elsewhere looks like an unknown
-    /// address.
+    /// The refusal without a session, which explains the sign-in on this machine only.
+    ///
+    /// Elsewhere it looks like the refusal of an unknown address.
     var noOperator: PageRefusal {
         guard PageDoor.isOfThisMachine(request, peer: context.peer) else { return .notFound }
         return PageRefusal(

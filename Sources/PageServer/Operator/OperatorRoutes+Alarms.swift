@@ -4,7 +4,7 @@ import HubProtocol
 import Hummingbird
 import WebPages
 
-/// The hub's alarms, and silencing them.
+/// The hub's alarms: the list, and forms that silence them.
 extension OperatorRoutes {
     private static let shownAlarms = 100
     private static let day = Duration.seconds(86_400)

@@ -7,7 +7,7 @@ import WebPages
 
 extension OperatorRoutes {
     private static let shownDevices = 50
-    /// The largest number of a template's characters that a page shows.
+    /// The largest number of characters of a template that a page shows.
     private static let shownBody = 1_000
 
     /// The fields by which devices can be searched.
@@ -22,7 +22,7 @@ extension OperatorRoutes {
             case .tag: "tag"
             case .user: "user"
             case .handle: "push handle"
-            case .id: "id of the installation"
+            case .id: "installation id"
             }
         }
     }
@@ -51,7 +51,7 @@ extension OperatorRoutes {
             choices: Search.allCases.map { ($0.rawValue, $0.label) },
             selected: search.rawValue
         )
-        page.search?.hint = "Agents of 'newswire subscribe' and readers' pages are found by their ids only."
+        page.search?.hint = "Agents of 'newswire subscribe' and readers' pages can be found only by their ids."
         let table = OperatorTable(
             "Registrations",
             ["Registration", "Platform", "Kind", "Push handle", "Tags", "Device"],
@@ -75,7 +75,7 @@ extension OperatorRoutes {
         }
     }
 
-    /// The start of a page; it is used unchanged in the address of a call.
+    /// The start of a page of results, checked because it becomes part of the address of a call.
     private static func start(_ request: OperatorRequest) throws -> String? {
         guard let text = request.query["from"] else { return nil }
         guard let token = try? ContinuationToken(parsing: text) else {
@@ -110,7 +110,7 @@ extension OperatorRoutes {
     static func device(_ request: OperatorRequest) async throws -> Response {
         guard let id = try? InstallationID(request.parameter("id")) else { throw PageRefusal.notFound }
         guard let installation = try await request.client.installation(id) else {
-            throw request.refusal(.notFound, "There is no such device", "The hub has no installation of this id.")
+            throw request.refusal(.notFound, "There is no such device", "The hub has no installation with this id.")
         }
         var page = request.page(.devices, "Device")
         let handle = installation.pushChannel?.handle ?? "a secret of the device"

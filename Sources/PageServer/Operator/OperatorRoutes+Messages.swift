@@ -72,7 +72,7 @@ extension OperatorRoutes {
         if let device = report.device {
             page.sections.append(OperatorSection("This device", lines: OperatorText.lines(device)))
         }
-        page.sections.append(OperatorSection("What became of it", facts: facts(report)))
+        page.sections.append(OperatorSection("Outcome", facts: facts(report)))
         if report.state != .scheduled, report.state != .canceled {
             page.sections.append(try await failures(of: id, request))
         }
@@ -116,12 +116,12 @@ extension OperatorRoutes {
             ]
         }
         let table = OperatorTable(
-            "Devices that were not sent it",
+            "Failed devices",
             ["Platform", "Device", "Outcome", "Reason"],
             rows,
             empty: "No push service has failed."
         )
-        var section = OperatorSection("Devices on push services that were not sent it", table: table)
+        var section = OperatorSection("Failed devices on push services", table: table)
         if let next = failed.next {
             let href = "\(request.root)messages/\(id)?failures=\(PercentEncoding.encode(next))"
             section.link = OperatorLink("More devices", href: href)
@@ -152,12 +152,12 @@ extension OperatorRoutes {
         }
         var page = request.page(.scheduled, "Scheduled")
         let table = OperatorTable(
-            "Messages that wait for their time",
+            "Scheduled messages",
             ["Due", "For", "Accepted", "Action"],
             rows,
-            empty: "No message waits for its time."
+            empty: "No message is scheduled."
         )
-        page.sections = [OperatorSection("The next \(shownScheduled) at most", table: table)]
+        page.sections = [OperatorSection("At most \(shownScheduled), the earliest first", table: table)]
         return request.base.page(page)
     }
 

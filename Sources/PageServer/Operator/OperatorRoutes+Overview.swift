@@ -5,8 +5,8 @@ import Hummingbird
 import WebPages
 
 extension OperatorRoutes {
-    /// The remaining time from which a certificate or credential that is not renewed automatically is shown as a
-    /// problem.
+    /// The remaining time below which a certificate or credential is shown as a problem, unless it is renewed
+    /// automatically.
     private static let expiryWarning = Duration.seconds(30 * 86_400)
     /// The largest number of categories on a page; each is counted.
     private static let shownCategories = 20
@@ -33,7 +33,7 @@ extension OperatorRoutes {
             OperatorFact("Installations", OperatorText.counts(overview.installations)),
             OperatorFact("Registrations", OperatorText.counts(overview.registrations)),
             OperatorFact("Open streams", "\(overview.openStreams)"),
-            OperatorFact("Changes that wait to be durable", "\(overview.waitingChanges)"),
+            OperatorFact("Changes waiting for a commit", "\(overview.waitingChanges)"),
             OperatorFact(
                 "Log",
                 "\(OperatorText.bytes(log.bytes)) of \(OperatorText.bytes(log.limitBytes))"
@@ -96,7 +96,7 @@ extension OperatorRoutes {
         }
         if overview.credentials.isEmpty { facts.append(OperatorFact("Credentials", "none for a push service")) }
         guard let certificate = overview.certificate else {
-            return facts + [OperatorFact("TLS certificate", "none: the hub speaks plain HTTP")]
+            return facts + [OperatorFact("TLS certificate", "none: the hub serves plain HTTP")]
         }
         let text = "expires \(OperatorText.time(certificate.expiresAt))"
         return facts + [

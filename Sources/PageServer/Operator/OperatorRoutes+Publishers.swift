@@ -51,7 +51,7 @@ extension OperatorRoutes {
             OperatorFact("Last report", OperatorText.time(status.reportedAt)),
             OperatorFact("Last pass", OperatorText.time(report.lastPass)),
             OperatorFact("Exit code", "\(report.exitCode)", isBad: report.exitCode != 0),
-            OperatorFact("Messages that wait for the hub", "\(report.outbox)", isBad: report.outbox > 0),
+            OperatorFact("Messages waiting for the hub", "\(report.outbox)", isBad: report.outbox > 0),
             OperatorFact("Version", report.version ?? "unknown"),
         ]
         if let omitted = report.omittedFeeds, omitted > 0 { facts.append(OperatorFact("Feeds left out", "\(omitted)")) }
@@ -114,9 +114,9 @@ extension OperatorRoutes {
         }
         let table = OperatorTable(
             "Newest entries",
-            ["Entry", "Its date", "Announced or not", "Decided"],
+            ["Entry", "Its date", "Announced", "Decided"],
             rows,
-            empty: "The publisher has reported no entries: it has not read the feed yet, or its report had no room."
+            empty: "No entries were reported: the publisher has not read the feed yet, or its report was full."
         )
         return [OperatorSection("State", facts: facts), OperatorSection("Newest entries", table: table)]
     }
@@ -150,7 +150,7 @@ extension OperatorRoutes {
         return section
     }
 
-    /// True if a report is overdue; passes of a publisher with its own schedule never are.
+    /// True if a report is overdue; always false for a publisher that cron or a timer runs.
     private static func isLate(_ publisher: PublisherSummary, _ request: OperatorRequest) -> Bool {
         guard publisher.schedule == .watch, let date = ISODateTime.parse(publisher.reportedAt) else { return false }
         return request.base.now - Timestamp(date) > reportWarning

@@ -7,11 +7,11 @@ import WebPages
 
 /// Sending a message: a form, a preview with the number of recipients, and the confirmed form.
 extension OperatorRoutes {
-    /// Random bytes of an idempotency key.
+    /// The number of random bytes of an idempotency key.
     private static let keyBytes = 18
     /// The number of characters of an idempotency key from a preview.
     private static let keyLength = 24
-    /// The largest number of a title's characters in the audit log.
+    /// The largest number of characters of a title in the audit log.
     private static let auditedTitle = 120
 
     static func sendForm(_ request: OperatorRequest) async throws -> Response {
@@ -77,7 +77,7 @@ extension OperatorRoutes {
             "to \(draft.audience): \(title)",
             outcome: { (id: MessageID?) in id.map { "message \($0)" } ?? "accepted" },
             {
-                // The hub refuses a time in the past: it knows repeats of a request that was in time.
+                // The hub refuses a time in the past, unless the request repeats one that was in time.
                 guard let date = draft.date else { return try await request.client.send(message) }
                 return try await request.client.schedule(message, at: date)
             }
@@ -92,11 +92,11 @@ extension OperatorRoutes {
     ) async throws -> OperatorSendPage {
         let known = try await request.base.hub.categories()
         var audiences = [
-            (OperatorSendPage.matching, "Those who match the tag expression"),
+            (OperatorSendPage.matching, "Devices that match the tag expression"),
             (OperatorSendPage.everybody, "Everybody"),
         ]
         audiences += known.map { (OperatorSendPage.audience(ofCategory: $0), $0) }
-        // A category that is no longer announced can still be sent to.
+        // A message can still be sent to a category that is no longer announced.
         if let other = OperatorSendPage.category(of: fields.audience), !known.contains(other) {
             audiences.append((fields.audience, other))
         }

@@ -54,7 +54,7 @@ enum OperatorRoutes {
     // MARK: Signing in
 
     private static let entry = [
-        // A form, because a preview of the link must not use it up.
+        // A form, because a preview of the link must not use up the link.
         PageRoute(.get, "/admin/enter") { request in
             guard let code = request.request.uri.queryParameters.get("code"), SessionSecret(code) != nil else {
                 throw request.noOperator
@@ -122,12 +122,12 @@ extension OperatorRoutes {
             ]
         }
         let table = OperatorTable(
-            "What operators did",
+            "Actions",
             ["Time", "Session", "Action", "Detail", "Outcome", "Network"],
             rows,
             empty: "No action has been recorded."
         )
-        page.sections = [OperatorSection("What operators did on these pages", table: table)]
+        page.sections = [OperatorSection("Actions of operators on these pages", table: table)]
         if actions.count == shownActions, let last = actions.last {
             page.more = OperatorLink("Earlier", href: "\(request.root)audit?before=\(last.id)")
         }

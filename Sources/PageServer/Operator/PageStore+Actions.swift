@@ -2,7 +2,7 @@ import GRDB
 package import HubProtocol
 import SQLiteFiles
 
-/// Something that an operator did on the pages.
+/// An operator's action on the pages.
 package struct OperatorAction: Sendable, Equatable {
     /// The action's number; later actions have larger numbers.
     package let id: Int64
@@ -13,7 +13,7 @@ package struct OperatorAction: Sendable, Equatable {
     package let network: String
     package let action: String
     package let detail: String
-    /// The outcome; `begun` if the server stopped, or could not write, before the action ended.
+    /// The outcome; `begun` if the server stopped before the action ended, or could not record its end.
     package let outcome: String
 }
 
@@ -92,7 +92,7 @@ extension PageStore {
     /// - Parameters:
     ///   - hub: The hub.
     ///   - before: The number of an action; only earlier actions are returned.
-    ///   - limit: The most actions to return.
+    ///   - limit: The largest number of actions to return.
     /// - Returns: The actions.
     /// - Throws: A `DatabaseError`.
     package func actions(of hub: HubName, before: Int64? = nil, limit: Int) async throws -> [OperatorAction] {

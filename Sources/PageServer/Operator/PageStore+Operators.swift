@@ -5,7 +5,7 @@ import SQLiteFiles
 
 /// A link that signs one browser in as an operator.
 package struct OperatorInvitation: Sendable {
-    /// The time for which it can be used.
+    /// The time for which the link can be used.
     package static let lifetime = Duration.seconds(3_600)
 
     /// The link's secret, of which the store keeps only a hash.

@@ -12,7 +12,7 @@ enum DeviceRoutes {
 
     private static func list(_ request: PageRequest) async throws -> Response {
         guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
-        // Each device is a call to the hub.
+        // Reading each device is a call to the hub.
         try request.admitChange(of: user.visitor.session)
         let devices = try await user.backend.devices(of: user.caller.name).map { device in
             DevicesPage.Device(

@@ -7,7 +7,7 @@ import WebPages
 /// The routes by which readers enter and leave.
 enum EntryRoutes {
     static let routes = [
-        // A form, because a preview of the link must not use it up.
+        // A form, because a preview of the link must not use up the invitation.
         PageRoute(.get, "/enter") { request in
             let code = request.request.uri.queryParameters.get("code") ?? ""
             return request.page(InvitationPage(frame: request.frame, code: code))
@@ -28,7 +28,7 @@ enum EntryRoutes {
         )
         guard try await store.isUsable(code, hub: hub, at: request.now) else { throw unusable }
         let begun = try await begin(ReaderChoice(categories: []), isInvited: true, request)
-        // This is the last step, so that a failed entry does not use it up.
+        // The last step, so that a failed entry does not use up the invitation.
         guard try await store.use(code, hub: hub, at: request.now) else {
             try await request.registrar.remove(begun.session)
             try await store.end(begun.session)
@@ -93,7 +93,7 @@ enum EntryRoutes {
                 .serviceUnavailable,
                 request.frame,
                 "This hub has too many readers",
-                "It has no room for another one now. Try again later."
+                "It cannot accept another one now. Try again later."
             )
         }
     }

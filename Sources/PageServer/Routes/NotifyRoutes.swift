@@ -51,12 +51,12 @@ enum NotifyRoutes {
             return try await user.backend.notify(draft.user, draft.text, on: draft.platforms, by: user.caller)
         }
         guard await request.isPrivate else {
-            throw BackendRefusal.forbidden("A secure message is sent with https:// only: others could read it here.")
+            throw BackendRefusal.forbidden("Others could read a secure message here. Open this page with https://.")
         }
         return try await user.backend.notifySecurely(draft.user, draft.text, by: user.caller, request.context)
     }
 
-    /// A message as its sender has filled it in.
+    /// The form as the sender filled it in.
     private struct Draft {
         let user: String
         let text: String

@@ -7,7 +7,7 @@ import NIOCore
 import SQLiteFiles
 import WebPages
 
-/// Answers refused and failed requests with a page; failures are logged, and readers do not get their details.
+/// Answers refused and failed requests with a page; the details of failures go to the log only.
 struct PageErrors: RouterMiddleware {
     let logger: Logger
     private let templates: PageTemplates

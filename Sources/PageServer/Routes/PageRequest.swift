@@ -31,7 +31,7 @@ struct PageRequest: Sendable {
         get async { SessionCookie(hub: hub.name, isPrivate: await isPrivate) }
     }
 
-    /// The secret of a session in a cookie; `nil` if a script of another site's page reads an address.
+    /// The secret of a session in a cookie; `nil` for a GET request by a script of another site.
     ///
     /// Requests that change something are checked by ``checkOrigin()``.
     func secret(of cookie: SessionCookie) -> SessionSecret? {
@@ -53,9 +53,9 @@ struct PageRequest: Sendable {
         return nil
     }
 
-    /// Accepts requests of our own pages only.
+    /// Checks that one of our own pages sent the request.
     ///
-    /// - Throws: 403 for a request of another site.
+    /// - Throws: 403 for a request from another site.
     func checkOrigin() throws {
         guard SameOrigin.isOwn(request.headers, authority: context.calledAuthority(request)) else {
             throw PageRefusal(
@@ -67,7 +67,7 @@ struct PageRequest: Sendable {
         }
     }
 
-    /// Counts a change of a session's installations at the hub, or a stream that it opens.
+    /// Counts a change of a session's installations, or the opening of its stream.
     ///
     /// - Throws: 429.
     func admitChange(of session: ReaderSession) throws {
@@ -76,15 +76,15 @@ struct PageRequest: Sendable {
             .tooManyRequests,
             frame,
             "Too many changes",
-            "This browser has changed its choice or opened the page very often. Try again in a minute."
+            "This browser has changed its choice or opened the page too often. Try again in a minute."
         )
         refusal.retryAfter = wait.components.seconds + 1
         throw refusal
     }
 
-    /// The form that one of our own pages has sent.
+    /// Reads a form that one of our own pages has sent.
     ///
-    /// - Throws: 403 for a form of another site, 413 and 400 for a body that is not one of our forms.
+    /// - Throws: 403 for a form from another site, 413 for a body that is too large, 400 for one that is not UTF-8.
     func form() async throws -> FormBody {
         try checkOrigin()
         let bytes: ByteBuffer

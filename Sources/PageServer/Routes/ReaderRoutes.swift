@@ -69,13 +69,13 @@ enum ReaderRoutes {
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
         var response = request.page(page, cookie: secret.map { cookie.setting($0) })
-        // For this header a browser starts another process, which takes longer than the rest of the first paint. The
+        // With this header a browser starts another process, which takes longer than the rest of the first paint. The
         // page needs no protection from a window that has opened it.
         response.headers[named: "Cross-Origin-Opener-Policy"] = nil
         return response
     }
 
-    /// The news together with messages to the reader by name, newest first.
+    /// The news and the messages that were sent to the reader by name, newest first.
     private static func messages(
         _ news: HubNews,
         for visitor: Visitor?,
@@ -109,8 +109,7 @@ enum ReaderRoutes {
                 throw PageRefusal(.badRequest, request.frame, "There is no such category", error.detail)
             }
         }
-        // A user's own tag would bring that user's messages, and an unannounced tag could bring those of a private
-        // group.
+        // A user's tag would give access to that user's messages, and an unannounced tag to those of a private group.
         let known = try await request.hub.categories().compactMap { try? Tag($0) }
         let spellings = (known + (visitor?.session.choice.categories ?? [])).map { ($0, $0) }
         let choosable = Dictionary(spellings) { first, _ in first }
@@ -123,7 +122,7 @@ enum ReaderRoutes {
                 .badRequest,
                 request.frame,
                 "These categories cannot be chosen",
-                "A reader has at most \(ReaderChoice.maximumCategories) categories of those on the page."
+                "Choose at most \(ReaderChoice.maximumCategories) of the categories on the page."
             )
         }
         let choice = ReaderChoice(
@@ -152,7 +151,7 @@ enum ReaderRoutes {
         return Dictionary(spoken.filter { !$0.1.isEmpty }) { first, _ in first }
     }
 
-    /// The language that a form names; only languages of the page, since the hub would read its log for any other.
+    /// The language that a form names, which must be on the page: the hub would search its log for any other.
     private static func language(
         _ form: FormBody,
         before: LanguageName?,

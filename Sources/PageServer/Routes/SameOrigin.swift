@@ -1,7 +1,7 @@
 import AppBackend
 import HTTPTypes
 
-/// Tells requests of our own pages from those of other sites, which would carry the reader's cookie.
+/// Distinguishes requests of our own pages from those of other sites, which could have the reader's cookie.
 ///
 /// Source: W3C Fetch Metadata Request Headers, `Sec-Fetch-Site`; for browsers without it, Fetch Standard, `Origin`.
 enum SameOrigin {
@@ -14,7 +14,8 @@ enum SameOrigin {
 
     /// True if a script of another site's page has sent the request.
     ///
-    /// Browsers send the cookie to a neighbouring site, such as another port of the same host.
+    /// Browsers send the cookie also with requests from other origins of the same site, such as another port of this
+    /// host.
     static func isForeignFetch(_ headers: HTTPFields) -> Bool {
         guard let site = headers[named: "Sec-Fetch-Site"], site != "same-origin", site != "none" else { return false }
         return headers[named: "Sec-Fetch-Mode"] != "navigate"

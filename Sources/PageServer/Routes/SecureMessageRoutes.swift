@@ -26,7 +26,8 @@ enum SecureMessageRoutes {
             return request.page(page, status: .unauthorized)
         }
         guard await request.isPrivate else {
-            throw PageRefusal(.forbidden, request.frame, "Read it with https", "Others could read it on its way.")
+            let reason = "Others on the network could read the message. Open this page with https://."
+            throw PageRefusal(.forbidden, request.frame, "Use https", reason)
         }
         guard let text = try await user.backend.securePayload(id, of: user.caller.name, request.context) else {
             if isScript { return ReaderRoutes.status(.notFound) }

@@ -8,7 +8,7 @@ import WebPages
 enum SignInRoutes {
     /// The name of the device in lists of tokens.
     private static let device = "web page"
-    /// The time in seconds after which a password check that was refused is likely to succeed.
+    /// The number of seconds after which a refused password check is likely to be accepted.
     private static let checkingTime = 5
 
     static let routes = [
@@ -30,7 +30,7 @@ enum SignInRoutes {
                 .forbidden,
                 request.frame,
                 "Sign in with https",
-                "Others could read the password on its way. Open this page with https:// and sign in there."
+                "Others on the network could read the password. Open this page with https:// and sign in there."
             )
         }
         let name = form["user"] ?? ""
@@ -107,7 +107,7 @@ enum SignInRoutes {
             page.refusal = "The server is busy with other passwords. Try again in a few seconds."
         case .noCredentials, .wrongCredentials, .wrongToken, .removed:
             status = .unauthorized
-            page.refusal = "The name or the password is not right."
+            page.refusal = "The name or the password is wrong."
         }
         var response = request.page(page, status: status)
         response.headers[.retryAfter] = wait.map { "\($0)" }

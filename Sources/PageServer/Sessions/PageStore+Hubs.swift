@@ -2,7 +2,7 @@ import GRDB
 import HubProtocol
 import SQLiteFiles
 
-/// The hub that the sessions and invitations of a name belong to: a new hub may get the name of a deleted one.
+/// The identity of hubs: a new hub can have the name of a deleted one, but not its sessions and invitations.
 extension PageStore {
     /// Records when a hub was created, and ends sessions and invitations of an earlier hub with its name.
     ///
@@ -20,7 +20,7 @@ extension PageStore {
                 sql: "INSERT OR REPLACE INTO hubIdentity (hub, createdAt) VALUES (?, ?)",
                 arguments: [hub.folded, createdAt]
             )
-            // Files of earlier versions do not record it.
+            // Files of earlier versions do not record the time.
             guard known != nil else { return }
             try db.execute(sql: "UPDATE session SET seenAt = 0 WHERE hub = ?", arguments: [hub.folded])
             try db.execute(sql: "DELETE FROM operatorSession WHERE hub = ?", arguments: [hub.folded])

@@ -5,7 +5,7 @@ import SQLiteFiles
 
 /// A link that lets one browser read a hub's pages.
 package struct Invitation: Sendable {
-    /// The time for which it can be used.
+    /// The time for which the link can be used.
     package static let lifetime = Duration.seconds(7 * 86_400)
 
     /// The link's secret, of which the store keeps only a hash.

@@ -87,7 +87,7 @@ extension PageStore {
     func noteVisit(_ session: ReaderSession, position: StreamPosition, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(
-                // One that has ended with its hub during the visit stays so.
+                // A session that ended with its hub during the visit is not revived.
                 sql: "UPDATE session SET position = ?, seenAt = ? WHERE sessionID = ? AND seenAt > 0",
                 arguments: [position.text, now, session.id]
             )
@@ -105,7 +105,7 @@ extension PageStore {
         }
     }
 
-    /// Sessions of a hub that were not used for their lifetime, at most `limit`.
+    /// Expired sessions of a hub, at most `limit`, oldest first.
     func expired(hub: HubName, at now: Timestamp, limit: Int) async throws -> [ReaderSession] {
         try await read { db in
             let rows = try Row.fetchAll(

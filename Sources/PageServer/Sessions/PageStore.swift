@@ -15,7 +15,7 @@ package final class PageStore: Sendable {
 
     /// Opens or creates the file, and migrates it.
     ///
-    /// - Throws: ``PageStoreError``, also when the file was made by a newer version.
+    /// - Throws: ``PageStoreError``, also for a file of a newer version.
     package init(path: String) throws(PageStoreError) {
         do {
             var configuration = Configuration()
@@ -111,7 +111,7 @@ package final class PageStore: Sendable {
         )
     }
 
-    /// Brings hubs into the form of ``HubName/folded``.
+    /// Converts hubs' names to the form of ``HubName/folded``.
     private static func foldHubs(_ db: Database) throws {
         for table in ["session", "invitation", "operatorInvitation", "operatorSession", "operatorAction"] {
             try db.execute(sql: "UPDATE \(table) SET hub = lower(hub)")

@@ -3,7 +3,9 @@ import HubProtocol
 
 /// The cookie of a session, one for each hub.
 ///
-/// Source: RFC 6265bis §4.1.3: the prefix `__Host-` binds it to this host and to TLS, or to this machine.
+/// The prefix `__Host-` binds it to this host, and to TLS or this machine.
+///
+/// Source: RFC 6265bis §4.1.3.
 struct SessionCookie: Sendable {
     let name: String
     private let isSecure: Bool
@@ -20,7 +22,7 @@ struct SessionCookie: Sendable {
 
     /// The cookie of an operator, which is set on private connections only.
     init(operatorOf hub: HubName) {
-        // A dash would make it the cookie of readers of a hub named `operator-…`.
+        // With a dash it would be the readers' cookie of a hub named `operator-…`.
         name = "__Host-newswire.operator-\(hub)"
         isSecure = true
         sameSite = "Strict"

@@ -52,7 +52,7 @@ extension PageRequest {
         }
     }
 
-    /// Removes the user from a session, together with what the hub has for the user.
+    /// Removes the user from a session, with the user's messages that the hub has for it.
     ///
     /// - Returns: The remaining reader; `nil` if only the user was admitted.
     func leave(_ session: ReaderSession) async throws -> Visitor? {
