@@ -180,7 +180,7 @@ extension AppBackend {
     /// The tag by which a user is notified.
     package static func tag(of user: UserName) -> Tag { DeviceTags.tag(of: user) }
 
-    /// When the account was created: earlier messages to its name were for another user.
+    /// The creation time of an account; earlier messages to its name were for another user.
     ///
     /// - Returns: `nil` if there is no such account.
     package func createdAt(of user: UserName) async throws -> Timestamp? {

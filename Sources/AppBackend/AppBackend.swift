@@ -6,8 +6,7 @@ package import ServiceLifecycle
 
 /// The operations of signed-in users: registering devices, and notifying users by name.
 ///
-/// An app backend is served alone, or by a hub together with the hub's own routes. ``services`` run as long as it is
-/// served.
+/// An app backend is served by a process of its own, or by a hub. ``services`` must run as long as it is served.
 package final class AppBackend: Sendable {
     package let devices: UserDevices
     let notifier: UserNotifier

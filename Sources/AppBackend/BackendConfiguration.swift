@@ -23,7 +23,7 @@ package struct BackendConfiguration: Sendable {
     package var trustedProxies = TrustedProxies([])
     /// Additional lines of `/metrics`, such as those of the process.
     package var serverMetrics: @Sendable () -> String = { "" }
-    /// The largest age of database figures in `/metrics`.
+    /// The largest age of the figures from the database in `/metrics`.
     var figureInterval = Duration.seconds(1)
     /// Roles whose users may notify others.
     package var mayNotifyRoles: Set<Role> = []

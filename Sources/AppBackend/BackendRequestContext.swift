@@ -11,8 +11,8 @@ package import NetworkAddresses
 ///   (another site's `Origin`), 429 or 503. A route in this group calls ``signedIn()`` and names ``network`` in audit
 ///   events. ``LoginRoutes`` are not in this group.
 ///
-/// A route throws ``BackendRefusal`` to refuse a request; Hummingbird's responder turns it into the response. Other
-/// errors are failures of the server.
+/// A route throws ``BackendRefusal`` to refuse a request; Hummingbird turns it into the response. Other errors are
+/// failures of the server.
 package struct BackendRequestContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     package let channel: any Channel

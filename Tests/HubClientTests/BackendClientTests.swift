@@ -81,7 +81,7 @@ import Testing
     @Test func `a text that is not there is told from an address without an app backend`() async throws {
         let server = try ScriptedHTTPServer { request in
             request.path.hasSuffix("/1")
-                ? .status(404, body: #"{"error":"There is no notification of this id for you."}"#)
+                ? .status(404, body: #"{"error":"You have no notification with this id."}"#)
                 : .status(404, body: "<Error><Code>404</Code></Error>")
         }
         let none = try await client(server).payload(of: 1)

@@ -90,7 +90,7 @@ final class ScriptedBackend: Sendable {
         case ("GET", _) where request.path.hasPrefix("/api/notifications/"):
             state.fetches += 1
             guard let id = Int(last), let payload = state.payloads[id], payload.user == user else {
-                return error(404, "There is no notification of this id for you.")
+                return error(404, "You have no notification with this id.")
             }
             return .status(
                 200,

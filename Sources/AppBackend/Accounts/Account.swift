@@ -9,7 +9,7 @@ package struct Account: Sendable, Equatable {
     /// True if the user may notify other users.
     package let mayNotifyOthers: Bool
     package let createdAt: Timestamp
-    /// When the password was last set; for a user of another party, when the account was created.
+    /// The time when the password was last set, or the account of a user of another party was created.
     package let passwordAt: Timestamp
     package var roles: Set<Role> = []
     /// The user's identity at the party that signs them in; `nil` for users with a local password.
@@ -38,15 +38,16 @@ package enum AccountError: Error, Equatable, CustomStringConvertible {
         case .unknown(let name): "there is no user '\(name)'"
         case .taken(let name): "cannot add user '\(name)': the name is taken"
         case .retained(let name, let end):
-            "cannot add user '\(name)': the name of a removed user stays taken until \(end.wholeSecond)"
+            "cannot add user '\(name)': the name of a removed user is reserved until \(end.wholeSecond)"
         case .devicesLeft(let name):
-            "cannot add user '\(name)': the hub still has devices of the removed user of this name"
+            "cannot add user '\(name)': the hub still has devices of a removed user with this name"
         case .noToken(let id, let name): "user '\(name)' has no token \(id)"
         case .tooManyRoles(let name): "cannot change user '\(name)': a user has at most \(Role.maximumPerAccount) roles"
         case .reserved(let name, let suffix):
             "cannot add user '\(name)': names that end with '\(suffix)' belong to users whom another party signs in"
         case .foreign(let name): "user '\(name)' has no password: another party signs the user in"
-        case .tooManyForeign: "there are \(Accounts.maximumForeign) accounts of users whom other parties sign in"
+        case .tooManyForeign:
+            "cannot add a user whom another party signs in: there are \(Accounts.maximumForeign) such accounts"
         }
     }
 }

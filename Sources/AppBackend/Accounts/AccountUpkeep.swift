@@ -8,9 +8,9 @@ import Synchronization
 package final class AccountUpkeep: Service {
     private static let flushInterval = Duration.seconds(1)
     static let purgeInterval = Duration.seconds(3_600)
-    /// The largest drift between wall clock and monotonic clock in that time.
+    /// The largest drift between wall clock and monotonic clock in ``purgeInterval``.
     ///
-    /// Beyond it nothing is deleted: a wrong clock must not empty the audit log.
+    /// After a larger drift nothing is deleted: a wrong clock must not empty the audit log.
     static let clockTolerance = Duration.seconds(60)
     /// The largest age of the newest event at which the wall clock is trusted at the start.
     ///
@@ -80,7 +80,7 @@ package final class AccountUpkeep: Service {
         } catch {
             let reason = BackendStore.reason(error)
             logger.warning(
-                "old tokens, payloads and audit entries stay for now",
+                "cannot delete old tokens, payloads and audit entries; will retry",
                 metadata: ["error.reason": "\(reason)"]
             )
         }

@@ -1,6 +1,6 @@
 import HubProtocol
 
-/// The accounts of an app backend's store, for its operator; a server may use the store at the same time.
+/// The accounts of an app backend, for its operator; a server may use the store at the same time.
 package struct Accounts: Sendable {
     /// The time for which the name of a removed account stays reserved.
     ///
@@ -68,7 +68,7 @@ package struct Accounts: Sendable {
         if account.identity != nil { throw AccountError.foreign(name) }
     }
 
-    /// Changes what a user may do: the right to notify others, and roles.
+    /// Changes a user's rights: the right to notify others, and roles.
     ///
     /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/tooManyRoles(_:)``.
     package func setRights(

@@ -2,7 +2,7 @@ package import NetworkAddresses
 
 /// The network that a client calls from: 24 bits of an IPv4 address, 64 of an IPv6 address.
 ///
-/// Guesses from one network count together: a client with one address of it can usually get the others.
+/// Password guesses are counted by network: a client with one of its addresses can usually get the others.
 package struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
     /// The network in CIDR notation, such as `192.0.2.0/24`; `local` for a client without an address.
     package let description: String

@@ -1,4 +1,4 @@
-/// A name that several users share; the configuration says which roles may notify other users.
+/// A name for a group of users; the configuration lists the roles whose users may notify others.
 ///
 /// An operator gives roles to accounts. Users of an identity provider also have the roles that it gives them.
 package struct Role: Hashable, Comparable, Sendable, CustomStringConvertible {

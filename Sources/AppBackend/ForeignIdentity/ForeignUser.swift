@@ -3,7 +3,7 @@ import Foundation
 
 /// A user's identity at another party: an identity provider or a proxy.
 ///
-/// It is never the name of an account: a user called `alice` there is not the local `alice`.
+/// It is never an account's name: a user called `alice` there is not the local `alice`.
 package struct ForeignIdentity: Sendable, Hashable {
     package let issuer: String
     package let subject: String
@@ -27,7 +27,7 @@ struct ForeignUser: Sendable, Equatable {
     let names: [UserName]
     let roles: Set<Role>
 
-    /// Creates a user from any text that the other party uses as `name`.
+    /// Creates a user; `name` is the other party's name for the user, which can be any text.
     init(_ identity: ForeignIdentity, name: String?, suffix: NameSuffix, roles: Set<Role> = []) {
         self.identity = identity
         self.roles = roles
@@ -73,7 +73,7 @@ package struct NameSuffix: Sendable, Hashable, CustomStringConvertible {
         return claim.isEmpty || isDerived ? nil : UserName(claim + description)
     }
 
-    /// A name that no other user gets.
+    /// The name that is derived from an identity, which no other user gets.
     func derivedName(_ identity: ForeignIdentity) -> UserName? {
         // The length prevents two different pairs from giving the same text.
         let text = "\(identity.issuer.utf8.count) \(identity.issuer) \(identity.subject)"

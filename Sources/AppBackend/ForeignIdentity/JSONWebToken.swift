@@ -2,7 +2,7 @@ import HubProtocol
 
 /// A signature algorithm of tokens.
 ///
-/// Only algorithms with a public key, so that a server that can check tokens cannot create them.
+/// All have a public key: a server that can check tokens must not be able to create them.
 ///
 /// Source: RFC 7518 §3.1, RFC 8037 §3.1.
 enum SigningAlgorithm: String, CaseIterable, Sendable {

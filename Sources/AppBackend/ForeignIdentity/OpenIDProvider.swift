@@ -11,7 +11,7 @@ package struct OpenIDConfiguration: Sendable {
         case file(String)
     }
 
-    /// The standard claim for a user's name; providers restrict who can have it (OpenID Connect Core §5.1).
+    /// The standard claim with a user's name (OpenID Connect Core §5.1).
     package static let standardNameClaim = "preferred_username"
 
     /// The exact value of `iss`.
@@ -55,7 +55,7 @@ package final class OpenIDProvider: Sendable {
     func user(_ text: String) async throws(TokenProblem) -> ForeignUser {
         do throws(TokenProblem) {
             let token = try JSONWebToken(text)
-            // Before the keys, which may have to be fetched: any client can send such a token.
+            // Check the claims before fetching keys: any client can send such a token.
             let subject = try token.subject(
                 issuer: configuration.issuer,
                 audience: configuration.audience,
@@ -93,7 +93,7 @@ package final class OpenIDProvider: Sendable {
         return Set(words.compactMap { Role(String($0)) })
     }
 
-    /// The value of a claim, by its name, which may contain full stops, or by the path through its enclosing objects.
+    /// The value of a claim; `path` is its name, which may contain full stops, or its path through enclosing objects.
     private static func claim(_ path: String, in claims: JSONNode) -> JSONNode? {
         if let claim = claims[path] { return claim }
         return path.split(separator: ".").reduce(Optional(claims)) { $0?[String($1)] }

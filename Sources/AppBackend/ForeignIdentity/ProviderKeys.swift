@@ -7,12 +7,12 @@ import Synchronization
 /// Keeps the keys of an identity provider.
 ///
 /// Keys from a URL are fetched when the first token arrives, and again when a token arrives and the keys are old. An
-/// unknown key causes at most one fetch a minute, so that clients cannot make this server call the provider all the
-/// time. While the provider is down, or its file is damaged, the last keys are used.
+/// unknown key causes at most one fetch a minute, so that clients cannot make this server call the provider
+/// continually. While the provider is down, or its file is damaged, the last keys are used.
 final class ProviderKeys: Sendable {
-    /// The age of keys at which requests wait for new ones: the provider may have withdrawn a key.
+    /// The age from which requests wait for new keys: the provider may have withdrawn one.
     static let lifetime = Duration.seconds(3_600)
-    /// The age at which keys are fetched again, while requests still use them.
+    /// The age from which keys are fetched again, while requests still use the old ones.
     static let refreshAge = Duration.seconds(3_000)
     /// The minimum time between the starts of two fetches.
     static let pause = Duration.seconds(60)
@@ -41,7 +41,7 @@ final class ProviderKeys: Sendable {
         self.logger = logger
     }
 
-    /// The keys to check a token with; the token's own key may be missing.
+    /// The keys for checking a token; the token's own key may be missing.
     ///
     /// - Throws: ``TokenProblem/noKeys`` if no keys have been read.
     func keys(for token: JSONWebToken) async throws(TokenProblem) -> SigningKeys {
@@ -120,7 +120,7 @@ final class ProviderKeys: Sendable {
             state.withLock { $0.keys = keys }
             note(nil)
         } catch {
-            // The same file may be readable the next time.
+            // Read the same file again next time: the failure may have been temporary.
             state.withLock { $0.stamp = nil }
             note(error)
         }

@@ -29,7 +29,7 @@ package struct ProxyUsers: Sendable {
     ///   - fields: The headers of the request.
     ///   - peer: The other end of the connection, regardless of headers.
     /// - Returns: The user with the proxy's name, and a name for the account.
-    /// - Throws: 400 for several names, or one that is not a text.
+    /// - Throws: 400 for several names, or one that is too long or has a comma or a control character.
     func user(_ fields: HTTPFields, peer: NetworkAddress?) throws(BackendRefusal) -> ForeignUser? {
         guard let peer, addresses.contains(where: { $0.contains(peer) }) else { return nil }
         let values = fields[values: field]
@@ -38,7 +38,7 @@ package struct ProxyUsers: Sendable {
         // Proxies that join two headers put a comma between them (RFC 9110 §5.3).
         let isName = value.unicodeScalars.allSatisfy { $0 != "," && $0.properties.generalCategory != .control }
         guard isName, value.utf8.count <= Self.maximumLength else {
-            throw .badRequest("The header '\(field)' is not a user's name.")
+            throw .badRequest("The header '\(field)' is not a valid user name.")
         }
         let identity = ForeignIdentity(issuer: Self.issuer, subject: value.lowercased())
         return ForeignUser(identity, name: value, suffix: suffix)

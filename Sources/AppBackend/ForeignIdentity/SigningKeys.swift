@@ -3,8 +3,8 @@ import JWTKit
 
 /// The public keys of an identity provider: a JSON Web Key Set.
 ///
-/// A key is used only for its own algorithm, or for those of its type: a token must not choose how its signature is
-/// checked. Other keys are skipped, such as encryption keys and shared secrets.
+/// A key is used only for its `alg`, or without one for the algorithms of its type: a token must not choose how its
+/// signature is checked. Encryption keys, shared secrets and keys of other types are skipped.
 ///
 /// Source: RFC 7517, RFC 7518 §6, RFC 8037 §2.
 struct SigningKeys: Sendable {
@@ -50,7 +50,7 @@ struct SigningKeys: Sendable {
         return (try? key.verify(token.signature, signs: token.signed)) ?? false
     }
 
-    /// The key of a token; one without `kid` has the only key of its algorithm.
+    /// The key of a token; for a token without `kid`, the key of its algorithm, if there is only one.
     private func key(for token: JSONWebToken) -> (any JWTAlgorithm)? {
         if let id = token.keyID { return keys[Slot(keyID: id, algorithm: token.algorithm)] }
         let candidates = keys.filter { $0.key.algorithm == token.algorithm }
@@ -80,7 +80,7 @@ struct SigningKeys: Sendable {
         return ofType.filter { $0.rawValue == own.string }
     }
 
-    /// The key as the library represents it; `nil` for a key that is not valid or shorter than 2,048 bits.
+    /// Converts a key for the library; `nil` for a key that is not valid or is shorter than 2,048 bits.
     private static func key(_ node: JSONNode, _ algorithm: SigningAlgorithm) async -> (any JWTAlgorithm)? {
         // The library's collections find keys by id, fall back to another key, and keep the first algorithm requested.
         // So each key has its own collection, and is chosen above.

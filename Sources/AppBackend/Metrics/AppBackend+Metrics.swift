@@ -37,7 +37,7 @@ extension AppBackend {
         return page.text
     }
 
-    /// The lines of an app backend whose database cannot be opened.
+    /// The lines for `/metrics` of an app backend whose database cannot be opened.
     package static var metricsOfUnusable: String {
         var page = PrometheusText()
         add(isHealthy: false, to: &page)

@@ -5,7 +5,7 @@ import Synchronization
 /// Counts of operations since the start.
 final class BackendCounts: Sendable {
     struct RequestKey: Hashable, Comparable {
-        /// The route; only existing ones, since clients could make up any number of addresses.
+        /// The route, or ``CountRequests/noRoute``: clients could make up any number of addresses.
         let route: String
         let status: Int
 

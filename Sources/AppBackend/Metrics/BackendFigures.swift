@@ -1,4 +1,4 @@
-/// Counts of what the database holds.
+/// Numbers of rows in the database.
 struct BackendFigures: Sendable, Equatable {
     var accounts = 0
     var tokens = 0
@@ -6,7 +6,7 @@ struct BackendFigures: Sendable, Equatable {
     var installations = 0
     var payloadsWaiting = 0
     var payloadsFetched = 0
-    /// Number of removed users with devices that may still be at the hub.
+    /// Number of removed users whose devices the hub may still have.
     var removedOwners = 0
 }
 

@@ -18,8 +18,8 @@ struct HubInspection: Service {
                     if try await !guardsTags() {
                         logger.warning(
                             """
-                            the hub does not guard reserved tags: whoever has its Listen key can register for any user's \
-                            notifications; give apps no key of it
+                            the hub does not guard reserved tags: a client with its Listen key can register for any user's \
+                            notifications; give the hub's keys to no app
                             """
                         )
                     }

@@ -2,7 +2,7 @@ import HubClient
 import HubProtocol
 import Synchronization
 
-/// Knows the platforms that the hub can deliver to.
+/// Finds and caches the platforms that the hub can deliver to.
 final class HubPlatforms: Sendable {
     enum Finding: Sendable, Equatable {
         /// The platforms for which a newswire hub has credentials.
@@ -24,7 +24,7 @@ final class HubPlatforms: Sendable {
     /// The age up to which an answer is used: credentials change rarely, and each message saves one call.
     static let lifetime = Duration.seconds(10)
 
-    /// The time for which an answer shows that the hub can be reached; not shorter than ``staleLifetime``.
+    /// The age up to which an answer proves that the hub can be reached; at least ``staleLifetime``.
     static let recency = Duration.seconds(30)
 
     /// The age up to which an answer is used while a request asks the hub again.

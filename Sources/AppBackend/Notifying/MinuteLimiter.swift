@@ -48,8 +48,7 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
     /// Number of remembered keys.
     var count: Int { uses.withLock { $0.count } }
 
-    /// Forgets keys when there are too many: first those not used within the minute, which loses nothing, then the
-    /// least recently used quarter.
+    /// Forgets keys when there are too many: those not used within the minute, then the least recently used quarter.
     private static func makeRoom(in uses: inout [Key: [Duration]], _ now: Duration) {
         guard uses.count >= maximumKeys else { return }
         uses = uses.filter { now - ($0.value.last ?? now) < window }

@@ -14,8 +14,8 @@ enum NotificationRoutes {
             switch (query["pns"], query["to_tag"]) {
             case (let pns?, let name?): return try await notify(request, caller, pns: pns, name: name)
             case (nil, nil): return try await SecureRoutes.push(request, caller)
-            case (_?, nil): throw BackendRefusal.badRequest("The query has 'pns' and no 'to_tag'.")
-            case (nil, _?): throw BackendRefusal.badRequest("The query has 'to_tag' and no 'pns'.")
+            case (_?, nil): throw BackendRefusal.badRequest("The query has 'pns' but not 'to_tag'.")
+            case (nil, _?): throw BackendRefusal.badRequest("The query has 'to_tag' but not 'pns'.")
             }
         }
     ]
@@ -42,7 +42,7 @@ enum NotificationRoutes {
     /// - Throws: 400 for text that is not a valid name, such as a tag expression.
     static func addressee(_ text: String) throws(BackendRefusal) -> UserName {
         guard let name = UserName(text) else {
-            throw .badRequest("'\(text.excerpt)' is not a user name: it has 1 to 64 of A-Z a-z 0-9 . _ @ -")
+            throw .badRequest("'\(text.excerpt)' is not a user name: use 1 to 64 characters of A-Z a-z 0-9 . _ @ -")
         }
         return name
     }

@@ -60,12 +60,12 @@ struct PlatformResults: Sendable {
         results.contains { if case .failed(_, isCertain: false) = $0.outcome { true } else { false } }
     }
 
-    /// The reply: empty for the tutorials' clients, which would parse a body as XML.
+    /// Creates the reply: empty for the tutorials' clients, which would parse a body as XML.
     ///
     /// Failures that are not thrown are recorded in `log`.
     ///
-    /// - Throws: The failure, if the only named platform or all platforms have failed. If some have failed and the
-    ///   client does not ask for JSON, the failure with the names of those platforms.
+    /// - Throws: The failure, if all chosen platforms failed. If some failed and the client does not ask for JSON, a
+    ///   failure that names those platforms.
     func response(asJSON: Bool, log: HubFailureLog) throws(BackendRefusal) -> Response {
         if let refusal = total { throw refusal }
         let failures = results.filter { $0.failure != nil }
@@ -89,6 +89,6 @@ struct PlatformResults: Sendable {
         if let failure = results.lazy.compactMap(\.failure).first { return failure }
         guard let obstacle = results.lazy.compactMap(\.obstacle).first else { return nil }
         guard choice == .all, obstacle.status == .conflict else { return obstacle }
-        return .conflict("The hub can deliver to no platform: give it credentials.")
+        return .conflict("The hub cannot deliver to any platform: give it credentials.")
     }
 }

@@ -1,7 +1,7 @@
 import HubClient
 import HubProtocol
 
-/// A text from one user to another, in the forms of the tutorials' server.
+/// A text from one user to another, in the formats of the tutorials' server.
 ///
 /// Source: protocol §9; the JSON for browsers and agents has the members that agents know.
 struct TextNotification: Sendable {

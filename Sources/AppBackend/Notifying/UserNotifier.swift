@@ -25,7 +25,7 @@ package struct UserNotifier: Sendable {
     /// - Throws: 403 if the caller may not notify this user.
     func checkRight(of caller: Caller, to addressee: UserName) throws(BackendRefusal) {
         guard caller.mayNotifyOthers || caller.name == addressee else {
-            throw .forbidden("You may notify nobody but yourself.")
+            throw .forbidden("You may notify only yourself.")
         }
     }
 
@@ -34,11 +34,11 @@ package struct UserNotifier: Sendable {
     /// - Throws: 429 if the sender or the addressee has too many, even if the addressee does not exist.
     func admit(_ caller: Caller, to addressee: UserName) throws(BackendRefusal) {
         if let wait = senders.admit(caller.name) {
-            throw .tooManyRequests("You send more than \(Self.sendersLimit) notifications a minute.", retryAfter: wait)
+            throw .tooManyRequests("You may send \(Self.sendersLimit) notifications a minute.", retryAfter: wait)
         }
         if let wait = addressees.admit(addressee) {
             throw .tooManyRequests(
-                "There are more than \(Self.addresseesLimit) notifications a minute for this user.",
+                "A user may be sent \(Self.addresseesLimit) notifications a minute.",
                 retryAfter: wait
             )
         }
@@ -65,7 +65,7 @@ package struct UserNotifier: Sendable {
             for platform in choice.platforms {
                 var message = message(platform)
                 message.tags = tag
-                // libcurl repeats a request when the connection that it reused turns out to be closed.
+                // libcurl repeats a request if the server has closed the connection that it reuses.
                 if finding != .unknown { message.idempotencyKey = OutgoingMessage.newIdempotencyKey() }
                 let tagged = message
                 group.addTask {
@@ -87,7 +87,7 @@ package struct UserNotifier: Sendable {
         let limit = platform.maximumBytes ?? Message.maximumBytes
         guard message.body.count <= limit else {
             return .skipped(
-                .tooLarge("A notification on '\(platform.rawValue)' has at most \(limit) bytes, with its form.")
+                .tooLarge("A notification on '\(platform.rawValue)' has at most \(limit) bytes, with its JSON or XML.")
             )
         }
         do throws(HubClientError) {

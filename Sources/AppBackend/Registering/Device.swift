@@ -18,7 +18,7 @@ struct DeviceKey: Hashable, Sendable {
     static func installation(_ id: InstallationID) -> DeviceKey { DeviceKey(kind: .installation, id: id.folded) }
 }
 
-/// A registration id that a device has stored, from any source.
+/// A registration id that a device presents, from any source.
 struct GivenID: Hashable, Sendable {
     /// The longest id, in bytes.
     static let maximumLength = 256
@@ -36,7 +36,7 @@ struct GivenID: Hashable, Sendable {
     var key: DeviceKey { DeviceKey(kind: .registration, id: text) }
 }
 
-/// The SHA-256 of a push handle: enough to recognize a device, and useless to a thief of the database.
+/// The SHA-256 of a push handle: enough to recognize a device, and of no use to a thief of the database.
 struct HandleDigest: Hashable, Sendable {
     let bytes: Data
 
@@ -68,7 +68,7 @@ struct HandleDigest: Hashable, Sendable {
 /// The hub and this store cannot change in one step. Before a call to the hub, the store records the state that the
 /// call will create. If the outcome is unknown, as after a crash, both states count until the next call succeeds.
 struct Device: Sendable, Equatable {
-    /// A user, and the device that the user has proven to have.
+    /// A user, and the push handle that the user has registered.
     struct Holder: Sendable, Equatable {
         /// The key of a ``UserName``.
         let user: String
@@ -80,14 +80,14 @@ struct Device: Sendable, Equatable {
     var holder: Holder
     /// The state that a call to the hub was meant to create.
     var wanted: Holder?
-    /// False for an id that was issued and not used yet: the hub has nothing with that id.
+    /// False for an id that was issued and has not been used: the hub has nothing with that id.
     var isRegistered: Bool
-    /// The day on which the hub last stored it.
+    /// The time at which the hub last stored it, to within a day.
     var changedAt: Timestamp
-    /// Calls that the hub may still carry out, which would create the state that was wanted last.
+    /// Calls that the hub may still carry out; they would create the state that was wanted last.
     var late: LateCalls?
 
-    /// Its possible states; the hub has one of them.
+    /// The possible states of the device; the hub has one of them.
     var holders: [Holder] { [holder] + (wanted.map { [$0] } ?? []) }
 
     func isHeld(by user: String) -> Bool { holders.contains { $0.user == user } }

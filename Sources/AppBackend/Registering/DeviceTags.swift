@@ -2,8 +2,8 @@ package import HubProtocol
 
 /// Tags that identify a device's user.
 ///
-/// The back end has the hub's Manage right, so the hub does not check reserved tags in its requests. This type checks
-/// the tags that users ask for.
+/// The app backend has the hub's Manage right, so the hub does not check its requests for reserved tags. This type
+/// checks the tags that users ask for.
 package struct DeviceTags: Sendable {
     package let reserved: ReservedTagPrefixes
 
@@ -50,7 +50,7 @@ package struct DeviceTags: Sendable {
             tags += template.tags
             let parts = name.split(separator: ",").map { $0.drop { $0.isWhitespace } }
             for part in parts where part.hasPrefix("$") {
-                throw .badRequest("The name of the template '\(name.excerpt)' begins like a tag of the server's.")
+                throw .badRequest("A part of the template name '\(name.excerpt)' begins with '$': leave it out.")
             }
             tags += parts.compactMap { try? Tag(String($0)) }
         }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Serializes changes of a device or push handle; waiting requests are served in the order of their arrival.
 ///
-/// A change reaches the store and the hub one after the other. Two simultaneous changes could reach them in different
-/// orders.
+/// A change is made in the store and at the hub, one after the other. Two simultaneous changes could be made there in
+/// different orders.
 final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
     /// The largest number of requests that wait for one device.
     static var maximumWaiting: Int { 16 }
@@ -40,7 +40,7 @@ final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
             if let answer { turn.resume(returning: answer) }
         }
         guard isIn else {
-            throw .unavailable("Too many requests change this device at once.", retryAfter: .seconds(1))
+            throw .unavailable("Too many requests are changing this device at once.", retryAfter: .seconds(1))
         }
     }
 

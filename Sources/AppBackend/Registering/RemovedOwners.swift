@@ -1,9 +1,9 @@
 import Logging
 import ServiceLifecycle
 
-/// Deletes the devices of removed users at the hub, and retries until the hub has done so.
+/// Deletes the devices of removed users at the hub, and retries until they are deleted.
 ///
-/// The hub may be unreachable when a user is removed, and then continues to notify these devices.
+/// If the hub cannot be reached when a user is removed, it continues to notify the user's devices.
 struct RemovedOwners: Service {
     /// The pause between two attempts.
     private static let interval = Duration.seconds(60)

@@ -58,7 +58,7 @@ extension UserDevices {
 
     private static let day = Duration.seconds(86_400)
 
-    /// Records that the hub has not made a change, as far as that is certain.
+    /// Restores the record of a device after a failed call, as far as it is certain that the hub made no change.
     ///
     /// `isNoted` is true if ``DeviceTable/want(_:of:at:)`` came before the call.
     private func undo(
@@ -123,7 +123,7 @@ extension UserDevices {
         }
         guard try await store.readDevices({ try $0.devices(of: user.key) }).isEmpty else {
             throw BackendRefusal.unavailable(
-                "The hub may still make changes that it was asked for earlier.",
+                "The hub may still make changes that were requested earlier.",
                 retryAfter: LateCalls.longest
             )
         }

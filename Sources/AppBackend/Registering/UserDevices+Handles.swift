@@ -1,19 +1,19 @@
 import HubClient
 import HubProtocol
 
-/// The owner of a push handle, and which of two states the hub has.
+/// The owners of push handles, and the recovery from calls without an answer.
 extension UserDevices {
     /// Deletes other users' registrations of a push handle: a handle belongs to the user who registered it last.
     ///
-    /// Otherwise a device that its next user registers under a new id would keep showing its former user's
-    /// notifications. A user who knows another user's handle can take it in this way, but gets no notifications by
-    /// doing so: the handle leads to the other user's device, whose app registers it again at its next start.
+    /// Otherwise a device that its next user registers under a new id would continue to show its former user's
+    /// notifications. A user who knows another user's handle can take it in this way, but gets no notifications: the
+    /// handle leads to the other user's device, whose app registers it again at its next start.
     ///
     /// Call it in the handle's turn, before the handle is registered for its new user. `others` are the devices of
     /// other users with the handle, at most ``maximumOthers``, as read earlier in this turn.
     ///
-    /// - Throws: A ``BackendRefusal``: 503 while a registration for another user may still reach the hub; 502 or 503 for a
-    ///   failure of the hub.
+    /// - Throws: A ``BackendRefusal``: 503 while a registration for another user may still reach the hub; 502 or 503 if
+    ///   the hub fails.
     func takeHandle(
         _ channel: PushChannel,
         from others: [Device],
@@ -26,7 +26,7 @@ extension UserDevices {
             try await turns.pass(device.key) { try await take(device.key, channel, wish, network) }
         }
         guard others.count <= Self.maximumMerged else {
-            throw BackendRefusal.unavailable("The push handle is registered too often.", retryAfter: .seconds(1))
+            throw BackendRefusal.unavailable("Too many devices have this push handle.", retryAfter: .seconds(1))
         }
     }
 

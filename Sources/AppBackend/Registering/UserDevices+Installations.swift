@@ -99,6 +99,6 @@ extension UserDevices {
 
 extension BackendRefusal {
     fileprivate static let foreignInstallation = conflict(
-        "The installation exists and belongs to another device: use another id."
+        "The installation belongs to another device: use another id."
     )
 }

@@ -5,9 +5,9 @@ import HubProtocol
 package struct UserDevices: Sendable {
     /// The largest number of devices of one user; a further one replaces the least recently registered one.
     static let maximumDevices = 1_000
-    /// The largest number of ids of one user that were issued and not used.
+    /// The largest number of unused ids of one user.
     static let maximumReserved = 50
-    /// Attempts of a request to find its registration, which another request may change at the same time.
+    /// The number of attempts of a request to find its registration while other requests change it.
     static let maximumTries = 4
     /// Largest number of registrations that are deleted to make room for a new one; each is a call to the hub.
     private static let maximumRemovals = 4
@@ -86,7 +86,7 @@ package struct UserDevices: Sendable {
 
     /// Registers a device for a user under the id that it has stored.
     ///
-    /// - Throws: A ``BackendRefusal``: 410, the first time, for an id that is neither the user's nor of this handle;
+    /// - Throws: A ``BackendRefusal``: 410, the first time, for an id of neither the user nor this handle;
     ///   400 for a registration that breaks the hub's rules; 502 or 503 for a failure of the hub.
     func put(
         _ wanted: WantedRegistration,
@@ -150,7 +150,7 @@ package struct UserDevices: Sendable {
     /// Deletes a user's oldest devices until there is room for another.
     func makeRoom(_ given: GivenID?, _ user: String) async throws {
         for _ in 0..<Self.maximumRemovals {
-            // There nearly always is room, and a read costs less than a write.
+            // There is nearly always room, and a read costs less than a write.
             let hasRoom = try await store.readDevices {
                 try $0.hasRoom(for: given, user: user, maximumDevices: Self.maximumDevices)
             }

@@ -35,7 +35,7 @@ struct WantedRegistration: Sendable, Equatable {
         try rules.check(tags)
     }
 
-    /// The resulting registration of a user.
+    /// The registration that this request creates for a user.
     ///
     /// - Throws: 400 that names every broken rule.
     func registration(

@@ -5,8 +5,7 @@ import Hummingbird
 import Logging
 import SQLiteFiles
 
-/// Turns other errors into a ``BackendRefusal``; failures of the server are logged, and clients do not get their
-/// details.
+/// Turns other errors into a ``BackendRefusal``; the details of the server's failures go to the log only.
 struct BackendErrors: RouterMiddleware {
     /// A logger of our own, since a request's logger adds other keys.
     private let logger: Logger

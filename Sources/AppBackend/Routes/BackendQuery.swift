@@ -23,6 +23,8 @@ struct BackendQuery: Sendable {
         self.values = values
     }
 
-    /// The value of a name given in lower case; the query's own case is ignored, and a bare name has an empty value.
+    /// The value of a parameter; `name` is in lower case and matches any case.
+    ///
+    /// A parameter without `=` has an empty value.
     subscript(_ name: String) -> String? { values[name] }
 }

@@ -5,7 +5,7 @@ extension BackendRefusal {
     /// The time after which a client may repeat a request that the hub could not serve.
     static let hubRetry = Duration.seconds(5)
 
-    /// Creates a refusal from a failure of the hub; clients of the app backend do not know about the hub.
+    /// Creates a refusal from a failure of the hub, which clients of the app backend do not know.
     package init(_ error: HubClientError) {
         switch error {
         case .cancelled: self = Self.unreachable

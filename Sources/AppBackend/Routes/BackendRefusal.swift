@@ -10,7 +10,7 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     /// One sentence, without credentials, payloads or push handles.
     package let reason: String
     package let headers: HTTPFields
-    /// The hub's failure that caused the refusal, for the log only.
+    /// The failure of the hub that caused the refusal, for the log only.
     let cause: HubClientError?
 
     package init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:]) {
@@ -41,7 +41,7 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
         headers[.contentType] = "application/json; charset=utf-8"
         headers[.cacheControl] = "no-store"
         let response = Response(status: status, headers: headers, body: .init(byteBuffer: body))
-        // A body after the head of such a reply would be read as the next reply (RFC 9110 §9.3.2).
+        // After a HEAD request, a body would be read as the next reply (RFC 9110 §9.3.2).
         return request.method == .head ? response.createHeadResponse() : response
     }
 }
@@ -77,7 +77,7 @@ extension BackendRefusal {
         BackendRefusal(.serviceUnavailable, reason, headers: [.retryAfter: "\(wholeSeconds(retryAfter))"])
     }
 
-    /// The time in whole seconds, rounded up and at least 1: a client that returns too early is refused again.
+    /// The time in whole seconds, rounded up and at least 1: a client that retries too early is refused again.
     private static func wholeSeconds(_ time: Duration) -> Int64 {
         max(1, time.components.seconds + (time.components.attoseconds > 0 ? 1 : 0))
     }

@@ -47,7 +47,7 @@ extension AppBackend {
             case .malformedReply: "the hub's reply cannot be read"
             }
         } catch {
-            return "the hub cannot be asked"
+            return "the hub cannot be checked"
         }
     }
 }

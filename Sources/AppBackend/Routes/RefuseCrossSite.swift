@@ -22,7 +22,7 @@ package struct RefuseCrossSite: RouterMiddleware {
         guard let origin = request.headers[.origin] else { return }
         let authority = context.calledAuthority(request)
         guard let authority, isOwn(origin, authority: authority) else {
-            throw .forbidden("Requests of other sites' pages are refused.")
+            throw .forbidden("Requests from pages of other sites are refused.")
         }
     }
 

@@ -33,7 +33,7 @@ package struct RequireCaller: RouterMiddleware {
 }
 
 extension BackendRefusal {
-    /// The time after which a password check that was refused is likely to succeed.
+    /// The time after which a refused password check is likely to be accepted.
     private static let checkingTime = Duration.seconds(5)
     /// The time until there may be room for another account: an operator has to act.
     private static let roomTime = Duration.seconds(3_600)

@@ -23,7 +23,7 @@ package struct PayloadBox: Sendable {
         do throws(HostError) {
             let text = try PrivateFile.read(path, limit: Self.maximumFile)
             guard let bytes = Base64URL.decode(text.filter { $0 != "\n" }), bytes.count == Self.keyBytes else {
-                throw HostError("cannot use", path, because: "it holds no key of \(Self.keyBytes) bytes")
+                throw HostError("cannot use", path, because: "it does not contain a key of \(Self.keyBytes) bytes")
             }
             key = SymmetricKey(data: bytes)
             return

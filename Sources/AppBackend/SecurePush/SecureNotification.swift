@@ -3,7 +3,7 @@ import HubProtocol
 
 /// A push that carries the id of a payload, and shows nothing on platforms that allow that.
 ///
-/// The id is a string, which the tutorials' clients read with `intValue`.
+/// The id is a string, because the tutorials' clients read it with `intValue`.
 ///
 /// Source: protocol §9; Apple's "Pushing background updates to your App".
 struct SecureNotification: Sendable {
@@ -33,7 +33,7 @@ struct SecureNotification: Sendable {
             guard let alert else { return #"{"aps":{"content-available":1},\#(member)}"# }
             return #"{"aps":{"alert":\#(JSONText.string(alert)),"mutable-content":1},\#(member)}"#
         case .gcm: return #"{"data":{\#(member)}}"#
-        // Otherwise Android may hold the message back until the device is used.
+        // Otherwise Android may delay the message until the device is used.
         case .fcmv1: return #"{"message":{"data":{\#(member)},"android":{"priority":"high"}}}"#
         case .wns: return "\(id)"
         case .browser: return #"{"\#(MessageProperty.message)":\#(JSONText.string(notice)),\#(member)}"#

@@ -7,7 +7,7 @@ package struct SecurePayloads: Sendable {
     static let maximumBytes = 16_384
     /// The time for which a payload can be fetched.
     static let lifetime = Duration.seconds(72 * 3_600)
-    /// The largest number of fetches in a minute by which one user finds no payload.
+    /// The largest number of fetches in a minute in which one user finds no payload.
     static let missesLimit = 30
     /// The longest `Retry-After` of a refused payload; there may be room earlier, when the addressee fetches one.
     private static let longestWait = Duration.seconds(3_600)
@@ -21,7 +21,7 @@ package struct SecurePayloads: Sendable {
 
     /// A payload that cannot be decrypted with the current key.
     struct Unreadable: Error, CustomStringConvertible {
-        let description = "a stored payload cannot be decrypted: the key file is another one"
+        let description = "a stored payload cannot be decrypted: the key file has been replaced"
     }
 
     private let store: BackendStore
@@ -72,12 +72,12 @@ package struct SecurePayloads: Sendable {
         case .stored(let id): return id
         case .addresseeIsFull(let time):
             throw BackendRefusal.tooManyRequests(
-                "\(bounds.waiting) payloads wait for this user.",
+                "This user already has \(bounds.waiting) payloads to fetch.",
                 retryAfter: min(time - now, Self.longestWait)
             )
         case .senderIsFull(let time):
             throw BackendRefusal.tooManyRequests(
-                "\(bounds.ofSender) of your payloads are stored.",
+                "The server already stores \(bounds.ofSender) payloads of yours.",
                 retryAfter: min(time - now, Self.longestWait)
             )
         case .storeIsFull:
@@ -94,7 +94,7 @@ package struct SecurePayloads: Sendable {
     func fetch(_ id: Int64, by user: UserName) async throws -> Fetched? {
         if let wait = misses.wait(user) {
             throw BackendRefusal.tooManyRequests(
-                "You ask for too many notifications that do not exist.",
+                "You have asked for too many notifications that do not exist.",
                 retryAfter: wait
             )
         }
@@ -108,7 +108,7 @@ package struct SecurePayloads: Sendable {
         return Fetched(text: text, isRead: try await !markRead(id, of: user))
     }
 
-    /// - Returns: True the first time, and as long as it cannot be recorded: the text must be readable on a full
+    /// - Returns: True the first time, and as long as the fetch cannot be recorded: the text must be readable on a full
     ///   disk.
     private func markRead(_ id: Int64, of user: UserName) async throws -> Bool {
         do {
@@ -117,7 +117,7 @@ package struct SecurePayloads: Sendable {
             if warnings.admit(true) == nil {
                 let reason = BackendStore.reason(error)
                 logger.warning(
-                    "payloads that are fetched cannot be marked as read",
+                    "cannot mark fetched payloads as read",
                     metadata: ["error.reason": "\(reason)"]
                 )
             }

@@ -2,10 +2,10 @@ import HubProtocol
 
 /// The body of `POST /api/notifications` without `pns`.
 ///
-/// The body is empty, for the caller and a configured text, as in the tutorial; a JSON string, for the caller; or
-/// `{"to":"bob","payload":"…"}`.
+/// An empty body sends a configured text to the caller, as in the tutorial. A JSON string is a text for the caller, and
+/// `{"to":"bob","payload":"…"}` one for another user.
 struct SecureRequest: Sendable, Equatable {
-    /// The largest body, in bytes: a payload in which every byte is an escape of six, and the members around it.
+    /// The largest body, in bytes: a payload with a six-byte escape for every byte, and the members around it.
     static let maximumBytes = 6 * SecurePayloads.maximumBytes + 1_024
 
     let addressee: UserName

@@ -28,12 +28,12 @@ enum SecureRoutes {
     private static func fetch(_ request: BackendRequest) async throws -> Response {
         let caller = try request.caller
         guard await request.isPrivate else {
-            throw BackendRefusal.forbidden("A secure notification is fetched with https:// only.")
+            throw BackendRefusal.forbidden("Fetch secure notifications with https://.")
         }
         // The tutorials' client reads other text as 0, which goes through the same steps.
         let id = (try? request.parameter("id")).flatMap { Int64($0) } ?? 0
         guard let fetched = try await request.backend.fetchPayload(id, by: caller.name, request.context.network) else {
-            throw BackendRefusal.notFound("There is no notification of this id for you.")
+            throw BackendRefusal.notFound("You have no notification with this id.")
         }
         return .json(
             JSONText.object([
@@ -91,7 +91,7 @@ extension AppBackend {
         do {
             fetched = try await payloads.fetch(id, by: user)
         } catch let problem as SecurePayloads.Unreadable {
-            // It is lost: a client asked to retry would do so until the payload expires.
+            // The payload is lost: a client that is asked to retry would do so until it expires.
             payloads.noteUnreadable(problem)
             fetched = nil
         }

@@ -1,7 +1,7 @@
 import GRDB
 import SQLiteFiles
 
-/// Backups of an app backend's file, without data that must not outlive its time: tokens and payloads.
+/// Backups of an app backend's file, without the data that must not be restored: tokens and payloads.
 package enum BackendBackup {
     private static let copier = DatabaseCopier(of: "an app backend's") { db, path in
         guard try db.tableExists("account"), try db.tableExists("token") else { return false }
@@ -11,7 +11,7 @@ package enum BackendBackup {
         return true
     }
 
-    /// Switches to the rights with which files are opened from then on; does nothing to keep the caller's own.
+    /// Switches to the rights with which files are opened from then on; an empty closure keeps the caller's rights.
     package typealias Rights = () throws -> Void
 
     /// Copies a file, which an app backend may be using, into one file.
@@ -39,7 +39,7 @@ package enum BackendBackup {
     /// Afterwards no token is valid: some may have been revoked since the backup was made. `reading` is called before
     /// the backup is opened, `writing` before anything is created in the folder of the file.
     ///
-    /// - Returns: The new path of the replaced file, `nil` when there was none.
+    /// - Returns: The new path of the replaced file; `nil` if there was none.
     /// - Throws: As ``write(database:to:reading:writing:)`` when the backup cannot be used; the file is then
     ///   unchanged.
     package static func restore(

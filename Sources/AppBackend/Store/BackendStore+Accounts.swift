@@ -155,8 +155,8 @@ extension BackendStore {
     }
 
     /// Replaces a password, and revokes all tokens.
-    /// - Throws: ``AccountError/unknown`` when there is no such account with a password.
-    /// - Throws: ``AccountError/unknown`` when there is no such account that has a password.
+    ///
+    /// - Throws: ``AccountError/unknown`` when there is no such account, or it has no password.
     func setPassword(of name: UserName, to hash: PasswordHash, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(
@@ -295,9 +295,9 @@ extension Account {
     }
 }
 
-/// A change of what an account may do.
+/// A change of an account's rights.
 struct RightsChange: Sendable {
-    /// The new right; `nil` leaves it unchanged.
+    /// The new value of the right; `nil` leaves it unchanged.
     let mayNotifyOthers: Bool?
     let added: Set<Role>
     let removed: Set<Role>

@@ -10,7 +10,7 @@ extension AuditEvent {
 
     /// Counts the event in a recent row of equal events, if there is one, in the transaction of its change.
     ///
-    /// This is for changes that a user can repeat at will: with a row for each, they would push out other events.
+    /// Use it for changes that a user can repeat at will: with a row for each, they would push out other events.
     func count(at now: Timestamp, in db: Database) throws {
         _ = try CountedEvent(event: self, first: now, last: now, count: 1).store(in: db)
     }
@@ -38,7 +38,7 @@ extension AuditEvent {
 }
 
 extension CountedEvent {
-    /// - Returns: True if no row of equal events was recent enough.
+    /// - Returns: True if a new row was inserted, because no row of equal events was recent enough.
     fileprivate func store(in db: Database) throws -> Bool {
         let since = first - AuditLog.span(of: event.outcome)
         if try event.add(count: count, until: last, since: since, in: db) { return false }

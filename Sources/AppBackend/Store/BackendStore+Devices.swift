@@ -74,8 +74,7 @@ struct DeviceTable {
         )
     }
 
-    /// Registrations of a user for one handle: first those that the hub has, then ids that were only issued, oldest
-    /// first.
+    /// A user's registrations for a handle: those that the hub has, then unused ids, each oldest first.
     ///
     /// The plus sign keeps SQLite from using the primary key, which would read all users' registrations.
     func registrations(of user: String, handle: HandleDigest) throws -> [Device] {
@@ -192,7 +191,7 @@ struct DeviceTable {
         try set("isRegistered = 1", key, nil, late)
     }
 
-    /// Deletes a device, and the ids with which its users presented it.
+    /// Deletes a device; aliases of a registration remain, without a target.
     func remove(_ key: DeviceKey) throws {
         try execute("DELETE FROM device WHERE kind = ? AND id = ?", [key.kind.rawValue, key.id])
         guard key.kind == .registration else { return }

@@ -77,7 +77,7 @@ extension BackendStore {
             guard let name = UserName(row["name"]) else { continue }
             let end = (row["removedAt"] as Timestamp) + Accounts.nameRetention
             if now < end { throw AccountError.retained(name, until: end) }
-            // With another name the user would have two: these devices get messages to the former name.
+            // These devices get messages to the former name, so the user must not get another one.
             if row["hasDevices"] { throw AccountError.devicesLeft(name) }
         }
     }

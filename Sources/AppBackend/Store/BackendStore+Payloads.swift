@@ -5,7 +5,7 @@ import SQLiteFiles
 
 extension BackendStore {
     static func createPayloads(_ db: Database) throws {
-        // The key begins with the addressee, so another user's id takes the same steps as an unknown one.
+        // The key begins with the addressee, so a lookup of another user's id is the same as one of an unknown id.
         try db.execute(
             sql: """
                 CREATE TABLE payload (
@@ -47,9 +47,9 @@ extension BackendStore {
     }
 }
 
-/// The largest numbers of stored payloads.
+/// The limits on stored payloads.
 struct PayloadBounds: Sendable {
-    /// Payloads of one addressee that were not fetched; fetched payloads are deleted to make room.
+    /// Payloads of one addressee, of which fetched ones are deleted to make room.
     var waiting = 1_000
     /// Payloads of one sender, fetched or not, so that no sender can fill the store.
     var ofSender = 10_000
@@ -74,9 +74,9 @@ struct StoredPayload: Sendable, Equatable {
 
 /// Stored payloads, within a transaction.
 struct PayloadTable {
-    /// The ids that the tutorials' client can read (`intValue`), without 0, which it reads from any other text.
+    /// The ids that the tutorials' client can read (`intValue`), except 0, which is its result for any other text.
     static let ids = Int64(1)...Int64(Int32.max)
-    /// Attempts to find an unused id; one in 20,000 fails when the store is full.
+    /// Attempts to find an unused id; when the store is full, one attempt in 20,000 fails.
     private static let maximumTries = 20
 
     let db: Database
@@ -84,7 +84,7 @@ struct PayloadTable {
     /// Stores a payload with a new random id.
     ///
     /// - Parameters:
-    ///   - addressee: The key of a ``UserName``, whether the user exists or not.
+    ///   - addressee: The key of a ``UserName``; the user need not exist.
     ///   - sender: The key of the sender's name.
     ///   - bounds: The largest numbers of payloads.
     ///   - now: Payloads that expire before this time do not count.
@@ -136,7 +136,7 @@ struct PayloadTable {
         return nil
     }
 
-    /// Deletes fetched payloads, those that expire first.
+    /// Deletes the fetched payloads that expire first.
     private func dropRead(of addressee: String, count: Int) throws {
         try db.execute(
             sql: """

@@ -6,7 +6,7 @@ import SQLiteFiles
 extension BackendStore {
     /// The account of a valid token.
     ///
-    /// Each call reads the file, so that a token is void as soon as another process has revoked it.
+    /// Each call reads the file, so that a token is invalid as soon as another process has revoked it.
     func account(token: AccessToken, at now: Timestamp) async throws -> (account: Account, use: TokenUse)? {
         let hash = Data(token.hash)
         return try await readShortly { db in

@@ -7,7 +7,7 @@ import SQLiteFiles
 package final class BackendStore: Sendable {
     private static let busyTimeout: Double = 10
 
-    /// A pool, so that readers do not wait for a writer whose commit waits for the disk.
+    /// A pool, so that readers do not wait for a writer that waits for the disk.
     private let database: DatabasePool
     private let shortReads: SharedTransactions
     private let writes: SharedTransactions

@@ -11,7 +11,7 @@ enum DeviceFinding: Sendable, Equatable {
     case nothing
 }
 
-/// Ids that devices keep although the hub has, or had, another registration with that id.
+/// Aliases: ids that devices keep, although the registrations at the hub have other ids.
 extension DeviceTable {
     /// The largest number of remembered ids of one user.
     static let maximumAliases = 50
@@ -60,7 +60,7 @@ extension DeviceTable {
         }
     }
 
-    /// True if a user can have one more device and, unless the id has one, one more alias, without losing another.
+    /// True if a user can have another device and another alias without losing one; `given` may already be an alias.
     func hasRoom(for given: GivenID?, user: String, maximumDevices: Int) throws -> Bool {
         guard try count(of: user) < maximumDevices else { return false }
         guard let given else { return true }

@@ -3,9 +3,9 @@ import Synchronization
 
 /// Runs the work of several requests in one transaction.
 ///
-/// A transaction costs more than the statements of a request: the change of threads and, if something is written, the
-/// wait for the disk. Work that arrives while a transaction runs shares the next transaction. It therefore sees, and
-/// changes, the file as it is after the work was submitted.
+/// A transaction costs more than the statements of a request: a change of threads and, if something is written, a wait
+/// for the disk. Work that arrives while a transaction runs shares the next transaction, so it never reads an older
+/// state of the file than that of its submission.
 ///
 /// A transaction never runs in a request's task: the cancellation of one request must not undo the work of others.
 final class SharedTransactions: Sendable {
@@ -14,11 +14,11 @@ final class SharedTransactions: Sendable {
     static let maximumShared = 128
     /// The largest number of waiting pieces of work; further ones are refused with 503.
     static let maximumWaiting = 10_000
-    /// The number of pieces of work in one transaction from which later transactions are delayed.
+    /// The number of pieces of work in a transaction from which the next transaction is delayed.
     ///
     /// A client that waits for each answer before its next request is never delayed.
     private static let crowd = 3
-    /// The delay, in which further requests can arrive.
+    /// The delay, during which further requests can arrive.
     private static let gathering = Duration.milliseconds(1)
 
     typealias Answer = @Sendable () -> Void
@@ -41,7 +41,7 @@ final class SharedTransactions: Sendable {
     private let transaction: @Sendable (@escaping Body) async throws -> [Answer]
     private let queue = Mutex(Queue())
 
-    /// - Parameter transaction: Runs its argument in a transaction of its own.
+    /// - Parameter transaction: Runs its argument in a separate transaction.
     init(_ transaction: @escaping @Sendable (@escaping Body) async throws -> [Answer]) {
         self.transaction = transaction
     }
@@ -51,9 +51,10 @@ final class SharedTransactions: Sendable {
 
     /// Runs a piece of work in a transaction, and returns its value when the transaction is durable.
     ///
-    /// `body` may run twice; at most one run is committed. An error of `body` undoes this piece of work alone,
-    /// and is thrown here. Also thrown are failures of the transaction, `CancellationError` if the request was
-    /// cancelled before, and a ``BackendRefusal`` with 503 if too much work waits.
+    /// `body` may run twice; at most one run is committed. An error of `body` undoes only this piece of work.
+    ///
+    /// - Throws: Errors of `body` and of the transaction; `CancellationError` if the request was already cancelled; a
+    ///   ``BackendRefusal`` with 503 if too much work waits.
     func run<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         return try await withCheckedThrowingContinuation { continuation in

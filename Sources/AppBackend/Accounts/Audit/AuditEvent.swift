@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// Something that happened to an account, or that its user did.
+/// A change of an account, or an action of its user.
 package struct AuditEvent: Sendable, Hashable {
     /// A kind of event; a stored kind may come from a newer version.
     package struct Kind: Sendable, Hashable {
@@ -29,7 +29,7 @@ package struct AuditEvent: Sendable, Hashable {
 
         package static let done = Outcome("done")
         package static let refused = Outcome("refused")
-        /// Refused without a check, after too many wrong passwords.
+        /// Refused without a check of the password, after too many wrong ones.
         package static let slowed = Outcome("slowed")
         /// It is unknown whether the hub carried out the request.
         package static let unconfirmed = Outcome("unconfirmed")
@@ -53,7 +53,7 @@ package struct AuditEvent: Sendable, Hashable {
 /// A line of the audit log: equal events within a period.
 package struct AuditRecord: Sendable, Equatable {
     package let at: Timestamp
-    /// When the last of the equal events happened.
+    /// The time of the last of the equal events.
     package let lastAt: Timestamp
     package let count: Int
     package let who: String?

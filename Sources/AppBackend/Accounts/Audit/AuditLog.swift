@@ -69,7 +69,7 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// Counts of recorded events since the start.
+    /// Numbers of events recorded since the start.
     var totals: [(what: String, outcome: String, count: Int)] {
         state.withLock { $0.totals }
             .map { (what: $0.key.what, outcome: $0.key.outcome, count: $0.value) }
@@ -93,7 +93,7 @@ package final class AuditLog: Sendable {
                 defer { if state.newRows >= Self.rowsBetweenBounds { state.newRows = 0 } }
                 return state.newRows >= Self.rowsBetweenBounds
             }
-            // If it fails, ``AccountUpkeep`` does it within the hour.
+            // If this fails, ``AccountUpkeep`` does it within the hour.
             if isDue { try? await store.boundAudit() }
         } catch {
             putBack(events, error)

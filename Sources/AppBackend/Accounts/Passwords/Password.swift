@@ -8,7 +8,7 @@ package struct Password: Sendable, CustomStringConvertible {
     ///
     /// Source: NIST SP 800-63B §3.1.1.2.
     package static let minimumLength = 8
-    /// The longest password, in bytes; longer ones would only cost time.
+    /// The longest password, in bytes; longer ones cost time and add no security.
     package static let maximumBytes = 1_024
 
     let bytes: [UInt8]
@@ -19,7 +19,7 @@ package struct Password: Sendable, CustomStringConvertible {
         bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
     }
 
-    /// Creates a password that is to be set.
+    /// Creates a password for an account.
     package init(new text: String) throws(PasswordProblem) {
         try Self.check(text)
         guard text.count >= Self.minimumLength else { throw .tooShort }

@@ -20,8 +20,8 @@ package struct ScryptParameters: Sendable, Equatable {
 
     /// The recommended cost: 32 MiB and a third of a second of one core.
     ///
-    /// OWASP lists several settings of equal strength. The one with N = 2¹⁷ takes 128 MiB, which small servers lack,
-    /// and half as long again.
+    /// OWASP lists several settings of equal strength. The one with N = 2¹⁷ needs 128 MiB, which small servers lack,
+    /// and takes half as long again.
     ///
     /// Source: OWASP Password Storage Cheat Sheet, scrypt (2025).
     package static let recommended = ScryptParameters(rounds: 1 << 15, blockSize: 8, parallelism: 3)

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Hashes and checks passwords one at a time, on its own thread.
 ///
-/// One derivation takes a core and megabytes of memory for a fraction of a second. Several at once would let a client
-/// that sends wrong passwords take the whole machine. The thread also has a low priority, so that signed-in clients go
-/// first. Client networks take turns.
+/// One derivation needs a core and megabytes of memory for a fraction of a second. If several ran at once, a client
+/// that sends wrong passwords could use up the whole machine. The thread has a low priority, so that signed-in clients
+/// are served first. Client networks take turns.
 package final class PasswordHasher: Sendable {
     /// The largest number of waiting derivations.
     package static let maximumWaiting = 32
@@ -22,7 +22,7 @@ package final class PasswordHasher: Sendable {
     }
 
     private struct State {
-        /// True if a thread works, or is about to start.
+        /// True if a thread runs, or is about to start.
         var isRunning = false
         var waiting: [Job] = []
         /// Number of jobs that wait or run.
@@ -34,7 +34,7 @@ package final class PasswordHasher: Sendable {
     /// The cost of new hashes.
     let parameters: ScryptParameters
     private let derive: PasswordHash.Derivation
-    /// A hash that no password has, for accounts that do not exist.
+    /// A hash that matches no password, for accounts that do not exist.
     private let dummy: PasswordHash
     private let state = Mutex(State())
 
@@ -64,7 +64,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// True if a password has this hash; false for `nil`, where there is no account, after the same time.
+    /// Returns true if a password has this hash; `nil`, for an unknown account, takes as long and returns false.
     ///
     /// - Throws: ``PasswordHasherBusy`` when too many wait.
     func verify(_ password: Password, _ hash: PasswordHash?, for network: ClientNetwork) async throws -> Bool {
@@ -108,9 +108,9 @@ package final class PasswordHasher: Sendable {
         if needsThread { startThread() }
     }
 
-    /// The last job of the network with the most jobs, if `job` is from a network with fewer.
+    /// Returns the last job of the network with the most jobs, if `job` is from a network with fewer.
     ///
-    /// A network that floods the server with wrong passwords gets the refusals.
+    /// The network that floods the server with wrong passwords is the one that is refused.
     private static func lessEntitled(than job: Job, in waiting: [Job]) -> Int? {
         let counts = Dictionary(waiting.map { ($0.network, 1) }, uniquingKeysWith: +)
         guard let most = counts.max(by: { $0.value < $1.value }), most.value > (counts[job.network] ?? 0) + 1 else {
@@ -138,7 +138,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// The next job: the first one of a network other than the last served, so that networks take turns.
+    /// Removes and returns the next job: the first of a network other than the one served last.
     private func next() -> Job? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {

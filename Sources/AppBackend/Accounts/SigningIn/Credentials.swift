@@ -27,14 +27,14 @@ enum Credentials: Sendable {
 
     private static func bearer(_ text: String) -> Credentials {
         if let token = AccessToken(text) { return .token(token) }
-        // Our own tokens have no full stop.
+        // Our own tokens contain no full stop.
         return text.contains(".") ? .foreignToken(text) : .unusable
     }
 }
 
 /// A name and a password.
 struct PasswordLogin: Sendable {
-    /// The longest header that can hold both.
+    /// The longest Base64 text of a valid name and password.
     private static let maximumText = (64 + 1 + Password.maximumBytes) / 3 * 4 + 4
 
     let name: UserName

@@ -3,8 +3,8 @@ import Synchronization
 /// Slows down password guessing, for each pair of user and client network.
 ///
 /// After ``freeAttempts`` each further attempt has to wait: first one second, then twice the previous wait. A user is
-/// never locked out from other networks, and names without an account are treated alike. An attempt counts as failed
-/// until it has succeeded, so that simultaneous guesses do not count less.
+/// never locked out on other networks, and names without an account are treated alike. An attempt counts as failed
+/// until it succeeds, so that simultaneous guesses all count.
 final class GuessLimiter: Sendable {
     struct Key: Hashable, Sendable {
         let user: String
@@ -25,7 +25,7 @@ final class GuessLimiter: Sendable {
     static let freeAttempts = 5
     static let firstDelay = Duration.seconds(1)
     static let longestDelay = Duration.seconds(300)
-    /// The time after the last failure until failures are forgotten.
+    /// The time from the last failure until failures are forgotten.
     static let memory = Duration.seconds(3_600)
     /// The largest number of remembered pairs, about 2 MB.
     static let maximumKeys = 16_384
@@ -42,7 +42,7 @@ final class GuessLimiter: Sendable {
 
     init(clock: @escaping @Sendable () -> Duration) { self.clock = clock }
 
-    /// Counts an attempt as failed for now; a refused attempt does not count.
+    /// Counts an attempt as failed until ``succeed(_:)``; a refused attempt does not count.
     func begin(_ key: Key) -> Admission {
         let now = clock()
         return table.withLock { table in
@@ -77,7 +77,7 @@ final class GuessLimiter: Sendable {
     /// The wait before the next attempt.
     static func delay(after failures: Int) -> Duration {
         guard failures >= freeAttempts else { return .zero }
-        // 2⁹ seconds are more than the longest.
+        // 2⁹ seconds exceed the longest delay.
         return min(firstDelay * (1 << min(failures - freeAttempts, 9)), longestDelay)
     }
 

@@ -2,10 +2,10 @@ import Crypto
 import Foundation
 import Synchronization
 
-/// Passwords that were checked recently, so that Basic credentials do not cost a derivation with every request.
+/// Recently checked passwords, so that Basic credentials do not cost a derivation with every request.
 ///
-/// Neither passwords nor their hashes are kept: an entry is found by an HMAC with a key of this process. Callers must
-/// ask the store whether the account still has that password.
+/// Neither passwords nor their hashes are kept: the key of an entry is an HMAC with a random key of this process.
+/// Callers must ask the store whether the account still has the password.
 final class RememberedSignIns: Sendable {
     /// An HMAC of a name and password.
     typealias Mark = [UInt8]
@@ -31,7 +31,7 @@ final class RememberedSignIns: Sendable {
     init(clock: @escaping @Sendable () -> Duration) { self.clock = clock }
 
     func mark(of login: PasswordLogin) -> Mark {
-        // A name has no colon.
+        // A name contains no colon, so this text is unambiguous.
         Array(HMAC<SHA256>.authenticationCode(for: Array("\(login.name.key):".utf8) + login.password.bytes, using: key))
     }
 

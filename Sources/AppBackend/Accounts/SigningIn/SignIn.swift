@@ -3,8 +3,8 @@ import Synchronization
 
 /// Finds the user who makes a request.
 ///
-/// Every check uses the current content of the store, so that a password changed by another process and a token revoked
-/// by one are refused at once.
+/// Every check reads the store, so that an old password and a revoked token are refused at once, even if another
+/// process made the change.
 package final class SignIn: Sendable {
     private struct Flight: Hashable {
         let mark: RememberedSignIns.Mark
@@ -197,7 +197,7 @@ package final class SignIn: Sendable {
         let isRight = try await hasher.verify(login.password, stored?.hash, for: network)
         guard isRight, let stored else { return (nil, stored?.account.name) }
         if stored.hash.parameters != hasher.parameters, let hash = try? await hasher.hash(login.password) {
-            // If it fails, the next sign-in does it.
+            // If this fails, the next sign-in does it.
             try? await store.refreshHash(of: stored.account, hash)
         }
         // The password may have been changed while it was checked.
@@ -217,7 +217,7 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case tooManyAttempts(retryAfter: Duration)
     /// Too many passwords are being checked.
     case overloaded
-    /// An operator has removed this user of another party, either recently or with devices that are still registered.
+    /// An operator has removed this user of another party, recently or with devices that are still registered.
     case removed
     /// There are too many accounts of users of other parties.
     case noRoom
