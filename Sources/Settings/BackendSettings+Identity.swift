@@ -3,7 +3,7 @@ package import NetworkAddresses
 /// Settings of roles that may notify others, and of users whom another party signs in.
 extension BackendSettings {
     package static let mayNotifyRoles = OpenSetting(.backend, "may-notify-roles", .names)
-        .summary("Roles whose users may notify others, beside users with that right of their own. Without it: none.")
+        .summary("Roles whose users may notify others, beside users who have that right themselves. Without it: none.")
     package static let oidcIssuer = OpenSetting(.backend, "oidc-issuer", .providerURL)
         .summary(
             "The OpenID Connect provider whose users may sign in with its tokens: the exact value of their claim 'iss'. Without it: none."
@@ -13,23 +13,23 @@ extension BackendSettings {
     package static let oidcKeysURL = OpenSetting(.backend, "oidc-jwks-url", .providerURL)
         .summary("The address of the provider's keys, a JSON Web Key Set ('jwks_uri' of the provider's metadata).")
     package static let oidcKeysFile = OpenSetting(.backend, "oidc-jwks-file", .path)
-        .summary("A file with the provider's keys, in place of 'oidc-jwks-url'. Read again when it changes.")
+        .summary("A file with the provider's keys, instead of 'oidc-jwks-url'. Read again when it changes.")
     package static let oidcNameClaim = Setting(.backend, "oidc-name-claim", .text, "preferred_username")
-        .summary("The claim that a new user is named after; users must not be able to choose its value freely.")
+        .summary("The claim that gives a new user's name; users must not be able to choose its value.")
     package static let oidcSuffix = Setting(.backend, "oidc-suffix", .nameSuffix, "oidc")
-        .summary("The end of the names of the provider's users: alice is addressed as alice@oidc.")
+        .summary("The suffix of the names of the provider's users: alice is addressed as alice@oidc.")
     package static let oidcRoleClaim = OpenSetting(.backend, "oidc-role-claim", .text)
         .summary(
             "The claim with a user's roles, such as 'roles' or 'realm_access.roles'. Without it the provider gives no roles."
         )
     package static let userHeaderProxies = OpenSetting(.backend, "user-header-proxies", .addressBlocks)
         .summary(
-            "Proxies that sign users in and name them in 'user-header'; nobody else may be able to connect from these addresses. Without it: none."
+            "Proxies that sign users in and name them in 'user-header'; no other program may connect from these addresses. Without it: none."
         )
     package static let userHeader = Setting(.backend, "user-header", .headerName, "X-Forwarded-User")
-        .summary("The header in which 'user-header-proxies' name the user; from other addresses it is ignored.")
+        .summary("The header in which 'user-header-proxies' name the user. From other addresses it is ignored.")
     package static let userHeaderSuffix = Setting(.backend, "user-header-suffix", .nameSuffix, "proxy")
-        .summary("The end of the names of users whom a proxy names: alice is addressed as alice@proxy.")
+        .summary("The suffix of the names of users whom a proxy signs in: alice is addressed as alice@proxy.")
 
     static let identityEntries = [
         mayNotifyRoles.entry, oidcIssuer.entry, oidcAudience.entry, oidcKeysURL.entry, oidcKeysFile.entry,

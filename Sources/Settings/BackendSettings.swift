@@ -6,10 +6,10 @@ package enum BackendSettings {
     package static let listen = Setting(.backend, "listen", .address, "127.0.0.1")
         .summary("The address to listen on.")
     package static let port = Setting(.backend, "port", .wholeNumber(0...65_535), 8_788)
-        .summary("The port; 0 takes any free one.")
+        .summary("The port; 0 picks a free one.")
     package static let insecureListen = Setting(.backend, "insecure-listen", .flag, false)
         .summary(
-            "Accept plain HTTP from other machines, too: passwords can be read on the network, and payloads are not given out."
+            "Accept plain HTTP from other machines, too: passwords can be read on the network, and payloads cannot be fetched."
         )
     package static let hostNames = OpenSetting(.backend, "host-names", .hostNames)
         .summary(
@@ -17,15 +17,15 @@ package enum BackendSettings {
         )
     package static let tlsCertificate = OpenSetting(.backend, "tls-certificate", .path)
         .summary(
-            "A certificate and its chain in PEM, instead of one of its own authority. Read again when it changes."
+            "A certificate and its chain in PEM, instead of one from the app backend's own authority. Read again when it changes."
         )
     package static let tlsKey = OpenSetting(.backend, "tls-key", .keyFile)
         .summary("The key of 'tls-certificate' in PEM.")
     package static let trustedProxies = OpenSetting(.backend, "trusted-proxies", .addressBlocks)
-        .summary("Proxies whose X-Forwarded-For, -Host and -Proto are believed. Without it: none.")
+        .summary("Proxies whose X-Forwarded-For, -Host and -Proto headers are trusted. Without it: none.")
     package static let connection = ConnectionSettings(.backend)
     package static let reservedTagPrefixes = Setting(.backend, "reserved-tag-prefixes", .tagPrefixes, .standard)
-        .summary("Prefixes of tags that are refused when users register devices; the hub should reserve the same ones.")
+        .summary("Prefixes of tags that users cannot choose for their devices; the hub should reserve the same ones.")
     package static let maximumTags =
         Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), Installation.maximumTags)
         .summary("Maximum number of tags that the hub accepts for a device, including the user's own.")
@@ -34,7 +34,7 @@ package enum BackendSettings {
         .summary("The payload of a secure push that is sent without one.")
     package static let secureAlert = OpenSetting(.backend, "secure-alert", .text)
         .summary(
-            "A text that Apple devices show for a secure push. Without it the push is silent, and iOS drops it after the user has closed the app."
+            "A text that Apple devices show for a secure push. Without it the push is silent, and iOS drops it if the user has force-quit the app."
         )
     package static let secureNotice =
         Setting(.backend, "secure-notice", .text, "You have a new secure notification.")

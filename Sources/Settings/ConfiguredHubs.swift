@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// The hubs and access rules that the file asks for: the sections `hubs:` and `namespace:`.
+/// The hubs and access rules that the file declares in its sections `hubs:` and `namespace:`.
 package struct ConfiguredHubs: Sendable, Equatable {
     package var hubs: [ConfiguredHub] = []
     /// The rules of the namespace.
@@ -30,7 +30,7 @@ package struct ConfiguredCredential: Sendable, Equatable {
     package let origin: SettingOrigin
 }
 
-/// A rule that must have these keys and no others.
+/// A rule that must exist with these keys.
 package struct ConfiguredRule: Sendable, Equatable {
     package let name: String
     package let rights: AccessRights

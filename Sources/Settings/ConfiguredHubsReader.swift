@@ -50,7 +50,7 @@ struct ConfiguredHubsReader {
                 continue
             }
             guard !hubs.contains(where: { $0.name == name }) else {
-                problem(key, "hub '\(name)' appears twice; names that differ in case only are the same hub")
+                problem(key, "hub '\(name)' appears twice; case is ignored in names of hubs")
                 continue
             }
             if let hub = hub(name, node) { hubs.append(hub) }
@@ -210,7 +210,7 @@ struct ConfiguredHubsReader {
         guard let text = node.scalar?.string, node.null == nil, !text.isEmpty,
             text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
         else {
-            problem(node, "'\(name)' must be the path of a file that holds \(content)")
+            problem(node, "'\(name)' must be the path of a file with \(content)")
             return nil
         }
         return text.hasPrefix(ConfiguredRule.credentials) ? text : locate(text)

@@ -9,12 +9,12 @@ package enum ConnectionSource {
     package static let stringVariable = "NEWSWIRE_CONNECTION_STRING"
     /// The name of the credential in `LoadCredential=connection:…`.
     private static let credential = "connection"
-    /// The text that the units' `SetCredential=` uses for a missing file; without it systemd would end them without a
-    /// reason.
+    /// The text that the units' `SetCredential=` uses for a missing file; without it, systemd would not start them and
+    /// would give no reason.
     package static let missing = "missing"
 
-    /// Finds the place: the flag; the variable with the string itself; `file`, of the configuration; the unit's
-    /// credential.
+    /// Finds the source: the flag, the variable with the string itself, the configured `file`, or the unit's
+    /// credential, in this order.
     package init?(flag: String?, file: String?, environment: [String: String]) {
         if let flag {
             self = .file(flag)
@@ -23,7 +23,7 @@ package enum ConnectionSource {
         } else if let file {
             self = .file(file)
         } else {
-            // A unit may have other credentials and not this one.
+            // A unit may have other credentials only.
             guard let path = Credentials.path(Self.credential, environment), HostFile.exists(path) else { return nil }
             self = .file(path)
         }

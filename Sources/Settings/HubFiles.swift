@@ -20,7 +20,7 @@ package enum HubFiles {
     /// The copy of the app backend's database that belongs to a copy of the hub's.
     package static func backendCopy(beside file: String) -> String { file + ".backend" }
 
-    /// A number that is incremented with the database's, and must not be copied with the database.
+    /// A number that is incremented together with one in the database; it must not be copied with the database.
     package static let generation = "generation"
     /// Tokens for APNs, encrypted.
     package static let apnsTokens = "apns.tokens"
@@ -52,7 +52,7 @@ package enum HubFiles {
         return FileManager.default.isReadableFile(atPath: path) ? path : nil
     }
 
-    /// Returns the state directory of this user's hub: a unit's own `$STATE_DIRECTORY` is not the hub's.
+    /// Returns the state directory of this user's hub; `$STATE_DIRECTORY` is ignored, because it belongs to this unit.
     package static func directory(state: String?) -> String? { directory(role: "hub", state: state) }
 
     private static func directory(role: String, state: String?) -> String? {
@@ -61,8 +61,7 @@ package enum HubFiles {
         return try? StateDirectory.path(role: role, override: state, environment: environment)
     }
 
-    /// Writes the connection files of the standard rules; the file of a deleted rule is removed, since its string is
-    /// useless.
+    /// Writes the connection files of the standard rules, and removes the file of a deleted rule.
     package static func write(
         hub: [ConnectionString],
         namespace: [ConnectionString],

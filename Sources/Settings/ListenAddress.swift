@@ -2,7 +2,7 @@
 package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     /// The host, without brackets.
     package let host: String
-    /// The port; 0 takes any free one.
+    /// The port; 0 picks a free one.
     package let port: Int
 
     package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

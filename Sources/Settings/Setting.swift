@@ -12,10 +12,10 @@ package struct SettingEntry: Sendable {
     package fileprivate(set) var summary = ""
     /// The type of the value, for people.
     package let type: String
-    /// Bounds of the value, for people; `nil` if its type says all.
+    /// Bounds of the value, for people; `nil` if the type is enough.
     package let range: String?
-    /// The default as a user would write it; `nil` if there is none, or if it depends on the machine: then the summary
-    /// states it.
+    /// The default as a user would write it; `nil` if there is none, or if it depends on the machine, as the summary
+    /// says.
     package let defaultText: String?
     /// Another variable for this setting, shared by all sections and read after the section's own.
     package let sharedVariable: String?
@@ -36,7 +36,7 @@ package struct SettingEntry: Sendable {
     var id: String { "\(section.rawValue).\(key)" }
 }
 
-/// The effect of a value's source on the value.
+/// The way in which a value is read from its source.
 package enum SettingNature: Sendable {
     case plain
     /// Words, written as a YAML list or with commas between them.
@@ -45,7 +45,7 @@ package enum SettingNature: Sendable {
     case path
     /// A path; the file holds a secret.
     case secretFile
-    /// A path if it has a slash, else a name that is looked up.
+    /// A path if it contains a slash, else a name that is looked up in `$PATH`.
     case program
 }
 

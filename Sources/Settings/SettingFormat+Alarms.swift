@@ -24,7 +24,7 @@ extension SettingFormat<[CategorySilence]> {
         range: "5m to 365d",
         nature: .list,
         show: { $0.map { "\($0.category)=\(SettingUnits.time($0.limit))" }.joined(separator: ",") },
-        otherwise: "must be categories with times of 5m to 365d, such as World=6h, each once"
+        otherwise: "must be categories with times of 5m to 365d, such as World=6h, without duplicates"
     ) { text in
         var silences: [CategorySilence] = []
         for word in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -47,7 +47,7 @@ extension SettingFormat<[InstallationID]> {
         range: "up to \(maximum)",
         nature: .list,
         show: { $0.map(\.text).joined(separator: ",") },
-        otherwise: "must be up to \(maximum) ids of installations"
+        otherwise: "must be up to \(maximum) installation ids"
     ) { text in
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmed() }
         let ids = words.compactMap { try? InstallationID($0) }

@@ -23,7 +23,7 @@ package struct SettingFormat<Value: Sendable>: Sendable {
         self.show = show
     }
 
-    /// Makes a format whose values `read` returns, with `nil` for other texts; `reason` says what a text must be.
+    /// Creates a format from `read`, which returns `nil` for an invalid text; `reason` says what a text must be.
     init(
         _ type: String,
         range: String? = nil,
@@ -55,10 +55,10 @@ extension SettingFormat<String> {
     /// The path of a file with a connection string.
     static let secretFile = SettingFormat("path", nature: .secretFile, show: { $0 }) {
         text throws(SettingValueError) in
-        // Whoever puts the string itself here must not find it in a log.
+        // A user may have put the string itself here: it must not appear in a log.
         guard !text.contains("SharedAccessKey") else {
             throw SettingValueError(
-                "must be the path of a file that holds the connection string, not the string itself"
+                "must be the path of a file with the connection string, not the string itself"
             )
         }
         return try Self.singleLine(text)
@@ -67,7 +67,7 @@ extension SettingFormat<String> {
     /// The path of a file with a private key.
     static let keyFile = SettingFormat("path", nature: .secretFile, show: { $0 }) { text throws(SettingValueError) in
         guard !text.contains("PRIVATE KEY") else {
-            throw SettingValueError("must be the path of a file that holds the key, not the key itself")
+            throw SettingValueError("must be the path of a file with the key, not the key itself")
         }
         return try Self.singleLine(text)
     }
@@ -147,7 +147,7 @@ extension SettingFormat<Bool> {
 }
 
 extension SettingFormat where Value: Comparable {
-    /// Values of a range; `example` is named for other texts.
+    /// Values within a range; `example` is shown for an invalid text.
     fileprivate static func bounded(
         _ type: String,
         _ range: ClosedRange<Value>,
@@ -187,7 +187,7 @@ extension SettingFormat<Duration> {
 
 extension SettingFormat<ReservedTagPrefixes> {
     static let tagPrefixes = SettingFormat(
-        "list of beginnings of tags",
+        "list of tag prefixes",
         nature: .list,
         show: { $0.prefixes.joined(separator: ",") }
     ) { text throws(SettingValueError) in
@@ -195,7 +195,7 @@ extension SettingFormat<ReservedTagPrefixes> {
         do throws(ProtocolError) {
             return try ReservedTagPrefixes(words)
         } catch {
-            throw SettingValueError("must be beginnings of tags: \(error.detail)")
+            throw SettingValueError("must be tag prefixes: \(error.detail)")
         }
     }
 }

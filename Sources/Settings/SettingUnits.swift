@@ -11,7 +11,7 @@ package enum SettingUnits {
     package static func time(_ text: String) -> Duration? { number(text, times).map { .seconds($0) } }
     static func size(_ text: String) -> Int64? { number(text, sizes) }
 
-    /// Returns whole seconds in the largest unit, but in days only if that is shorter than in hours: people say 72h.
+    /// Returns whole seconds in the largest unit that divides them; days only from 7 on, because people write 72h.
     @Sendable static func time(_ time: Duration) -> String {
         let seconds = time.components.seconds
         let units = seconds < 7 * 86_400 ? times.dropFirst() : times[...]

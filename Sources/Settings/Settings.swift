@@ -112,7 +112,7 @@ package struct Settings: Sendable {
         let settings = SettingsTable.entries.flatMap { [$0.variable, $0.sharedVariable].compactMap(\.self) }
         let known = settings + [fileVariable] + otherVariables
         for name in variables.keys.sorted() where name.hasPrefix(variablePrefix) && !known.contains(name) {
-            // What all of them begin with says nothing on how near they are.
+            // Compare without the common prefix, which would make all names look similar.
             let ending = { (name: String) in String(name.dropFirst(variablePrefix.count)) }
             let nearest = NearestName.of(ending(name), among: known.map(ending))
             let hint = nearest.map { ": did you mean \(variablePrefix)\($0)?" } ?? ""

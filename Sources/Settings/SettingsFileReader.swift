@@ -2,7 +2,7 @@ internal import HostSystem
 internal import YAMLFiles
 internal import Yams
 
-/// Reads the file, and collects all errors of its form.
+/// Reads the file, and collects all errors in its structure.
 ///
 /// It works on YAML nodes instead of a `Codable`: a node knows its line, and an unknown key must be an error.
 struct SettingsFileReader {
@@ -40,7 +40,7 @@ struct SettingsFileReader {
             problems.append(SettingsProblem(place: file, line: error.line, text: error.text))
             return [:]
         }
-        // Empty, or nothing but comments: all defaults.
+        // An empty file, or one with only comments, means all defaults.
         guard let root, root.null == nil else { return [:] }
         let sections = SettingSection.allCases.map(\.rawValue) + ["hubs", "namespace"]
         guard let mapping = root.mapping else {
@@ -81,7 +81,7 @@ struct SettingsFileReader {
 
     /// Reads the settings of a mapping.
     ///
-    /// In it, `log:` with `name:` below it is another way to write `log-name:`.
+    /// `log:` with `name:` below it is another way to write `log-name:`.
     private mutating func readMapping(
         _ mapping: Node.Mapping,
         _ entries: [SettingEntry],
@@ -121,7 +121,7 @@ struct SettingsFileReader {
         return nil
     }
 
-    /// Returns a path relative to the file, wherever the program is started.
+    /// Resolves a path against the folder of the file.
     private func located(_ text: String, _ nature: SettingNature) -> String {
         switch nature {
         case .plain, .list: return text

@@ -18,7 +18,7 @@ package struct SettingsProblem: Error, Sendable, Hashable, CustomStringConvertib
 extension SettingsProblem {
     /// Returns the problem of an unknown name, with the nearest known one.
     ///
-    /// If the text may be a secret, the problem does not show it, and names the key `instead`, which takes a file.
+    /// If the name suggests a secret, the problem names `instead`, a key whose value is a file.
     static func unknown(_ node: Node, kind: String, known: [String], file: String, instead: String) -> SettingsProblem {
         let name = node.scalar?.string ?? ""
         let shown = TerminalText.safe(String(name.prefix(64)))
@@ -26,7 +26,7 @@ extension SettingsProblem {
         let secrets = ["password", "secret", "connection-string", "sharedaccesskey", "primary-key", "primarykey"]
         let text: String
         if secrets.contains(where: folded.contains) {
-            text = "unknown \(kind) '\(shown)': no secret stands here; name a file that holds it: '\(instead)'"
+            text = "unknown \(kind) '\(shown)': do not write a secret here; name a file that contains it: '\(instead)'"
         } else {
             let nearest = NearestName.of(name, among: known).map { "did you mean '\($0)'? " } ?? ""
             text = "unknown \(kind) '\(shown)': \(nearest)known are \(known.joined(separator: ", "))"

@@ -4,7 +4,7 @@ package enum SettingsReference {
         """
         ## `\(section.rawValue):`
 
-        | key | type | default | environment | what it is |
+        | key | type | default | environment | meaning |
         | --- | --- | --- | --- | --- |
         \(SettingsTable.entries(section).map(row).joined(separator: "\n"))
         """

@@ -16,7 +16,7 @@ package enum HubSettings {
     package static let listen = Setting(.hub, "listen", .address, "127.0.0.1")
         .summary("The address to listen on.")
     package static let port = Setting(.hub, "port", .wholeNumber(0...65_535), 8_787)
-        .summary("The port; 0 takes any free one.")
+        .summary("The port; 0 picks a free one.")
     package static let insecureListen = Setting(.hub, "insecure-listen", .flag, false)
         .summary(
             "Accept plain HTTP from other machines, too: keys and news can be read on the network. From this machine it is always accepted."
@@ -27,16 +27,16 @@ package enum HubSettings {
         )
     package static let tlsCertificate = OpenSetting(.hub, "tls-certificate", .path)
         .summary(
-            "A certificate and its chain in PEM, instead of one of the hub's own authority. Read again when it changes."
+            "A certificate and its chain in PEM, instead of one from the hub's own authority. Read again when it changes."
         )
     package static let tlsKey = OpenSetting(.hub, "tls-key", .keyFile)
         .summary("The key of 'tls-certificate' in PEM.")
     package static let trustedProxies = OpenSetting(.hub, "trusted-proxies", .addressBlocks)
         .summary(
-            "Proxies whose X-Forwarded-For, -Host, -Port and -Proto are believed. Without it: none, and the Host that a proxy passes on is used."
+            "Proxies whose X-Forwarded-For, -Host, -Port and -Proto headers are trusted. Without it: none, and the Host header is used as the proxy sends it."
         )
     package static let name = Setting(.hub, "name", .hubName, HubName.standard)
-        .summary("The name of the hub that the first start makes.")
+        .summary("The name of the hub that the first start creates.")
     package static let state = OpenSetting(.hub, "state", .path)
         .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/hub.")
     package static let timeToLive =
@@ -58,11 +58,11 @@ package enum HubSettings {
         .summary("Prefixes of tags that may be set and removed only with Manage; case is ignored.")
     package static let streamsPerAddress = Setting(.hub, "streams-per-address", .wholeNumber(1...1_000_000), 20_000)
         .summary(
-            "Maximum number of streams and polls that one access rule may have open from one address; as many may be opened at once. Not for rules with Manage."
+            "Maximum number of streams and polls that one access rule may have open from one address, and may open at once. Not for rules with Manage."
         )
     package static let streamOpenings = Setting(.hub, "stream-openings", .wholeNumber(1...100_000), 1_000)
         .summary(
-            "Maximum number of streams and polls that one access rule may open from one address per second, in the long run. Not for rules with Manage."
+            "Maximum number of streams and polls that one access rule may open from one address per second, on average. Not for rules with Manage."
         )
     package static let listenRegistrations =
         Setting(.hub, "listen-registrations", .wholeNumber(1...100_000_000), 1_000_000)
@@ -75,18 +75,18 @@ package enum HubSettings {
         )
     package static let listenWrites = Setting(.hub, "listen-writes", .wholeNumber(1...100_000), 200)
         .summary(
-            "Maximum number of installations and registrations that one access rule may change from one address per second, in the long run; 100 times as many at once. Not for rules with Manage."
+            "Maximum number of installations and registrations that one access rule may change from one address per second on average, and 100 times as many at once. Not for rules with Manage."
         )
     package static let changeSize = Setting(.hub, "change-size", .size(1 << 20...1 << 40), 256 << 20)
         .summary(
-            "Maximum size of the former registrations that are kept for agents that are away; the oldest are dropped first, and messages never."
+            "Maximum size of the former registrations that are kept for agents that are away. The oldest are dropped first; messages are never dropped for them."
         )
     package static let pushContact = OpenSetting(.hub, "push-contact", .contact)
         .summary(
             "The contact address for browsers' push services; without it and without a BrowserCredential, nothing is sent to browsers."
         )
     package static let pushHosts = OpenSetting(.hub, "push-hosts", .hostNames)
-        .summary("Push services for browsers in addition to those of the known browsers, such as one of your own.")
+        .summary("Push services for browsers, in addition to those of the known browsers.")
     package static let pushAddresses = OpenSetting(.hub, "push-addresses", .addressBlocks)
         .summary("Addresses that 'push-hosts' may have in addition to public ones, such as 10.0.0.0/8.")
     package static let gcmThroughFcm = Setting(.hub, "gcm-through-fcm", .flag, false)
@@ -97,38 +97,40 @@ package enum HubSettings {
         )
     package static let pages = OpenSetting(.hub, "pages", .word as SettingFormat<PageAccess>)
         .summary(
-            "Who may read the hub's pages and feeds without an account: nobody (off), requests with a token that has Listen (invited), or everybody (public). Without it: invited, and programs of this machine where 'listen' is its own address and no proxy is named."
+            "Who may read the hub's pages and feeds without an account: nobody (off), requests with a token that has Listen (invited), or everybody (public). Without it: invited, and also programs on this machine if 'listen' is a loopback address and no proxy is configured."
         )
     package static let webSubHub = OpenSetting(.hub, "websub-hub", .webSubHub)
-        .summary("The WebSub hub that the hub's feeds name, which their readers can subscribe at.")
+        .summary("The WebSub hub that the hub's feeds name, where feed readers can subscribe.")
     package static let alarmTag = OpenSetting(.hub, "alarm-tag", .tag)
         .summary(
             "The tag that alarms are sent to. Without it they are logged and shown to operators only. Agents may choose it unless it begins with one of 'reserved-tag-prefixes'."
         )
     package static let alarmSilences = OpenSetting(.hub, "alarm-silences", .silences)
         .summary(
-            "Maximum time that categories may be without a message, such as World=6h. Without it, and for other categories: longer than ever in at least a week, and at least 6 hours."
+            "Maximum time that categories may be without a message, such as World=6h. Without it, and for other categories: the longest time seen in at least a week, but at least 6 hours."
         )
     package static let alarmAgents = OpenSetting(.hub, "alarm-agents", .installations)
         .summary(
-            "Ids of agents' installations whose absence for an hour is an alarm, from when they are first registered."
+            "Installation ids of agents whose absence for an hour is an alarm, once they have been registered."
         )
     package static let logServers = OpenSetting(.hub, "log-servers", .logServers)
         .summary(
-            "The NATS servers that order the changes of several hubs, such as tls://log1.example.org:4222. Without it the hub is the only one."
+            "The NATS servers that order the changes of several hubs, such as tls://log1.example.org:4222. Without it, this hub runs alone."
         )
     package static let logName = Setting(.hub, "log-name", .nodeName, "newswire")
-        .summary("The name of the log that these hubs have in common.")
+        .summary("The name of the log that these hubs share.")
     package static let logNode = OpenSetting(.hub, "log-node", .nodeName)
-        .summary("The name of this hub among those of the log. Without it: this machine's name, up to the first dot.")
+        .summary("The name of this hub in the log. Without it: this machine's name, up to the first dot.")
     package static let logReplicas = Setting(.hub, "log-replicas", .wholeNumber(1...5), 3)
-        .summary("How many servers keep the log; the hub that creates the log decides it.")
+        .summary("Number of servers that keep the log; the value of the hub that creates the log counts.")
     package static let logCredentials = OpenSetting(.hub, "log-credentials", .keyFile)
         .summary("The file with the credentials for the log's servers, as 'nsc' writes it (.creds).")
     package static let logAuthority = OpenSetting(.hub, "log-ca", .path)
-        .summary("The authorities in PEM that the log's servers are checked with. Without it: the system's.")
+        .summary(
+            "The authorities in PEM that must have signed the certificates of the log's servers. Without it: the system's."
+        )
     package static let logCertificate = OpenSetting(.hub, "log-certificate", .path)
-        .summary("The certificate and its chain in PEM that the log's servers know this hub by.")
+        .summary("The certificate and its chain in PEM with which this hub authenticates to the log's servers.")
     package static let logKey = OpenSetting(.hub, "log-key", .keyFile)
         .summary("The key of 'log-certificate' in PEM.")
     package static let drain = Setting(.hub, "drain", .time(.seconds(0) ... .seconds(300)), .seconds(10))
@@ -151,7 +153,7 @@ package enum HubSettings {
 
 package enum PublisherSettings {
     package static let feeds = Setting(.publisher, "feeds", .path, "feeds")
-        .summary("The directory of the feed lists, one YAML file a category.")
+        .summary("The directory of the feed lists, with one YAML file for each category.")
     package static let connection = ConnectionSettings(.publisher)
     package static let publisher = Setting(.publisher, "publisher", .publisherName, "newswire")
         .summary("The name under which the categories are announced to the hub.")
@@ -159,21 +161,21 @@ package enum PublisherSettings {
         .summary("Maximum number of messages of one category in a pass; the rest become one digest.")
     package static let announceWithin =
         Setting(.publisher, "announce-within", .time(.seconds(60) ... .seconds(30 * 86_400)), .seconds(6 * 3_600))
-        .summary("Messages that had to wait longer for the hub become one digest.")
+        .summary("Messages that have waited longer for the hub become one digest.")
     package static let contact = Setting(.publisher, "contact", .contact, "https://github.com/newswire/newswire")
-        .summary("Contact address for the owners of feeds' servers; part of the user agent.")
+        .summary("The contact address for operators of feed servers; part of the User-Agent header.")
     package static let metricsFile = OpenSetting(.publisher, "metrics-file", .path)
         .summary(
             "The file to which each pass writes its metrics for Prometheus' node_exporter (a name that ends in .prom)."
         )
     package static let callback = OpenSetting(.publisher, "callback", .callback)
         .summary(
-            "The public address below which feeds' hubs reach 'publish --watch'. Without it feeds are polled only."
+            "The public address below which feeds' hubs reach 'publish --watch'. Without it, feeds are only polled."
         )
     package static let listen =
         Setting(.publisher, "listen", .listenAddress, ListenAddress(host: "127.0.0.1", port: 8_789))
         .summary(
-            "The address at which 'publish --watch' listens for hubs, behind a TLS proxy that has the callback's address; port 0 takes any free one."
+            "The address at which 'publish --watch' listens for hubs, behind a TLS proxy at the callback address; port 0 picks a free one."
         )
     package static let state = OpenSetting(.publisher, "state", .path)
         .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/publisher.")
@@ -194,7 +196,7 @@ package enum AgentSettings {
     package static let exec = OpenSetting(.agent, "exec", .program)
         .summary("Run this program for each message. Without it messages are printed.")
     package static let notify = Setting(.agent, "notify", .flag, false)
-        .summary("Show each message on the desktop instead of printing it. Where there is no desktop it is printed.")
+        .summary("Show each message on the desktop instead of printing it. Without a desktop it is printed.")
     package static let handlerTimeout =
         Setting(.agent, "handler-timeout", .time(.seconds(1) ... .seconds(3_600)), .seconds(30))
         .summary("Maximum time for one attempt of a handler.")
@@ -223,11 +225,11 @@ package struct ConnectionSettings: Sendable {
         connectionFile =
             OpenSetting(section, "connection-file", .secretFile, sharedVariable: SharedVariable.connectionFile)
             .summary(
-                "The file that holds the connection string. Without it: the one that your hub on this machine has written."
+                "The file with the connection string. Without it: the file that your hub on this machine wrote."
             )
         authorityFile = OpenSetting(section, "ca-file", .path, sharedVariable: SharedVariable.authorityFile)
             .summary(
-                "The authorities in PEM that the hub's certificate is checked with, as 'newswire hub certificate' on its machine shows. Without it: the system's."
+                "The authorities in PEM that must have signed the hub's certificate, as shown by 'newswire hub certificate' on its machine. Without it: the system's."
             )
         allowPlainHTTP = Setting(section, "allow-plain-http", .flag, false)
             .summary("Send keys and news over plain HTTP to a hub on another machine.")

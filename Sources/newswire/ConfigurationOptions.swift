@@ -83,7 +83,7 @@ extension SettingEntry {
         case "whole number or none": "N|none"
         case "hub name": "name"
         case "URL or e-mail address": "address"
-        case "list of beginnings of tags": "prefixes"
+        case "list of tag prefixes": "prefixes"
         case "list of names and addresses": "names"
         case "list of addresses and blocks": "addresses"
         case "word": key.hasSuffix("level") ? "level" : "word"

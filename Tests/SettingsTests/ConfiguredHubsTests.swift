@@ -98,7 +98,7 @@ import Testing
                 "line 14: rule 'Odd' has the unknown right 'Fly': known are Listen, Manage, Send",
                 "line 15: rule 'Keyless' has no 'primary-key-file'",
                 "line 17: hub 'orders' has two rules 'twice'",
-                "line 18: 'primary-key-file' must be the path of a file that holds the key",
+                "line 18: 'primary-key-file' must be the path of a file with the key",
                 "line 19: hub 'flat' must hold settings such as '    rules:'",
             ]
         )
