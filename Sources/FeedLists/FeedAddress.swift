@@ -22,7 +22,7 @@ package struct FeedAddress: Hashable, Sendable {
         return String(host.hasSuffix(".") ? host.dropLast() : host)
     }
 
-    /// True if it names a whole site instead of a page.
+    /// True if the address is that of a site's home page.
     package var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
 
     /// True if both are documents of one server, regardless of the scheme.
@@ -41,10 +41,10 @@ package struct FeedAddress: Hashable, Sendable {
     package init(parsing text: String, allowsFile: Bool) throws(FeedAddressError) {
         guard text.utf8.count <= Self.maximumBytes else { throw FeedAddressError("is longer than 2048 bytes") }
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
-            throw FeedAddressError("holds a space or a control character")
+            throw FeedAddressError("contains a space or a control character")
         }
         guard let separator = text.firstIndex(of: ":"), text[separator...].hasPrefix("://") else {
-            throw FeedAddressError("is not a URL; it begins with 'https://' or 'http://'")
+            throw FeedAddressError("is not a URL: it must begin with 'https://' or 'http://'")
         }
         let scheme = text[..<separator].lowercased()
         let rest = text[separator...].dropFirst(3)
@@ -76,7 +76,7 @@ package struct FeedAddress: Hashable, Sendable {
             comparable = "file://\(tail)"
             isFile = true
         default:
-            throw FeedAddressError("has the scheme '\(scheme)'; 'https' and 'http' are known")
+            throw FeedAddressError("has the scheme '\(scheme)': use 'https' or 'http'")
         }
         self.text = text
     }
@@ -99,7 +99,7 @@ package struct FeedAddress: Hashable, Sendable {
             host = authority[..<colon]
             port = authority[colon...].dropFirst()
         }
-        guard !host.isEmpty else { throw FeedAddressError("names no host") }
+        guard !host.isEmpty else { throw FeedAddressError("has no host") }
         guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
             throw FeedAddressError("has a port that is not a number up to 65535")
         }

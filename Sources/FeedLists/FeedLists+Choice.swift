@@ -18,7 +18,7 @@ extension FeedLists {
         throw FeedChoiceError("no feed list has the category '\(category)'\(nearest)")
     }
 
-    /// The feeds with these addresses; an address in no list is treated as part of a list of ``trialCategory``.
+    /// Returns the feeds with these addresses; an address in no list becomes a feed of ``trialCategory``.
     ///
     /// - Parameters:
     ///   - urls: The addresses; all feeds when empty.

@@ -5,7 +5,7 @@ package import HubProtocol
 package struct FeedLists: Sendable {
     /// The largest file in bytes; a thousand feeds take about 60 KB.
     static let maximumFileBytes = 1_048_576
-    /// The largest number of files in a directory, far more categories than people can choose from.
+    /// The largest number of files in a directory.
     static let maximumFiles = 256
 
     package let lists: [FeedList]
@@ -25,7 +25,7 @@ package struct FeedLists: Sendable {
     package static func load(directory: String) throws(FeedListsError) -> FeedLists {
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {
-            throw FeedListsError(directory, "holds no feed list (a file named *.yaml)")
+            throw FeedListsError(directory, "contains no feed list (a file named *.yaml)")
         }
         return try parse(texts)
     }
@@ -42,7 +42,7 @@ package struct FeedLists: Sendable {
         }
         let files = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
         guard files.count <= maximumFiles else {
-            throw FeedListsError(directory, "holds more than \(maximumFiles) feed lists")
+            throw FeedListsError(directory, "contains more than \(maximumFiles) feed lists")
         }
         let folder = directory.hasSuffix("/") ? directory : directory + "/"
         return files.map { (folder + $0, contents(folder + $0)) }
@@ -74,7 +74,7 @@ package struct FeedLists: Sendable {
         return FeedLists(lists)
     }
 
-    /// Duplicate feeds and categories: they would be announced twice, or under an arbitrary one of two rules.
+    /// Finds duplicate feeds and categories, which would be announced twice or by an arbitrary one of two rules.
     private static func repeats(in lists: [FeedList]) -> [FeedListProblem] {
         var problems: [FeedListProblem] = []
         var categories: [Tag: FeedList] = [:]

@@ -131,18 +131,18 @@ struct FeedImportTests {
         ("<outline text='x' xmlUrl='http://localhost/f'/>", "is in a private network"),
         ("<outline text='x' xmlUrl='https://nas.local./f'/>", "is in a private network"),
         ("<outline text='x' xmlUrl='ftp://a.example/'/>", "has the scheme 'ftp'"),
-        ("<outline text='x' xmlUrl='a b'/>", "holds a space"),
+        ("<outline text='x' xmlUrl='a b'/>", "contains a space"),
         ("<outline text='x'/>", "has no 'xmlUrl'"),
         ("<outline text='x' type='link' url='https://a.example/'/>", "has no 'xmlUrl'"),
         ("<outline text='x' xmlUrl='https://a.example/' n:every='1s'\(ours)/>", "between 1m and 7d"),
         ("<outline text='x' xmlUrl='https://a.example/' n:evry='1s'\(ours)/>", "unknown key 'evry'"),
         ("<outline text='x' xmlUrl='https://a.example/' d='\(long)'/>", "its 'd' is longer than"),
-        ("<outline text='x' xmlUrl='https://a.example/' n:language='French'\(ours)/>", "names no main one"),
-        ("<outline text='***'><outline xmlUrl='https://a.example/'/></outline>", "cannot be a category"),
-        ("<outline text='from:x'><outline xmlUrl='https://a.example/'/></outline>", "cannot be a category"),
+        ("<outline text='x' xmlUrl='https://a.example/' n:language='French'\(ours)/>", "needs its main language"),
+        ("<outline text='***'><outline xmlUrl='https://a.example/'/></outline>", "is not a valid category"),
+        ("<outline text='from:x'><outline xmlUrl='https://a.example/'/></outline>", "is not a valid category"),
         (
             "<outline text='N' n:template='$('\(ours)><outline xmlUrl='https://a.example/'/></outline>",
-            "cannot be a list: template"
+            "is not a valid list: template"
         ),
     ])
     func `what cannot be taken is refused with its line, and the rest is taken`(outline: String, reason: String) throws
@@ -182,7 +182,7 @@ struct FeedImportTests {
         #expect(plan.report.added.map(\.category) == ["Breaking_News", "News", "Sport", "Breaking_News"])
         #expect(plan.report.files == ["feeds/news.yaml", "feeds/breaking-news.yaml", "feeds/sport.yaml"])
         #expect(plan.report.refused.map(\.reason) == ["is in no folder"] && plan.report.hints == [.category])
-        #expect(plan.report.notes == ["the folder 'Breaking News!' is the category 'Breaking_News'"])
+        #expect(plan.report.notes == ["the folder 'Breaking News!' becomes the category 'Breaking_News'"])
         #expect(
             plan.changed[1].text == """
                 category: Breaking_News
@@ -241,8 +241,8 @@ struct FeedImportTests {
                 == (isTrusted
                     ? []
                     : [
-                        "'https://a.example/': not taken from a document that is not trusted: 'by-agreement', \(names)",
-                        "the list of 'World': not taken from a document that is not trusted: \(names)",
+                        "'https://a.example/': ignored in a document that is not trusted: 'by-agreement', \(names)",
+                        "the list of 'World': ignored in a document that is not trusted: \(names)",
                     ])
         )
     }

@@ -59,7 +59,7 @@ import Testing
         ),
         (
             "category: World\nfeeds:\n  - url: https://a.example/\n    every: 10s",
-            "line 4: 'every: 10s' must lie between 1m and 7d"
+            "line 4: 'every: 10s' must be between 1m and 7d"
         ),
         (
             "category: World\nfeeds:\n  - url: https://a.example/\n    local: maybe",
@@ -68,7 +68,7 @@ import Testing
         ("category: World\nfeeds:\n  - url: ftp://a.example/", "line 3: feed of 'a.example' has the scheme 'ftp'"),
         ("category: World\nfeeds:\n  - url: file:///etc/passwd", "is a file, which needs 'local: true'"),
         ("category: World\nfeeds:\n  - url: example.org/world", "line 3: 'url' is not a URL"),
-        ("category: World\nfeeds:\n  - url: https:///x", "names no host"),
+        ("category: World\nfeeds:\n  - url: https:///x", "has no host"),
         (
             "category: World\nfeeds:\n  - url: https://a.example:99999/",
             "line 3: feed of 'a.example' has a port that is not a number up to 65535"

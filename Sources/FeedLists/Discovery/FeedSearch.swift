@@ -45,8 +45,7 @@ package struct FeedSearch: Sendable {
     ///
     /// - Parameters:
     ///   - http: The client for the requests.
-    ///   - addresses: The addresses allowed; only tests change the default, since a third party's page names
-    ///     addresses.
+    ///   - addresses: The allowed addresses. Only tests change the default: pages of third parties name the addresses.
     package init(http: OutboundClient, addresses: AddressPolicy = .publicOnly) {
         self.http = http
         self.addresses = addresses
@@ -135,7 +134,7 @@ package struct FeedSearch: Sendable {
     }
 }
 
-/// The reason why an address leads to no feed.
+/// The reason why no feed was found at an address.
 package struct FeedSearchError: Error, Sendable, CustomStringConvertible {
     package let description: String
 

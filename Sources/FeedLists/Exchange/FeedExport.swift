@@ -4,9 +4,9 @@ internal import HubProtocol
 /// Feed lists as an OPML document, from which ``FeedImport`` can restore them.
 package struct FeedExport: Sendable {
     package let document: OPMLDocument
-    /// Feeds that are not exported: `local` ones are private and useless elsewhere.
+    /// Feeds that are not exported: those with `local`, which are private and cannot be read elsewhere.
     package private(set) var leftOut: [FeedAddress] = []
-    /// Feeds whose address contains a user name or password, which the export reveals.
+    /// Exported feeds whose address reveals a user name or password.
     package private(set) var withCredentials: [FeedAddress] = []
 
     /// Exports the lists of some categories, or all lists without categories.

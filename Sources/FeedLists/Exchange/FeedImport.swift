@@ -47,7 +47,7 @@ package struct FeedImport: Sendable {
         self.isTrusted = isTrusted
         fallback = try category.map { name throws(FeedChoiceError) in
             guard let tag = CategoryName.tag(for: name), tag.text == name else {
-                throw FeedChoiceError("'\(name)' cannot be a category: letters, digits and -_@#.: are allowed")
+                throw FeedChoiceError("'\(name)' is not a valid category: use letters, digits and -_@#.:")
             }
             return tag
         }
@@ -95,10 +95,10 @@ package struct FeedImport: Sendable {
         let tag = CategoryName.tag(for: wanted)
         if isList {
             guard let tag else {
-                let reason = "cannot be a category: letters, digits and -_@#.: are allowed, reserved tags are not"
-                return refuse(outline, "\(reason); nothing in it is taken")
+                let reason = "is not a valid category: use letters, digits and -_@#.:, and no reserved tag"
+                return refuse(outline, "\(reason); none of its feeds are imported")
             }
-            if tag.text != wanted { note("the folder '\(wanted)' is the category '\(tag)'") }
+            if tag.text != wanted { note("the folder '\(wanted)' becomes the category '\(tag)'") }
             guard open(tag, outline) else { return }
         }
         for child in outline.children { take(child, path: path + [wanted], category: isList ? tag : nil) }
@@ -123,7 +123,7 @@ package struct FeedImport: Sendable {
             }
             let members = permitted(members, in: "the list of '\(tag)'")
             if let outline, let problem = Self.problem(tag, members, Self.speakers(of: members)) {
-                refuse(outline, "cannot be a list: \(problem); nothing in it is taken")
+                refuse(outline, "is not a valid list: \(problem); none of its feeds are imported")
                 return false
             }
             target = Target(category: tag, file: file, text: nil, members: members)
@@ -140,7 +140,7 @@ package struct FeedImport: Sendable {
         }
         guard !other.isEmpty else { return }
         let names = other.map { "'\($0.name)'" }.joined(separator: ", ")
-        note("the list of '\(target.category)' keeps its own keys: \(names) of the document not taken")
+        note("the list of '\(target.category)' keeps its own keys: \(names) of the document are ignored")
     }
 
     /// The keys of a document that are accepted; the others are named in the report.
@@ -150,7 +150,7 @@ package struct FeedImport: Sendable {
         guard !dropped.isEmpty else { return members }
         let names = dropped.sorted().map { "'\($0)'" }.joined(separator: ", ")
         report.hints.insert(.trust)
-        note("\(place): not taken from a document that is not trusted: \(names)")
+        note("\(place): ignored in a document that is not trusted: \(names)")
         return members.filter { !OutlineKeys.ofOwners.contains($0.name) }
     }
 
@@ -181,7 +181,7 @@ package struct FeedImport: Sendable {
             let members = permitted(all, in: "'\(parsed.display)'")
             if let problem = Self.problem(tag, mainLanguage(of: tag), [members]) { return refuse(outline, problem) }
             guard open(tag, nil), let position = positions[tag] else { return }
-            if outline[OutlineKeys.ours(OutlineKeys.local)] != nil { note("'\(parsed.display)': 'local' is not taken") }
+            if outline[OutlineKeys.ours(OutlineKeys.local)] != nil { note("'\(parsed.display)': 'local' is ignored") }
             places[parsed.comparable] = outline.line.map { "line \($0) of the document" } ?? "the document"
             targets[position].feeds.append(members)
             report.added.append(
@@ -233,7 +233,7 @@ package struct FeedImport: Sendable {
         return members.filter { $0.name == "language" }
     }
 
-    /// Feeds for each language in which a list has a text: the list is validated before its feeds are added.
+    /// Placeholder feeds for each language in which a list has a text, to validate the list before its feeds are added.
     private static func speakers(of members: [ListMember]) -> [[ListMember]] {
         guard case .mapping(let texts)? = members.first(where: { $0.name == "templates" })?.value else { return [] }
         return texts.enumerated().map { index, text in
@@ -248,7 +248,7 @@ package struct FeedImport: Sendable {
             guard member.name == "templates", case .mapping(let texts) = member.value else { return member }
             let kept = texts.filter { languages.contains($0.name) }
             for text in texts where !languages.contains(text.name) {
-                note("the list of '\(target.category)' has no feed in \(text.name): its text for that is not taken")
+                note("the list of '\(target.category)' has no feed in \(text.name): its template is not imported")
             }
             return kept.isEmpty ? nil : ListMember(member.name, .mapping(kept))
         }

@@ -53,7 +53,7 @@ package struct FeedListFolder: Sendable {
         return try FeedListFolder(directory: directory, texts: all.map { ($0.file, $0.text) })
     }
 
-    /// Writes all texts to their files, or none; it is an error if a list was edited in the meantime.
+    /// Writes all texts to their files, or none; a list that was edited after it was read is an error.
     ///
     /// - Throws: ``FeedListsError``, `HostError`, or an error of the system.
     func write(_ changed: [FeedListText]) throws {
@@ -64,7 +64,7 @@ package struct FeedListFolder: Sendable {
             let old = texts.first { $0.file == text.file }
             let now = HostFile.exists(text.file) ? try? FeedLists.contents(text.file).get() : nil
             guard now == old?.text, old != nil || !HostFile.exists(text.file) else {
-                throw FeedListsError(text.file, "was changed in the meantime; run this again")
+                throw FeedListsError(text.file, "was changed by another program; run this again")
             }
             // A symbolic link is kept; its target is replaced.
             let path = old == nil ? text.file : URL(filePath: text.file).resolvingSymlinksInPath().path

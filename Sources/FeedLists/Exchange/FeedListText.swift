@@ -109,6 +109,6 @@ package struct FeedListShapeError: Error, Sendable, CustomStringConvertible {
     package let lines: [String]
 
     package var description: String {
-        "cannot add to '\(file)': its 'feeds' are not written with a line for each feed"
+        "cannot add to '\(file)': its 'feeds' are not a list with each feed on its own lines"
     }
 }

@@ -9,7 +9,7 @@ enum OutlineKeys {
     static let prefix = "newswire"
     /// A key never accepted from a document: a third party could make us send requests to our own network.
     static let local = "local"
-    /// Keys accepted only from the user's own documents: they set polling intervals and what is withdrawn.
+    /// Keys accepted only from the user's own documents: they control polling, corrections and retractions.
     static let ofOwners: Set = ["every", "by-agreement", "updates", "corrections", "retractions"]
 
     private static let category = ours("category")

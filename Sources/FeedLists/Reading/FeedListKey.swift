@@ -34,10 +34,10 @@ package struct FeedListKey: Sendable {
             FeedListKey(
                 "match",
                 TranslationMatch.allCases.map(\.rawValue).joined(separator: " or "),
-                "How a story in several languages is known as one: by its address but for the language in it, or by an "
-                    + "identifier that is equal in all feeds. Default: `link`."
+                "How a story is recognized in several languages: by its address without the language in it, or by an "
+                    + "identifier that is the same in all feeds. Default: `link`."
             ),
-            FeedListKey("every", "time", "How often the feeds are asked for that name no interval of their own."),
+            FeedListKey("every", "time", "The polling interval of feeds without their own."),
             FeedListKey("feeds", "list", "The feeds. Required; may be empty."),
         ] + rules + exchange
 
@@ -45,7 +45,7 @@ package struct FeedListKey: Sendable {
     package static let feed =
         [
             FeedListKey("url", "address", "`https://` or `http://`; with `local`, also `file:///`. Required."),
-            FeedListKey("language", "name", "What its entries are written in. Default: the list's `language`."),
+            FeedListKey("language", "name", "The language of its entries. Default: the list's `language`."),
             FeedListKey("title", "text", "The feed's name in messages. Default: its own title."),
             FeedListKey(
                 "every",
@@ -56,13 +56,13 @@ package struct FeedListKey: Sendable {
             FeedListKey(
                 "by-agreement",
                 "true or false",
-                "Uses `every`, whatever the feed and its server ask for; only `Retry-After` still counts. For feeds of "
-                    + "your own, and where the publisher agreed."
+                "Uses `every`, whatever the feed and its server ask for, except `Retry-After`. For your own feeds, and where "
+                    + "the publisher has agreed."
             ),
             FeedListKey(
                 "local",
                 "true or false",
-                "The address may be a file, or on this machine or its network. Redirects may not lead there."
+                "Allows a file, or an address on this machine or its network. Redirects may not lead there."
             ),
         ] + rules + exchange
 
@@ -76,8 +76,8 @@ package struct FeedListKey: Sendable {
     ]
 
     private static let rules = [
-        FeedListKey("include", "term or list of terms", "Only entries that hold one of these terms."),
-        FeedListKey("exclude", "term or list of terms", "No entries that hold one of these terms."),
+        FeedListKey("include", "term or list of terms", "Only entries that contain one of these terms."),
+        FeedListKey("exclude", "term or list of terms", "No entries that contain one of these terms."),
         FeedListKey(
             "updates",
             "announce or ignore",
@@ -110,7 +110,7 @@ package struct FeedListKey: Sendable {
 
     /// The rows of the reference's table.
     package static func table(_ keys: [FeedListKey]) -> String {
-        (["| key | value | what it is |", "| --- | --- | --- |"]
+        (["| key | value | meaning |", "| --- | --- | --- |"]
             + keys.map { "| `\($0.name)` | \($0.value) | \($0.summary) |" }).joined(separator: "\n")
     }
 }

@@ -29,10 +29,10 @@ extension FeedListReader {
             let known = spellings[language] ?? language.text
             spellings[language] = known
             if known != language.text {
-                problem(line: line, "language '\(language)' is spelled '\(known)' before; spell it the same")
+                problem(line: line, "language '\(language)' is spelled '\(known)' above; use one spelling")
             }
             if members["language"] == nil {
-                problem(line: line, "a feed has a language, and the list names no main one with 'language:'")
+                problem(line: line, "a feed has a language, so the list needs its main language in 'language:'")
             }
             if language == localization.main {
                 feeds[index].language = nil
@@ -60,10 +60,10 @@ extension FeedListReader {
         for (key, value) in mapping {
             guard let language = readLanguage(key), let text = readText(value, named: "templates") else { continue }
             if language == localization.main {
-                problem(key, "'\(language)' is the list's main language, whose text is 'template:'")
+                problem(key, "'\(language)' is the list's main language: put its text into 'template:'")
             } else if !localization.others.contains(where: { $0.text == language.text }) {
                 let known = localization.others.map(\.text).joined(separator: ", ")
-                let hint = known.isEmpty ? "no feed names a language of its own" : "the feeds' are \(known)"
+                let hint = known.isEmpty ? "no feed has a language" : "the feeds' languages are \(known)"
                 problem(key, "no feed has 'language: \(language)'; \(hint)")
             }
             templates[language] = parse(text, at: value)

@@ -50,7 +50,7 @@ struct FeedListReader {
 
     private mutating func readCategory(_ node: Node?, of root: Node) -> HubProtocol.Tag? {
         guard let node else {
-            problem(root, "has no 'category:', the tag its messages go to")
+            problem(root, "has no 'category:', the tag for its messages")
             return nil
         }
         guard let text = readText(node, named: "category") else { return nil }
@@ -91,7 +91,7 @@ struct FeedListReader {
             problem(root, "has no 'feeds:'")
             return []
         }
-        // All feeds are commented out: other publishers announce this category, or it is prepared for later.
+        // All feeds may be commented out, because other publishers announce this category, or to prepare it for later.
         if node.null != nil { return [] }
         guard let sequence = node.sequence else {
             problem(node, "'feeds' must be a list of '- url: …'")
@@ -151,7 +151,7 @@ struct FeedListReader {
             return nil
         }
         guard interval >= minimum, interval <= .maximum else {
-            problem(node, "'every: \(text)' must lie between \(minimum) and \(PollInterval.maximum)")
+            problem(node, "'every: \(text)' must be between \(minimum) and \(PollInterval.maximum)")
             return nil
         }
         return interval

@@ -1,11 +1,11 @@
 // Only Foundation, not FoundationEssentials, has compatibility decomposition on Linux.
 internal import Foundation
 
-/// A text as words without case, accents and width, for comparing what people write.
+/// A text as words without case, accents and width, for comparing texts that people write.
 package enum FoldedWords {
     /// The runs of letters and digits in lower case; a sign before a number is kept with it.
     ///
-    /// Marks of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped; in other scripts they make a different letter.
+    /// Marks of Latin, Greek, Cyrillic, Hebrew and Arabic are dropped; in other scripts marks distinguish letters.
     /// The time is linear in the length of the text.
     package static func of(_ text: some StringProtocol) -> [String] {
         let isASCII = text.utf8.allSatisfy { $0 < 0x80 }

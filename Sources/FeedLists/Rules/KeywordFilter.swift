@@ -2,7 +2,7 @@ package import Feeds
 
 /// A filter of a feed's entries by words in their titles, summaries and categories.
 ///
-/// There are no patterns: words and phrases are found in time linear in the text.
+/// There are no patterns, so that the time of a search is linear in the length of the text.
 package struct KeywordFilter: Sendable, Hashable {
     /// The largest number of terms in one list.
     static let maximumTerms = 200
@@ -57,10 +57,10 @@ package struct Keyword: Sendable, Hashable {
         }
         let isBeginning = text.hasSuffix("*")
         let plain = isBeginning ? text.dropLast() : text[...]
-        guard !plain.contains("*") else { throw KeywordError("has a '*' that is not at its end") }
+        guard !plain.contains("*") else { throw KeywordError("has a '*' before its end") }
         let words = FoldedWords.of(plain)
         guard let first = words.first?.unicodeScalars.first, let last = words.last?.unicodeScalars.last else {
-            throw KeywordError("holds no letter or digit")
+            throw KeywordError("contains no letter or digit")
         }
         var needle = words.joined(separator: " ")
         if !FoldedWords.runsOn(first) { needle = " " + needle }

@@ -1,8 +1,6 @@
 package import HubProtocol
 
-/// The rule by which stories from feeds of one category in several languages are recognized as one.
-///
-/// Titles are never used.
+/// The rule that recognizes a story in several languages, in feeds of one category; titles are never compared.
 package enum TranslationMatch: String, Sendable, CaseIterable {
     /// The stories' addresses, apart from a language mark in them (``EntryKey/init(translatedLink:)``).
     case link
@@ -12,10 +10,10 @@ package enum TranslationMatch: String, Sendable, CaseIterable {
 
 /// The languages of a list's feeds.
 package struct Localization: Sendable {
-    /// The largest number of languages of one list: each adds a text to a message of 4 KB.
+    /// The largest number of languages of one list: each adds a text to the message, which has at most 4 KB.
     static let maximumLanguages = 10
 
-    /// The language of feeds, and of recipients' templates, that name none.
+    /// The language of feeds and recipients' templates that name none.
     package var main: LanguageName?
     /// The languages other than ``main``, in the order of the feeds.
     package var others: [LanguageName] = []

@@ -1,9 +1,9 @@
 /// The polling interval of a feed, written as `30s`, `5m`, `2h` or `1d`.
 package struct PollInterval: Hashable, Sendable, CustomStringConvertible {
-    /// The interval of feeds without one: many sites dislike more requests, and news cannot wait an hour (feeds.md
-    /// §10).
+    /// The interval of feeds without one: many sites dislike more frequent requests, and news cannot wait an hour
+    /// (feeds.md §10).
     package static let standard = PollInterval(seconds: 15 * 60)
-    /// The shortest interval; a public server would have reason to block shorter ones.
+    /// The shortest interval; public servers may block more frequent requests.
     package static let minimum = PollInterval(seconds: 60)
     /// The shortest interval of the user's own feeds (`local: true`).
     package static let localMinimum = PollInterval(seconds: 1)

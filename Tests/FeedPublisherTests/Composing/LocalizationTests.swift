@@ -37,12 +37,12 @@ import Testing
     }
 
     @Test(arguments: [
-        ("category: World\n" + french, "line 4: a feed has a language, and the list names no main one"),
+        ("category: World\n" + french, "line 4: a feed has a language, so the list needs its main language"),
         (head + french.replacing("French", with: "a b"), "line 6: language 'a b' must be letters"),
-        (head + french.replacing("French", with: "english"), "'english' is spelled 'English' before"),
+        (head + french.replacing("French", with: "english"), "'english' is spelled 'English' above"),
         (head + "match: title\n" + french, "line 3: 'match: title' must be link or id"),
         (head + "templates: x\n" + french, "line 3: 'templates' must have a text for each language"),
-        (head + "templates:\n  Frensh: x\n" + french, "line 4: no feed has 'language: Frensh'; the feeds' are French"),
+        (head + "templates:\n  Frensh: x\n" + french, "line 4: no feed has 'language: Frensh'; the feeds' languages"),
         (head + "templates:\n  English: x\n" + french, "line 4: 'English' is the list's main language"),
         (head + "templates:\n  French: $(title\n" + french, "line 4: template:"),
         (
