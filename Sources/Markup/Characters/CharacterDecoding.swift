@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Converts a document's bytes to UTF-8; the bytes count more than the declared encodings (RFC 7303 §3).
+/// Converts a document's bytes to UTF-8; the bytes take precedence over declared encodings (RFC 7303 §3).
 package enum CharacterDecoding {
     /// The number of bytes at the beginning of a document in which its XML declaration must end.
     private static let declarationBytes = 1_024
@@ -27,7 +27,7 @@ package enum CharacterDecoding {
         let bytes = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(bytes.dropFirst(3)) : bytes
         let isASCII = bytes.withUnsafeBufferPointer { $0.reduce(0) { $0 | $1 } } < 0x80
         // Valid multi-byte sequences do not occur by chance, whatever encoding is declared. Of the encodings that use
-        // only ASCII bytes, only ISO 2022 means other characters, each time after an escape.
+        // only ASCII bytes, only ISO 2022 uses them for other characters, after an escape character.
         if isASCII ? !contains(bytes, 0x1B) : (try? UTF8Span(validating: bytes.span)) != nil { return (bytes, nil) }
         let names = [charset, declaredEncoding(in: bytes)].compactMap { $0.flatMap(CharacterSetName.canonical) }
             .filter { !$0.hasPrefix("utf-16") && !$0.hasPrefix("utf-32") }
@@ -35,7 +35,7 @@ package enum CharacterDecoding {
             return names.first { $0.hasPrefix("iso-2022") }.flatMap { Iconv.utf8(bytes[...], from: $0) } ?? (bytes, nil)
         }
         switch names.first ?? "utf-8" {
-        // Many servers add `charset=utf-8` to every response; in this case the document's own declaration is right.
+        // Many servers add `charset=utf-8` to every response, so the document's own declaration is more reliable.
         case "utf-8": return decodeBrokenUTF8(bytes, alternative: names.dropFirst().first)
         case let name: return decode(bytes, as: name)
         }
@@ -46,8 +46,8 @@ package enum CharacterDecoding {
         return Iconv.utf8(bytes[...], from: name) ?? (fromWindows1252(bytes), "the encoding \(name) is not known")
     }
 
-    /// Decodes text that was declared as UTF-8 and is not, or only partly; `alternative` is the encoding that the
-    /// document itself declares.
+    /// Decodes text that was declared as UTF-8 but is not valid UTF-8; `alternative` is the encoding that the document
+    /// itself declares.
     private static func decodeBrokenUTF8(
         _ bytes: [UInt8],
         alternative: String?

@@ -32,7 +32,7 @@ struct PlainTextWriter {
     private var bytes: [UInt8] = []
     /// Number of Unicode scalars written.
     private var count = 0
-    /// The count at which characters are counted again; one character may have many scalars.
+    /// The ``count`` at which characters are counted again; one character may have many scalars.
     private var nextCheck: Int
     private var owesSpace = false
     private var isASCII = true
@@ -51,7 +51,7 @@ struct PlainTextWriter {
         owesSpace = count > 0
     }
 
-    /// Appends UTF-8 and drops all other bytes.
+    /// Appends UTF-8, and drops invalid bytes.
     mutating func append(_ text: UnsafeBufferPointer<UInt8>) {
         var index = 0
         while index < text.count, !isFull {
@@ -173,7 +173,7 @@ struct PlainTextWriter {
         }
     }
 
-    /// True for a scalar that composition (NFC) does not change, as nearly all do not.
+    /// True for a scalar that composition (NFC) certainly does not change; false if it might.
     private static func isComposed(_ value: UInt32) -> Bool {
         switch value {
         case ..<0x300, 0x400...0x482, 0x48A...0x58F, 0x2010...0x2125, 0x3041...0x3098, 0x309D...0x9FFF,

@@ -2,7 +2,7 @@
 enum HTMLEntities {
     /// The longest name in the table, in bytes.
     private static let nameBytes = 31
-    /// The number of digits of a numeric reference that are read; more cannot be a character.
+    /// The largest number of digits of a numeric reference; longer numbers are not characters.
     private static let digits = 10
 
     private static let named: [String: (text: String, needsSemicolon: Bool)] = {
@@ -20,8 +20,8 @@ enum HTMLEntities {
 
     /// Reads the character reference at the start of the bytes, which begin with `&`.
     ///
-    /// - Returns: Its text, empty for a character that is not allowed, and its length in bytes; `nil` when it is not
-    ///   a reference.
+    /// - Returns: The referenced text, empty for a character that is not allowed, and the length of the reference in
+    ///   bytes; `nil` if the bytes do not begin with a reference.
     static func reference(at bytes: ArraySlice<UInt8>) -> (text: String, length: Int)? {
         let body = bytes.dropFirst()
         guard body.first != 0x23 else { return numeric(body.dropFirst()) }

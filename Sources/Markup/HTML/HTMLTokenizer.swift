@@ -1,4 +1,4 @@
-/// Splits HTML into texts and tags, as leniently as a browser where that matters for reading text.
+/// Splits HTML into texts and tags, as leniently as a browser does where the text depends on it.
 package struct HTMLTokenizer {
     package enum Token {
         /// Text with undecoded references.
@@ -36,7 +36,7 @@ package struct HTMLTokenizer {
     private let bytes: ArraySlice<UInt8>
     private let end: Int
     private var position: Int
-    /// The last `>`, searched for once, since a text of many `<a` would otherwise take quadratic time.
+    /// The last `>`, searched for once: otherwise a text with many `<a` would take quadratic time.
     private let lastBracket: Int
     /// Elements without a later end tag; each is searched for once, since many `<script>` would otherwise take
     /// quadratic time.

@@ -2,9 +2,9 @@ internal import Glibc
 
 /// Finds a start tag with more attributes than libxml2 can handle.
 ///
-/// libxml2 compares every attribute of a tag with every other before it reports the first: 320,000 of them, in 3 MB,
-/// take half a minute. So they are counted before parsing. An ordinary document is searched in large steps: a crowded
-/// tag is long, so there cannot be one between brackets that are close together.
+/// libxml2 compares every attribute of a tag with every other before it reports the first: 320,000 attributes, in 3 MB,
+/// take half a minute. Attributes are therefore counted before parsing. An ordinary document is searched in large
+/// steps: a crowded tag is long, so there is none between brackets that are close together.
 enum XMLCrowdedTag {
     /// The length of the shortest attribute with the space before it: ` a=""`.
     private static let attributeBytes = 5

@@ -8,7 +8,7 @@ package struct XMLElement: Sendable {
     /// The number of the canonical name.
     var number: Int32 { tree.names[Int(node.name)].number }
 
-    /// The canonical name that the reader's vocabulary gives.
+    /// The element's canonical name in the reader's vocabulary.
     package var name: String { tree.names[Int(node.name)].canonical }
 
     /// The name without prefix, as written.

@@ -10,7 +10,8 @@ enum XMLLimits {
     static let attributes = 128
     /// The largest number of namespaces declared by all open elements.
     ///
-    /// libxml2 searches all of them for a prefix. Generators that declare one on every element stay far below.
+    /// libxml2 searches all of them for a prefix. Generators that declare one on every element stay far below this
+    /// limit.
     static let namespaces = 1_000
     /// The largest number of different names in one document.
     static let names = 10_000

@@ -2,10 +2,10 @@ internal import Glibc
 
 /// A document without its long texts, which libxml2 reads slowly.
 ///
-/// libxml2 reads CDATA, references and non-ASCII text character by character. That takes half of its time, and most of
-/// it for podcasts that escape whole pages. A processing instruction replaces each text; when the builder reads it, it
-/// takes the next text. The result is correct for well-formed documents only. The strict parse detects others, which
-/// are then read again in their original form.
+/// libxml2 reads CDATA, references and non-ASCII text character by character. This takes half of its time, and most of
+/// it for podcasts that escape whole pages. Therefore each long text is replaced by a processing instruction; when the
+/// builder reads an instruction, it inserts the next text. The result is correct for well-formed documents only. The
+/// strict parse detects others, which are then read again in their original form.
 struct XMLLongTexts {
     struct Text {
         /// The range in the original document, without the delimiters of a CDATA section.
@@ -19,8 +19,8 @@ struct XMLLongTexts {
     private static let instruction = Array("<?\(target)?>".utf8)
     /// The total length of texts, in bytes, below which the replacement gains nothing.
     private static let worthwhile = 512
-    /// The length from which a text takes libxml2 longer than an instruction: of text that it reads slowly, and of
-    /// ASCII.
+    /// The lengths from which libxml2 needs more time for a text than for an instruction: for text that it reads
+    /// slowly, and for ASCII.
     private static let slowText = 64
     private static let plainText = 512
 
@@ -45,7 +45,7 @@ struct XMLLongTexts {
         document += utf8[kept...]
     }
 
-    /// Goes from one `<` to the next; a well-formed document has none in attributes.
+    /// Moves from one `<` to the next; attributes of a well-formed document contain none.
     private static func find(in bytes: UnsafeBufferPointer<UInt8>) -> [Text]? {
         var found: [Text] = []
         var position = 0
@@ -98,7 +98,7 @@ struct XMLLongTexts {
             guard let reference = reference(in: bytes, at: ampersand, to: end) else { return nil }
             next = index(of: 0x26, in: bytes, from: ampersand + reference.length, to: end)
         }
-        // Not allowed in text.
+        // `]]>` is not allowed in text.
         if let brackets = index(of: "]]>", in: bytes, from: start, to: end), brackets < end { return nil }
         return Text(range: start..<end, isEscaped: true)
     }

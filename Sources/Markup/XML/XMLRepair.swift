@@ -51,7 +51,7 @@ struct XMLRepair {
         }
         if input.skip("<!DOCTYPE") || input.skip("<!doctype") { return references.takeDoctype(&input) }
         if input.skip("<!") { return input.skip(past: ">") }
-        // Up to the first `>`: many declarations lack the second question mark.
+        // Skip to the first `>`: many declarations lack the second question mark.
         if input.skip("<?") { return input.skip(past: ">") }
         if input.peek(1) == 0x2F { return takeEndTag() }
         return takeStartTag()

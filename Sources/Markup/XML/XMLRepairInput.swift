@@ -35,7 +35,7 @@ struct XMLRepairInput {
         take(upTo: end) != nil
     }
 
-    /// Takes the bytes before the next occurrence and skips it; if there is none, moves to the end and returns `nil`.
+    /// Reads the bytes before the next occurrence and skips it; if there is none, moves to the end and returns `nil`.
     mutating func take(upTo end: StaticString) -> ArraySlice<UInt8>? {
         let start = position
         while position < bytes.count {
@@ -52,13 +52,13 @@ struct XMLRepairInput {
         take { $0 != 0x3C }
     }
 
-    /// Takes a name; empty when no name begins here.
+    /// Reads a name; empty when no name begins here.
     mutating func takeName() -> ArraySlice<UInt8> {
         guard let first = current, Self.isNameByte(first), !(0x2D...0x39 ~= first) else { return [] }
         return take(while: Self.isNameByte)
     }
 
-    /// Takes the rest of a start tag, even if it is malformed; `nil` when the input ends in it.
+    /// Reads the rest of a start tag, even if it is malformed; `nil` when the input ends in it.
     mutating func takeAttributes() -> Tag? {
         var tag = Tag()
         while let byte = current {
@@ -86,7 +86,7 @@ struct XMLRepairInput {
         return nil
     }
 
-    /// Takes a value; `nil` for an attribute without one.
+    /// Reads a value; `nil` for an attribute without one.
     private mutating func takeValue() -> ArraySlice<UInt8>? {
         let start = position
         _ = take(while: Self.isSpace)

@@ -48,7 +48,7 @@ struct XMLTextNormalizer {
         _ = input.take(while: XMLRepairInput.isSpace)
         guard !name.isEmpty, declared.count < Self.declarations, declared[name] == nil else { return }
         guard let quote = input.current, quote == 0x22 || quote == 0x27 else {
-            // It is outside the document, and is not loaded.
+            // The entity is outside the document, and is not loaded.
             declared[name] = []
             return
         }

@@ -29,7 +29,7 @@ struct XMLTreeBuilder {
     private var document = UnsafeRawBufferPointer(start: nil, count: 0)
     /// Number of bytes of the document that libxml2 has been given.
     private(set) var bytesRead = 0
-    /// True when no more of the document is needed: libxml2 gets no further input, and its events are ignored.
+    /// True when the rest of the document is not needed: libxml2 gets no further input, and its events are ignored.
     private var hasStopped = false
     /// Texts that were taken out of the original document, in the order of its instructions.
     private var longTexts: [XMLLongTexts.Text] = []

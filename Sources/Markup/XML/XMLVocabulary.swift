@@ -14,7 +14,7 @@ package struct XMLVocabulary: Sendable {
     ///
     /// Without namespace and prefix, the local name is as written in the document, and may contain a colon.
     let naming: @Sendable (_ space: String, _ local: String) -> String
-    /// The numbers of the names that the reader uses; a tree numbers other names after them.
+    /// The numbers of the names that the reader uses; a tree gives larger numbers to other names.
     let numbers: [String: Int32]
 
     package init(
@@ -37,6 +37,6 @@ package struct XMLVocabulary: Sendable {
         self.numbers = numbers
     }
 
-    /// A vocabulary for documents of which only the local names matter.
+    /// A vocabulary for documents in which only the local names matter.
     static let plain = XMLVocabulary(roots: [], containers: [], records: [], space: { _, _ in "" })
 }
