@@ -54,7 +54,7 @@ enum FeedDiscovery {
         while links.count < limit, let token = tokens.next() {
             guard case .start(let tag) = token else { continue }
             switch tag.name {
-            // Only the first one counts, also for what precedes it (HTML §4.2.3).
+            // Only the first `base` counts, and it applies to earlier elements too (HTML §4.2.3).
             case "base" where base == nil:
                 base = tag.attribute("href").flatMap { URLReference($0) }?.resolved(against: URLReference(url))
             case "link", "a", "area": if let isCertain = namesFeed(tag) { links.append((tag, isCertain)) }

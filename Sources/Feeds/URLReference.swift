@@ -2,8 +2,8 @@ internal import DomainNames
 
 /// A URL reference in its five parts, resolved according to RFC 3986 §5.2.
 ///
-/// It is tolerant: spaces and other characters that URLs cannot contain are percent-encoded instead of refused, and
-/// host names are converted to their ASCII form (RFC 5891).
+/// It is tolerant: spaces and other characters that URLs cannot contain are percent-encoded instead of being refused,
+/// and host names are converted to their ASCII form (RFC 5891).
 struct URLReference: Sendable, Equatable {
     /// The longest accepted address, in bytes; browsers and servers refuse longer ones.
     static let maximumBytes = 8_192
@@ -40,7 +40,7 @@ struct URLReference: Sendable, Equatable {
         path = Self.escaped(rest)
     }
 
-    /// True for an absolute `http` or `https` URL that this type would not change, as most are.
+    /// True for an absolute `http` or `https` URL that this type would leave unchanged, as it does most.
     static func isPlainWeb(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
@@ -149,7 +149,7 @@ struct URLReference: Sendable, Equatable {
         return text
     }
 
-    /// A text that is equal for addresses that very likely lead to the same page.
+    /// A text that is equal for addresses that very probably lead to the same page.
     ///
     /// It omits the scheme, `www.`, the default port, campaign parameters, a trailing slash and the fragment, except a
     /// fragment that scripts use as a path, `#!` or `#/`.

@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// A public warning in the Common Alerting Protocol, 1.1 or 1.2.
 ///
-/// An alert is a whole document, or is repeated in the entries of an index. Values of vocabularies are kept as written,
-/// trimmed: `Actual`, `Update`, `Extreme`.
+/// An alert is a whole document, or is repeated in the entries of an index. Values of vocabularies, such as `Actual`,
+/// `Update` and `Extreme`, are kept as written, trimmed.
 ///
 /// Source: OASIS CAP-v1.2 §3.2.
 package struct Alert: Sendable, Equatable, Encodable {
@@ -76,7 +76,7 @@ package struct Alert: Sendable, Equatable, Encodable {
         case update
         /// Cancels the messages that it refers to.
         case cancel
-        /// Informs other systems that a message was accepted or refused; nothing for the public.
+        /// Informs other systems that a message was accepted or refused; not for the public.
         case acknowledgement
     }
 
@@ -102,7 +102,7 @@ package struct Alert: Sendable, Equatable, Encodable {
         (status ?? "Actual").lowercased() == "actual" && (scope ?? "Public").lowercased() == "public"
     }
 
-    /// When the last part expires; `nil` when a part does not expire.
+    /// The time at which the last part expires; `nil` when a part does not expire.
     package var expires: Date? {
         let ends = info.compactMap(\.expires)
         return ends.count == info.count ? ends.max() : nil

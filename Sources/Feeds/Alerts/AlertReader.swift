@@ -3,7 +3,7 @@ internal import Markup
 
 /// Reads CAP alerts: whole documents, whole alerts inside entries, and the fields that an index repeats in its entries.
 struct AlertReader {
-    /// The largest number of information blocks kept of one alert, each for a language or an area.
+    /// The largest number of information blocks kept from one alert; each is for a language or an area.
     private static let maximumInfo = 50
     private static let maximumAreas = 500
 

@@ -1,10 +1,10 @@
 internal import Crypto
 internal import FoundationEssentials
 
-/// The key of an entry: 16 bytes of a SHA-256, so that a hostile identifier of a megabyte takes no more room.
+/// The key of an entry: 16 bytes of a SHA-256, so that even an identifier of a megabyte takes little room.
 ///
-/// Keys are stable across runs and versions, because they are stored. A key is only meaningful within its own feed,
-/// except that of a link, which is the same in every feed.
+/// Keys are stored, so they are stable across runs and versions. A key is only meaningful within its own feed, except
+/// the key of a link, which is the same in every feed.
 package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     package static let byteCount = 16
 

@@ -2,8 +2,8 @@ internal import FoundationEssentials
 
 /// The rules for distinguishing entries of one feed, best first.
 ///
-/// If all entries of a feed have the same identifier, the next rule is needed. Store the rule in use with the feed and
-/// pass it to the next ``Feed/identity(startingAt:)``; otherwise the keys would change when such a feed shrinks.
+/// If all entries of a feed have the same identifier, the next rule is used. Store this rule with the feed, and pass it
+/// to the next ``Feed/identity(startingAt:)``; otherwise the keys would change when such a feed shrinks.
 package enum IdentityRule: Int, Sendable, Comparable, CaseIterable {
     case id, link, titleAndDate, titleAndText
 
@@ -38,7 +38,7 @@ extension EntryKey {
     /// Creates the key of an alert from its ``Alert/reference``; the same in every feed and in other alerts'
     /// references.
     ///
-    /// The time in the reference is compared as a time, since senders use different zones in different places.
+    /// The time in the reference is compared as a time, since senders do not always write it in the same zone.
     package init(alert reference: String) {
         let parts = reference.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, let sent = FeedDate.parse(parts[2]) else {
@@ -57,8 +57,8 @@ extension EntryKey {
 extension Feed {
     /// The number of entries that may have the same key before the rule is abandoned.
     ///
-    /// Repeats of an edited entry are legal (RFC 4287 §4.1.1) and few; a feed with its home page in every `guid`
-    /// repeats the key for all entries.
+    /// A feed may repeat an edited entry (RFC 4287 §4.1.1), and does so rarely; a feed with its home page in every
+    /// `guid` repeats the key for all entries.
     private static let toleratedRepeats = 3
 
     /// The keys of all distinct entries, by the best rule that works for this document.

@@ -10,7 +10,7 @@ package struct Feed: Sendable, Equatable {
     /// The feed's own address as the feed gives it, which is the topic of a WebSub subscription.
     package var selfURL: String?
     package var hubs: [String] = []
-    /// The minutes between polls that the publisher asks for.
+    /// The number of minutes between polls that the publisher asks for.
     package var ttl: Int?
     package var hints = PollingHints()
     /// The entries in document order.
@@ -21,7 +21,7 @@ package struct Feed: Sendable, Equatable {
     ///
     /// In this case its validators must not be stored: the next poll has to fetch the whole document.
     package var isComplete = true
-    /// True if the document has more than ``FeedReader/maximumEntries`` entries, of which that many were read.
+    /// True if the document has more than ``FeedReader/maximumEntries`` entries; the others were not read.
     ///
     /// Its validators may be stored: another poll would return the same entries.
     package var isTruncated = false

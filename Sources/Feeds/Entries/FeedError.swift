@@ -1,4 +1,4 @@
-/// The reason why a document yields no feed.
+/// The reason why a document is not read as a feed.
 package enum FeedError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The body is empty or only white space.
     ///
@@ -6,7 +6,7 @@ package enum FeedError: Error, Equatable, Sendable, CustomStringConvertible {
     case empty
     /// The document is a web page instead of a feed: a consent page, an error page, or the wrong address.
     case html(discovered: [String])
-    /// The document can be read, but its vocabulary is not one of feeds.
+    /// The document can be read, but is not in a feed format.
     case notAFeed(root: String)
     /// The body exceeds ``FeedReader/maximumBytes``.
     case tooLarge(limit: Int)

@@ -1,6 +1,6 @@
 package import FoundationEssentials
 
-/// A fault of a feed that its publisher should know about, or that makes it harder to follow.
+/// A fault that a feed's publisher should know about, or that makes the feed harder to follow.
 package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
     case malformed(String)
     case incomplete
@@ -20,20 +20,20 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
     package var description: String {
         switch self {
         case .malformed(let reason): "not well-formed, but read: \(reason)"
-        case .incomplete: "cut, or over a limit: what follows the last whole entry is missing"
+        case .incomplete: "truncated, or over a limit: entries after the last complete one are missing"
         case .truncated:
             "more than \(FeedReader.maximumEntries) entries: only the first \(FeedReader.maximumEntries) are read"
         case .empty: "no entries"
         case .indistinguishable(let count):
             "\(Self.entries(count)) without identifier, link, title and text cannot be distinguished and \(Self.be(count)) left out"
         case .withoutIdentifier(let count):
-            "\(Self.entries(count)) without identifier: identified by link, else by title and date"
+            "\(Self.entries(count)) without identifier: identified by link, or else by title and date"
         case .repeatedIdentifier(let count):
-            "\(Self.entries(count)) with the identifier of another: one of each is read"
-        case .sharedIdentifier: "the same identifier on nearly every entry: not used"
+            "\(Self.entries(count)) with the identifier of another entry: only one of them is read"
+        case .sharedIdentifier: "nearly all entries have the same identifier: it is not used"
         case .withoutTitle(let count): "\(Self.entries(count)) without title"
         case .withoutLink(let count): "\(Self.entries(count)) without link"
-        case .withoutDate(let count): "\(Self.entries(count)) without a date that can be read"
+        case .withoutDate(let count): "\(Self.entries(count)) without a readable date"
         case .inTheFuture(let count): "\(Self.entries(count)) dated in the future"
         case .notForThePublic(let count): "\(Self.entries(count)) with a test alert, or one that is not public"
         case .expired(let count): "\(Self.entries(count)) with an alert that has expired"

@@ -5,7 +5,7 @@ struct FeedText: Sendable, Equatable {
     enum Kind: Sendable {
         case plain
         case html
-        /// An RSS title: most publishers mean plain text and many mean HTML, and no attribute tells which.
+        /// An RSS title: most publishers write plain text and many write HTML, and no attribute tells which.
         case undecided
         /// Plain text in which references are escaped once more than XML requires.
         case references

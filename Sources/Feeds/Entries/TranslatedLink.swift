@@ -1,8 +1,8 @@
 /// The common part of the addresses of one story in several languages.
 ///
 /// Publishers use the same address for all languages of a story, except for a language mark in it: `/en/` and `/fr/`,
-/// `en.example.org` and `fr.example.org`, `?lang=en` and none. The remainder without these marks is compared, so the
-/// rule does not apply to two addresses in one language.
+/// `en.example.org` and `fr.example.org`, `?lang=en` and no parameter. Addresses are compared without these marks, so
+/// the rule does not merge two addresses in one language.
 ///
 /// A mark is a language tag: two letters of ISO 639-1, alone or with a region or script after `-` or `_` (`pt-br`,
 /// `zh_Hans`). From the address, as ``EntryIdentity/link`` compares it, three kinds of mark are removed: the first

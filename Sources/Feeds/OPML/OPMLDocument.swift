@@ -45,8 +45,7 @@ package struct OPMLOutline: Sendable, Equatable {
             .compactMap { FeedText.name($0) }.first
     }
 
-    /// The address of the feed, without the additions of feed readers: white space, `feed:`, and ampersands escaped
-    /// twice.
+    /// The address of the feed, without white space, `feed:` and doubly escaped ampersands, which feed readers add.
     ///
     /// `nil` for folders, notes, links to pages, inclusions, and outlines with an ``unsupportedType``.
     package var feedAddress: String? {
@@ -119,7 +118,7 @@ package struct OPMLName: Sendable, Hashable, CustomStringConvertible {
         return text.utf8.allSatisfy { 0x61...0x7A ~= $0 | 0x20 || 0x2D...0x2E ~= $0 || 0x30...0x39 ~= $0 || $0 == 0x5F }
     }
 
-    // MARK: OPML's own
+    // MARK: Attributes of OPML
 
     package static let text = OPMLName("text")
     package static let title = OPMLName("title")

@@ -11,7 +11,7 @@ package enum OPMLReader {
     ///
     /// - Parameters:
     ///   - bytes: The document, at most ``FeedReader/maximumBytes``; gzip is decompressed.
-    ///   - contentType: The HTTP header field, of which only `charset` is used.
+    ///   - contentType: The HTTP header field; only its `charset` is used.
     /// - Returns: The document; a damaged one is read as far as possible.
     /// - Throws: ``OPMLError`` when the document is not OPML.
     package static func read(_ bytes: [UInt8], contentType: String?) throws(OPMLError) -> OPMLDocument {
@@ -83,8 +83,8 @@ package enum OPMLReader {
 
 /// The lines on which a document's `outline` tags begin, in order.
 ///
-/// The scanner does not keep lines, since feeds need none. Where the tags found here differ from the scanner's, lines
-/// are omitted.
+/// The scanner does not keep lines, since feeds need none. If the tags found here differ from the scanner's, the
+/// document's lines are omitted.
 private struct OutlineLines {
     private let text: [UInt8]
     private var position = 0

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// The elements of an Atom entry that are read.
+/// The elements that are read from an Atom entry.
 enum AtomTag: Int {
     case title, content, summary, id, link, published, issued, created, updated, modified, category, author, source
     case dcDate, dcSubject, dcCreator, mediaCategory

@@ -66,9 +66,9 @@ struct AtomReader {
         }
     }
 
-    /// The relations of a link; without any, `alternate` (RFC 4287 §4.2.7.2).
+    /// The relations of a link; `alternate` if it has none (RFC 4287 §4.2.7.2).
     ///
-    /// A value of `rel` may be an IANA address.
+    /// A relation can be written as an IANA address.
     static func relations(of link: XMLElement) -> [String] {
         guard let rel = FeedText.trimmed(link.attribute("rel")) else { return ["alternate"] }
         guard rel.utf8.contains(where: { !(0x61...0x7A ~= $0) }) else { return [rel] }
@@ -79,7 +79,7 @@ struct AtomReader {
         )
     }
 
-    /// The page: HTML or untyped first, then XHTML, then other types; then the entry's own language, then the first.
+    /// The page: HTML or untyped first, then XHTML, then other types; within a type, the entry's own language first.
     static func alternate(of links: [XMLElement], context: FeedContext) -> String? {
         var best: (rank: Int, link: String)?
         for link in links where relations(of: link).contains("alternate") {

@@ -45,8 +45,8 @@ enum AtomText {
         type == "text" || type == "text/plain" ? .plain : .html
     }
 
-    /// Decodes base64; content that is not base64 is read as text, and bytes that are not text, such as a picture, give
-    /// `nil`.
+    /// Decodes base64; content that is not base64 is read as text, and the result is `nil` for data that is not text,
+    /// such as a picture.
     private static func decoded(_ element: XMLElement, _ kind: FeedText.Kind) -> FeedText? {
         let text = element.text
         let isBase64 = text.utf8.allSatisfy { byte in

@@ -99,7 +99,7 @@ enum DateNames {
 
     /// The offset of a zone in seconds east of UTC.
     ///
-    /// Military letters count as UTC, since RFC 822 has their signs wrong.
+    /// Military letters count as UTC, since RFC 822 defines them with the wrong sign.
     static func zone(_ word: String) -> Int? {
         word.utf8.count == 1 ? 0 : zones[word].map { Int($0 * 3_600) }
     }

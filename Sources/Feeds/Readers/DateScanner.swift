@@ -1,6 +1,6 @@
 /// Splits a date's text into numbers, names, a time and an offset, in any order.
 struct DateScanner {
-    /// The number of unknown words allowed, such as `on`, `at` or a weekday in another language; with more, it is a
+    /// The largest number of unknown words, such as `on`, `at` or a weekday in another language; a text with more is a
     /// sentence.
     private static let maximumUnknownWords = 5
     /// Times in seconds since 1970 in the years 2001 to 2286.
@@ -22,7 +22,7 @@ struct DateScanner {
     private var zone: Int?
     private var zoneIsUTC = false
     private var unknownWords = 0
-    /// False after a part that dates do not contain, such as the `v` of `v1.2.34`.
+    /// False after a part that dates do not contain, such as the `v` in `v1.2.34`.
     private var isDate = true
     /// True for a zone such as `ET`, which includes summer time while it applies in the United States.
     private(set) var isAmerican = false

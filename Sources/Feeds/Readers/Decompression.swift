@@ -2,9 +2,9 @@ internal import CZlib
 
 /// Decompresses gzip that a server did not announce, or applied twice.
 enum Decompression {
-    /// The largest number of layers removed: one more than has been seen in practice.
+    /// The largest number of layers that are removed: one more than has been seen in practice.
     private static let maximumLayers = 3
-    /// The largest expansion ratio; feeds reach 30, and more than this is an attack.
+    /// The largest expansion ratio; feeds reach 30, and a larger ratio than this limit is an attack.
     private static let maximumRatio = 200
     /// The size in bytes up to which a body may expand at any ratio.
     private static let unsuspicious = 1_048_576

@@ -10,10 +10,10 @@ struct FeedContext {
     private let addressText: String?
     /// The page of a feed that is on another host than the feed.
     private var pageText: String?
-    /// True if the document uses `xml:base`; most do not, and need no search at every link.
+    /// True if the document uses `xml:base`; in most documents links need no search for it.
     private let usesBase: Bool
 
-    // Most documents use none of these vocabularies, and need no search in every entry.
+    // Most documents use none of these vocabularies, so their entries need not be searched.
     let hasAlerts: Bool
     let hasMedia: Bool
     let hasPlaces: Bool
@@ -115,7 +115,7 @@ struct FeedContext {
         FeedText.trimmed(element.attribute("xml:lang")) ?? element.parent.flatMap { language(of: $0) }
     }
 
-    /// The enclosures with each address once.
+    /// Drops enclosures with repeated addresses, and those above the limit.
     static func distinct(_ enclosures: [Enclosure]) -> [Enclosure] {
         guard enclosures.count > 1 else { return enclosures }
         var seen: Set<String> = []

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 
 /// Reads the dates of feeds: RFC 3339 and W3CDTF, RFC 822, and other forms that publishers use.
 ///
-/// It scans bytes, since general formatters depend on the locale, differ between platforms and are slow.
+/// It scans bytes, because general formatters depend on the locale, differ between platforms and are slow.
 enum FeedDate {
     /// The longest text that is read, in bytes.
     private static let maximumBytes = 128

@@ -14,7 +14,7 @@ enum FeedNames {
         naming: canonical
     )
 
-    /// Names that are read in every document outside its entries; other names are found too, but more slowly.
+    /// Names outside entries that are read in every document; other names are found too, but more slowly.
     private static let others = [
         "rss", "channel", "items", "item", "language", "dc:language", "ttl", "skipdays", "skiphours",
         "sy:updatefrequency",

@@ -6,7 +6,7 @@ package enum FeedReader {
     ///
     /// Ordinary feeds have 10 KB to 2 MB, podcast archives up to 10 MB.
     package static let maximumBytes = 16 * 1_048_576
-    /// The largest number of entries read of one document, from its start: publishers put the newest first.
+    /// The largest number of entries read from the start of a document: publishers put the newest first.
     package static let maximumEntries = 5_000
 
     /// The number of bytes at the beginning of a document that are searched for namespaces that no element uses.
@@ -19,8 +19,8 @@ package enum FeedReader {
     /// - Parameters:
     ///   - bytes: The body; gzip that the transport did not announce is decompressed.
     ///   - url: The document's address after redirects.
-    ///   - contentLocation: The HTTP header field, which precedes `url` as the base of relative addresses.
-    ///   - contentType: The HTTP header field, of which only `charset` is used.
+    ///   - contentLocation: The HTTP header field, which replaces `url` as the base of relative addresses.
+    ///   - contentType: The HTTP header field; only its `charset` is used.
     /// - Returns: The feed; a damaged one is read as far as possible, and ``Feed/malformed`` and ``Feed/isComplete``
     ///   report the damage.
     /// - Throws: ``FeedError`` when the document contains no feed.

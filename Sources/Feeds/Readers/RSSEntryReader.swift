@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import Markup
 
-/// The elements of an RSS item that are read.
+/// The elements that are read from an RSS item.
 enum RSSTag: Int {
     case title, dcTitle, itunesTitle, link, atomLink, origLink, guid
     case description, content, body, div, atomContent, atomSummary, dcDescription, itunesSummary, itunesSubtitle
@@ -83,7 +83,7 @@ struct RSSEntryReader {
         )
     }
 
-    /// The permalink in a guid; many guids without `isPermaLink` are not URLs, so only an absolute URL counts.
+    /// The permalink in a guid, if it is an absolute URL: many guids without `isPermaLink` are not URLs.
     private func permalink(_ guid: XMLElement?) -> String? {
         guard let guid, guid.attribute("ispermalink")?.lowercased() != "false" else { return nil }
         return FeedContext.link(guid.text, base: nil)
