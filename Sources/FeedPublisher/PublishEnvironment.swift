@@ -11,7 +11,7 @@ package struct PublishEnvironment: Sendable {
     var timeZone: @Sendable () -> TimeZone
     /// Waits within a pass, on the monotonic clock.
     package var sleep: @Sendable (Duration) async throws -> Void
-    /// Version of this program: a document that ended another version is tried again.
+    /// The version of this program: a document that ended another version is tried again.
     package var program = ""
     var read: @Sendable (FetchedDocument) throws(FeedError) -> Feed = { document throws(FeedError) in
         try FeedReader.read(
@@ -21,7 +21,7 @@ package struct PublishEnvironment: Sendable {
             contentType: document.contentType
         )
     }
-    /// Returns after this much time of a pass, on the monotonic clock; throws when cancelled.
+    /// Waits until this much time of a pass has elapsed on the monotonic clock; throws when cancelled.
     package var deadline: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
     package init(

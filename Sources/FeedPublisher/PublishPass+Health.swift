@@ -8,20 +8,20 @@ internal import Logging
 
 /// Reports of the publisher's health to the hub, for operators and for alarms.
 extension PublishPass {
-    /// Timeout of the call: a pass must not wait for it.
+    /// Timeout of the call, short because a pass waits for it.
     private static let reportTimeout: Duration = .seconds(5)
     /// Seconds between two reports without a change.
     private static let reportInterval: Double = 600
     /// Seconds between two reports that differ only in feeds' entries, which are most of a large report.
     private static let entryInterval: Double = 60
-    /// Seconds until a hub without this route is asked again.
+    /// Seconds until a report is tried again at a hub without this route.
     private static let absenceInterval: Double = 86_400
 
     /// Reports to the hub if something has changed, or after ten minutes.
     ///
     /// A report that fails is only logged: it never changes how a pass ends.
     package func reportHealth(after report: PublishReport, schedule: PublisherReport.Schedule = .pass) async {
-        // A hub that is away, or refuses us, is not made to wait for, too.
+        // Do not wait for a hub that is not available or refuses us.
         guard let hub, preview == nil, report.exit != .tryLater, report.exit != .badConfiguration else { return }
         do {
             try await tell(hub, report, schedule)
@@ -35,7 +35,7 @@ extension PublishPass {
         let last = HealthNote(try store.note(.health), hub: hub.address)
         let age = last.map { now.timeIntervalSince($0.at) }.flatMap { $0 >= 0 ? $0 : nil } ?? .infinity
         if last?.state == HealthNote.absent, age < Self.absenceInterval { return }
-        // Without a poll or a message there is no change; to look at all feeds is not for nothing.
+        // Without a poll or a message nothing has changed, and reading all feeds costs time.
         let isIdle = schedule == .pass && report.polled == 0 && report.sent == 0 && report.refused == 0
         guard age >= Self.reportInterval || !isIdle else { return }
         let health = try health(after: report, schedule, now)
@@ -135,7 +135,7 @@ private struct HealthNote {
 }
 
 extension PublisherReport {
-    /// Leaves out entries, and then feeds, until the report fits; failing feeds go last.
+    /// Leaves out entries, and then feeds, until the report fits; failing feeds are left out last.
     fileprivate mutating func fit() {
         let all = feeds.count
         if all > Self.maximumFeeds { dropFeeds(to: Self.maximumFeeds) }

@@ -8,8 +8,8 @@ package import OutboundHTTP
 
 /// One polling pass: polls the feeds that are due, records new entries, and sends pending messages.
 ///
-/// After a kill at any point, the next pass goes on from there: no entry is lost, and none is announced twice if the
-/// hub knows idempotency keys.
+/// If it is killed at any point, the next pass continues from there: no entry is lost, and none is announced twice if
+/// the hub supports idempotency keys.
 package struct PublishPass: Sendable {
     /// The progress of one pass.
     struct Course {
@@ -18,7 +18,7 @@ package struct PublishPass: Sendable {
         var report = PublishReport()
         /// Numbers of messages sent, as they count in the caps, by category.
         var sent: [String: Int] = [:]
-        /// True if the hub is away or refuses us: another pass tries again.
+        /// True if the hub is not available or refuses us: a later pass tries again.
         var hasHubFailed = false
     }
 
@@ -32,12 +32,12 @@ package struct PublishPass: Sendable {
     let logger: Logger
     /// Collects the results of a dry run.
     var preview: PreviewCollector?
-    /// Set in a publisher that stays, which sends at times of its own.
+    /// Set in a publisher that keeps running, which sends messages itself.
     var resident: Resident?
 
-    /// Makes a pass that sends to a hub.
+    /// Creates a pass that sends to a hub.
     ///
-    /// Only one at a time may use a store (``PublisherLock``). The user agent of `http` names us to the feeds.
+    /// Only one pass at a time may use a store (``PublisherLock``). Feeds see the user agent of `http`.
     package init(
         lists: FeedLists,
         store: PublisherStore,
@@ -77,7 +77,7 @@ package struct PublishPass: Sendable {
     /// Due times count from the `start` of the pass, so that a timer of the same period finds the feed due.
     ///
     /// - Returns: `nil` if the task was cancelled.
-    /// - Throws: ``PublisherStoreError`` if nothing can be written; then nothing of this turn was.
+    /// - Throws: ``PublisherStoreError`` if the turn cannot be recorded; then nothing of it was.
     func take(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         let poll = FeedPoll(
             list: turn.list,
@@ -113,17 +113,17 @@ package struct PublishPass: Sendable {
         }
     }
 
-    /// Publishes a feed's document in one transaction: loads what is known of it, judges, composes and records.
+    /// Publishes a feed's document in one transaction: loads the known keys and stories, judges, composes and records.
     ///
-    /// A document that a hub delivered may contain new entries only: missing entries mean nothing, and what would be a
-    /// reset in a whole document is left to a poll.
+    /// A document that a hub delivered may contain new entries only: missing entries mean nothing, and if it looks
+    /// like a reset, the whole document must be polled.
     ///
     /// - Parameters:
     ///   - feed: The document.
-    ///   - turn: The feed before the document.
-    ///   - after: The feed's record after the whole document was read; `nil` for one that a hub delivered.
+    ///   - turn: The feed and its record before the document.
+    ///   - after: The feed's record after the whole document was read; `nil` for a document that a hub delivered.
     /// - Returns: `nil`, with nothing recorded, if the whole document is needed.
-    /// - Throws: ``PublisherStoreError`` if nothing can be written; then nothing was.
+    /// - Throws: ``PublisherStoreError`` if the document cannot be recorded; then nothing was.
     func publish(_ feed: Feed, _ turn: Turn, as after: FeedRecord?) throws -> Judgement? {
         let (list, source, before) = (turn.list, turn.source, turn.record)
         let isWhole = after != nil
@@ -141,7 +141,7 @@ package struct PublishPass: Sendable {
             voice: Voice(source, in: list.localization),
             now: now
         )
-        // A few entries do not show whether the feed's identifiers still tell them apart.
+        // A few entries do not show whether the feed's identifiers still distinguish all entries.
         guard isWhole || judge.identityRule == before.identityRule else { return nil }
         return try store.transaction { store in
             var state = try store.seen(judge.entryMarks, of: before)

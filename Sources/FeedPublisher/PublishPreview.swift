@@ -11,11 +11,11 @@ package struct PublishPreview: Sendable {
     package let report: PublishReport
     /// In the lists' order.
     package let feeds: [FeedPreview]
-    /// In the order of sending, with those that waited from earlier passes.
+    /// In the order of sending, including messages of earlier passes.
     package let messages: [MessagePreview]
 }
 
-/// The report of a dry run on one feed.
+/// The result of a dry run for one feed.
 package struct FeedPreview: Sendable {
     package enum State: Sendable, Equatable {
         case read
@@ -49,13 +49,14 @@ package enum NotAsked: Sendable, Equatable {
     }
 }
 
-/// The report of a dry run on one entry.
+/// The result of a dry run for one entry.
 package struct EntryPreview: Sendable {
     package enum Fate: Sendable, Equatable {
         /// A message of its own: an index of ``PublishPreview/messages``.
         case message(Int)
         case digest(FoldReason, message: Int)
-        /// `story` is the headline of the same story, if that is the reason and it is still known.
+        /// `story` is the headline of the story that was announced already, if that is the reason and it is still
+        /// known.
         case silent(SilenceReason, story: String?)
         /// Its message waits for its list's hour, or for the pause between two corrections of one story.
         case held(until: Date)
@@ -117,7 +118,7 @@ extension FeedPreview {
 }
 
 extension PublishPass {
-    /// Runs a pass that shows what it would do, and neither sends nor changes anything on disk or at the hub.
+    /// Runs a pass that only shows its results: nothing is sent, or changed on disk or at the hub.
     ///
     /// The whole document of each due feed is requested, regardless of the last reply. The store at `path` is read, and
     /// not created if it is missing. Without a hub, recipients are not counted.

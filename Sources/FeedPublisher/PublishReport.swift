@@ -4,7 +4,7 @@ package import HubClient
 
 /// The figures of a pass.
 package struct PublishReport: Sendable, Equatable {
-    /// The exit status: nothing is lost with `tryLater`; with `badConfiguration` the hub refuses us.
+    /// The exit status; with `tryLater` nothing is lost, and `badConfiguration` means that the hub refuses us.
     package var exit = ExitStatus.done
     /// Number of feeds polled.
     package var polled = 0
@@ -21,9 +21,10 @@ package struct PublishReport: Sendable, Equatable {
     package var digests = 0
     /// Number of messages that the hub will never accept.
     package var refused = 0
-    /// Number of messages that still wait.
+    /// Number of messages that are still waiting.
     package var pending = 0
-    /// The earliest time at which a message can be sent that its hour or ``PublishOptions/capWindow`` holds back.
+    /// The earliest time at which a message can be sent that is held back by its hour or by
+    /// ``PublishOptions/capWindow``.
     package var waitsUntil: Date?
 
     package init() {}
@@ -57,10 +58,10 @@ package struct PublishLine: Sendable, Equatable {
     }
 
     package let level: Level
-    /// The text; empty if the hint says all.
+    /// The text; empty if there is only a hint.
     package let text: String
     package let hint: PublishHint?
-    /// True if an earlier pass reported it: unwanted under cron, wanted by a person at a terminal.
+    /// True if an earlier pass reported the line: it is shown at a terminal, and not under cron.
     package let isRepeat: Bool
 
     init(_ level: Level, _ text: String = "", hint: PublishHint? = nil, isRepeat: Bool = false) {
@@ -74,9 +75,9 @@ package struct PublishLine: Sendable, Equatable {
 /// Hints after a failure; the command line puts them into words.
 package enum PublishHint: Sendable, Equatable {
     case hub(HubHint)
-    /// A document is skipped, and can be read on demand.
+    /// A document was skipped, and can be read on demand.
     case skippedDocument
-    /// A publisher that stays holds the lock as long as it runs.
+    /// A publisher that keeps running holds the lock as long as it runs.
     case longRun
 }
 
@@ -85,9 +86,9 @@ package struct MessagePreview: Sendable, Equatable, Encodable {
     package let category: String
     package let tags: String
     package let title: String
-    /// The text that the list's template made, in its main language if it has that.
+    /// The text that the list's template rendered, in the main language if there is one.
     package let text: String
-    /// The languages in which it has a text by name.
+    /// The languages for which it has a separate text.
     package let languages: [String]
     package let body: String
     package let bytes: Int

@@ -81,7 +81,7 @@ import Testing
         try scratch.write("category: World\nfeeds: nonsense\n", to: "feeds/world.yaml")
         program.signal(SIGHUP)
         documents.withLock { $0["/a"] = ["newer", "new", "old"] }
-        #expect(await inbox.titles(atLeast: 2) == ["new", "newer"], "the former lists stay in force")
+        #expect(await inbox.titles(atLeast: 2) == ["new", "newer"], "the former lists stay in use")
         try list(site.url("/b"), scratch)
         program.signal(SIGHUP)
         _ = await asked["/b"]?.elements(atLeast: 2)
@@ -90,7 +90,7 @@ import Testing
         #expect(program.isRunning)
         #expect(await program.stop() == 0)
         #expect(program.errors.contains("feeds/world.yaml"), "\(program.errors)")
-        #expect(program.errors.components(separatedBy: "stay in force").count == 2, "\(program.errors)")
+        #expect(program.errors.components(separatedBy: "stay in use").count == 2, "\(program.errors)")
         #expect(!program.errors.contains("watchdog"))
     }
 

@@ -4,16 +4,16 @@ internal import Feeds
 struct Edition: Sendable {
     /// Messages to send, each with the change that it makes to its story.
     var stories: [(message: OutboxMessage, change: StoryChange)] = []
-    /// Stories that end without a message because nothing of them was shown.
+    /// Stories that end without a message, because none of their messages was shown.
     var closed: [StoryChange] = []
     /// Unsent rows that now name another feed or include another language, by number.
     var amended: [Int64: OutboxMessage] = [:]
-    /// Rows that tell a story in one more language, with the story's change in that language.
+    /// Rows to which a language was added, with the story's change in that language.
     var translated: [(row: Int64, change: StoryChange)] = []
 }
 
 extension MessageComposer {
-    /// Makes the messages of a judgement.
+    /// Composes the messages of a judgement.
     func edition(of judgement: Judgement, feedTitle: String, idempotencyKey: () -> String) -> Edition {
         var edition = Edition(closed: judgement.closed)
         edition.stories = judgement.announcements.map { announcement in

@@ -1,20 +1,20 @@
 internal import HubProtocol
 
-/// The part of a message for recipients of one language, so that a digest can count and name its entries.
+/// The part of a message for recipients of one language, from which a digest counts and names its entries.
 struct LanguageShare: Sendable, Equatable, Codable {
     /// The name for recipients whose template names no language.
     static let main = ""
 
-    /// Number of entries that it covers; above 1 only for a digest.
+    /// Number of entries that the message announces; above 1 only for a digest.
     var entries: Int
-    /// Their titles, one per line.
+    /// The entries' titles, one per line.
     var headlines: String
 
     static func + (left: Self, right: Self) -> Self {
         Self(entries: left.entries + right.entries, headlines: left.headlines + "\n" + right.headlines)
     }
 
-    /// Returns the share with at most `count` of its newest titles; the number of entries stays.
+    /// Returns the share with at most `count` of its newest titles, and with the same number of entries.
     func naming(atMost count: Int) -> Self {
         Self(entries: entries, headlines: newest(count).joined(separator: "\n"))
     }

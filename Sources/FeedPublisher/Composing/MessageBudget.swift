@@ -1,16 +1,16 @@
 internal import HubProtocol
 
-/// Shortens a message until it fits, beginning with the parts that readers miss least.
+/// Shortens a message until it fits, beginning with the parts that readers will miss least.
 ///
-/// Texts in several languages are cut together, so that none is longer than another because of its order.
+/// Texts in several languages are cut together, so that their order does not matter.
 struct MessageBudget {
-    /// Bytes kept of a text in one language, and of a title, before names and addresses are removed.
+    /// The numbers of bytes of a text and of a title that are kept until names and addresses have been removed.
     private static let shortText = 300
     private static let shortTitle = 600
 
     private struct Step: Sendable {
         let names: @Sendable (MessageProperty) -> Bool
-        /// Minimum number of bytes kept of each.
+        /// Minimum number of bytes kept of each property.
         var floor = 0
         /// False for an address: a shortened one is useless.
         var isClippable = true

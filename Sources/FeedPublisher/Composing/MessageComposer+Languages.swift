@@ -4,10 +4,10 @@ internal import HubProtocol
 
 /// Texts in languages other than the main one, each under the property names of its language (protocol §10).
 extension MessageComposer {
-    /// Returns a message that also tells its story in this composer's language.
+    /// Returns a message that also has its story in this composer's language.
     ///
-    /// Only for a message of which no byte was sent. A main language that is added later determines title, page and the
-    /// like, which recipients without a language read.
+    /// Call it only for a message of which no byte was sent. If the main language is added, it determines the
+    /// properties for recipients without a language, such as title and page.
     func adding(_ announcement: Announcement, feedTitle: String, to message: OutboxMessage) -> OutboxMessage {
         guard let told = Self.properties(of: message) else { return message }
         var values = values(for: announcement, feedTitle: feedTitle)
@@ -15,7 +15,7 @@ extension MessageComposer {
         let share = LanguageShare(entries: 1, headlines: values[.title] ?? "")
         var message = message
         message.urgency = values[.urgency]
-        // Who lives by one telling only is not to miss it because the other is over.
+        // The message is valid as long as either text is.
         message.expires = announcement.entry.alert?.expires.flatMap { end in message.expires.map { max($0, end) } }
         message.shares = message.allShares
         if let language {
@@ -29,7 +29,7 @@ extension MessageComposer {
             if let main = list.localization.main { message.shares[main.text] = share }
             message.headlines = share.headlines
             let kept = told.filter { $0.key.isLocalized }
-            // A page of its own is named where it is not the message's.
+            // A language whose page differs from the message's names its own page.
             let all = spoken.reduce(rendered(values).merging(kept) { first, _ in first }) { all, language in
                 all[language.linkProperty] == nil ? Self.with(page: told[.link], of: language, all) : all
             }
@@ -40,7 +40,7 @@ extension MessageComposer {
 
     /// Returns a message without this composer's language.
     ///
-    /// Only for a message of which no byte was sent, and that has other languages, whose recipients still wait for it.
+    /// Call it only for a message of which no byte was sent, and that has other languages, whose recipients still wait.
     func leaving(_ message: OutboxMessage) -> OutboxMessage {
         guard var told = Self.properties(of: message) else { return message }
         var message = message
@@ -82,7 +82,8 @@ extension MessageComposer {
         return announcement.change.isForOwnLanguage ? message : leaving(message)
     }
 
-    /// Returns the properties of a message without a text in the main language: recipients without a language get none.
+    /// Returns the properties of a message without a text in the main language; recipients without a language get no
+    /// text.
     func localized(_ values: [MessageProperty: String], in language: LanguageName) -> [MessageProperty: String] {
         var localized = values
         localized[.title] = nil

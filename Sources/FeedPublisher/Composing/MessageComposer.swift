@@ -3,11 +3,11 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// Makes the messages that announce entries.
+/// Composes the messages that announce entries.
 struct MessageComposer: Sendable {
     /// Maximum number of characters of a title.
     static let maximumTitle = 300
-    /// Maximum number of characters of a summary, and of the text that the list's template makes.
+    /// Maximum number of characters of a summary, and of the text that the list's template renders.
     static let maximumSummary = 1_000
     /// Maximum number of characters of names and addresses; longer ones are left out or shortened.
     static let maximumName = 200
@@ -93,8 +93,8 @@ struct MessageComposer: Sendable {
 
     /// Returns a message that also names another feed with the same story.
     ///
-    /// Only for a message of which no byte was sent; it is returned unchanged if it names the feed already. If it tells
-    /// the story in a language other than the main one, its text stays.
+    /// Call it only for a message of which no byte was sent. A message that names the feed already is returned
+    /// unchanged. The text of a message in a language other than the main one does not change.
     func naming(_ feedTitle: String, in message: OutboxMessage) -> OutboxMessage {
         guard !message.isDigest, language == nil || !message.speaks(nil),
             var values = Self.properties(of: message)
@@ -129,11 +129,10 @@ struct MessageComposer: Sendable {
         return TextClip.clip(text, characters: Self.maximumSummary)
     }
 
-    /// Makes one message out of many.
+    /// Combines rows of one category into one message.
     ///
-    /// Needs no list, because the list of the rows' category may be gone. There is at least one row; all are of one
-    /// category, oldest first, and digests among them are merged. Each language gets the headlines that its recipients
-    /// would have read.
+    /// It needs no list, because the list of the category may be gone. There is at least one row; rows are oldest
+    /// first, and digests among them are merged. Each language gets the headlines that its recipients would have read.
     static func digest(of rows: [OutboxMessage], idempotencyKey: String) -> OutboxMessage {
         let category = rows.first?.category ?? ""
         let shares = rows.reduce(into: [:]) { $0.merge($1.allShares, uniquingKeysWith: +) }

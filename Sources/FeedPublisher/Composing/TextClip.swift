@@ -4,7 +4,7 @@ enum TextClip {
 
     /// Returns the text if it is within both limits, else its beginning and an ellipsis.
     ///
-    /// Counts user-perceived characters and bytes of UTF-8, and splits no character.
+    /// Limits count user-perceived characters and bytes of UTF-8; no character is split.
     static func clip(_ text: String, characters: Int, bytes: Int = .max) -> String {
         var count = 0
         var size = 0
@@ -17,7 +17,7 @@ enum TextClip {
             guard count <= characters, size <= bytes else {
                 return String(text[..<end]).trimmed() + (characters > 0 && bytes > 3 ? String(ellipsis) : "")
             }
-            // Room for the ellipsis, should the text not end here.
+            // Leave room for the ellipsis, in case the text goes on.
             if count < characters, size + 3 <= bytes { end = next }
             index = next
         }

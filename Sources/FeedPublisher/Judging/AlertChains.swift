@@ -13,9 +13,9 @@ struct AlertChains {
 
     private let judge: NewsJudge
     private let state: SeenState
-    /// The alerts to be considered, in the order of sending.
+    /// The alerts to consider, in the order in which they were sent.
     private let positions: [Int]
-    /// Known entries of this feed that became another message under the same identity.
+    /// Known entries of this feed that now contain another message under the same identity.
     private let edited: Set<Int>
     private let silences: [Int: SilenceReason]
 
@@ -41,8 +41,8 @@ struct AlertChains {
         positions = (all.filter { silences[$0] == nil } + edited).filter { position in
             guard let alert = judge.alert(at: position), alert.isForThePublic else { return false }
             guard let story = judge.alertKey(of: position).flatMap({ state.stories[$0] }) else { return true }
-            // One that is known already came through another feed, or is named by a later one; but an index may turn its
-            // own alert into the end of it.
+            // A known alert came through another feed, or a later alert names it. But an index may turn its own alert
+            // into its cancellation.
             return edited.contains(position) && judge.kind(position) == .cancel && !story.isWithdrawn
                 && story.feed == judge.record.id
         }.sorted { judge.wasSentBefore($0, $1) }
@@ -81,7 +81,7 @@ struct AlertChains {
 
     /// True if a message refers to the current alert of a story, or was sent after it.
     ///
-    /// A message that was sent beside an update, or before it and arrives late, is not about the current state.
+    /// A message that was sent beside an update, or before it but arrived late, is not about the current state.
     private func isAbout(_ story: KnownStory, _ position: Int, _ references: Set<EntryKey>) -> Bool {
         guard let last = story.alert else { return true }
         return references.contains(last.key) || last.sent < judge.sent(position)
@@ -98,7 +98,7 @@ struct AlertChains {
 
     /// Replaces a message by one that refers to it, or by a later `Cancel` of its story.
     ///
-    /// Two updates of one alert that do not refer to each other both remain: senders divide an alert by areas this way.
+    /// Two updates of one alert that do not refer to each other both remain: senders split an alert by areas this way.
     private mutating func supersede(_ other: Int, by position: Int, _ references: Set<EntryKey>) {
         guard other != position else { return }
         let isNamed = judge.alertKey(of: other).map(references.contains) ?? false
@@ -128,7 +128,7 @@ struct AlertChains {
                 if silences[position] == nil { effects.silences[position] = .superseded }
                 continue
             }
-            // What the hub refused was never shown, and need not be replaced.
+            // Messages that the hub refused were never shown, and need not be replaced.
             let known = (stories[position] ?? []).filter { $0.showing != .never || $0.unsent != nil }
             switch judge.kind(position) {
             case .alert, .acknowledgement: break
@@ -136,7 +136,7 @@ struct AlertChains {
                 effects.withdraw(position, named(judge.change(.withdrawn, position, of: known), position))
             case .update:
                 if judge.alert(at: position)?.expires.map({ $0 <= judge.now }) ?? false {
-                    // What it replaces is over with it.
+                    // The update has expired, and so have the messages that it replaces.
                     if known.isEmpty {
                         effects.silences[position] = .expired
                     } else {

@@ -26,10 +26,10 @@ extension EditorialMarks {
     }
 }
 
-/// The mark that a list's words give an entry.
+/// The mark of an entry, according to the words of its list.
 struct EditorialMark: Sendable, Equatable {
     /// ``MessageStatus/correction`` or ``MessageStatus/withdrawn``.
     let status: MessageStatus
-    /// True if readers see it in the title.
+    /// True if readers see the mark in the title.
     let isInTitle: Bool
 }

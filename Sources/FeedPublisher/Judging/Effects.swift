@@ -10,12 +10,12 @@ struct Effects {
     var closed: [StoryChange] = []
     /// Changes of entries that are news on their own and concern more than their own keys.
     var news: [Int: StoryChange] = [:]
-    /// Reasons of entries that are silent because of other entries.
+    /// Reasons for entries that are not announced because of other entries.
     var silences: [Int: SilenceReason] = [:]
     /// Entries that replace an entry that passed the filter.
     var wanted: Set<Int> = []
 
-    /// Records that an entry withdraws known stories; a story of which nothing was shown ends without a message.
+    /// Records that an entry withdraws known stories; a story that was never shown ends without a message.
     mutating func withdraw(_ position: Int, _ change: StoryChange) {
         guard change.status == nil else {
             changes[position] = change
@@ -46,8 +46,8 @@ extension NewsJudge {
 
     /// Returns the change that an entry makes to known stories.
     ///
-    /// It applies to the entry's language. A withdrawal in the main language applies to all: what is wrong there is
-    /// wrong in all.
+    /// It applies to the entry's language. A withdrawal in the main language applies to all languages: what is wrong
+    /// there is wrong in all of them.
     func change(_ status: MessageStatus, _ position: Int, of stories: [KnownStory]) -> StoryChange {
         let known = stories.sorted { ($0.announced, $0.name) < ($1.announced, $1.name) }
         let name = name(of: position)

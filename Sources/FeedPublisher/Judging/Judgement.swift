@@ -1,12 +1,12 @@
 internal import Feeds
 internal import FoundationEssentials
 
-/// The new entries of a document, and those of them that are announced.
+/// The decisions on a document's entries: which are new, and which of them are announced.
 struct Judgement: Sendable {
     /// Oldest first.
     var announcements: [Announcement] = []
-    /// Number of new entries recorded without a message: of a first reading or a reset, or of a story known from
-    /// another feed.
+    /// Number of new entries recorded without a message, such as those of a first reading or a reset, or of a story
+    /// known from another feed.
     var silent = 0
     /// True if the feed's entries were recorded for the first time.
     var isFirstReading = false
@@ -21,7 +21,7 @@ struct Judgement: Sendable {
     /// The earliest time at which an entry that waits for its date is due.
     var heldUntil: Date?
 
-    /// Stories that end without a message because nothing of them was shown.
+    /// Stories that end without a message, because they were never shown.
     var closed: [StoryChange] = []
 
     var announcesUpdate: Bool { announcements.contains(where: \.isUpdate) }
@@ -34,13 +34,13 @@ struct Announcement: Sendable {
     /// The date to show, never after the fetch; `nil` if the entry has no credible date.
     let date: Date?
     var change = StoryChange(name: "")
-    /// True for an entry that was read before and has changed, if its list asks for updates.
+    /// True for a known entry that has changed, if its list asks for updates.
     var isUpdate = false
     /// True if the entry's own title states its kind: `Correction: …`.
     var isMarked = false
 }
 
-/// The number of entries announced of a feed that is read for the first time.
+/// The entries that are announced of a feed that is read for the first time.
 package enum ExistingEntries: Sendable, Equatable {
     case none
     case newest(Int)

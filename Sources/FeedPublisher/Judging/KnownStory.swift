@@ -5,7 +5,7 @@ internal import FoundationEssentials
 struct KnownStory: Sendable, Equatable {
     /// The form in which a story was shown.
     enum Showing: Sendable, Equatable {
-        /// Not shown: its message waits, or the hub refused it.
+        /// Not shown: its message waits, or was refused by the hub.
         case never
         /// Shown in a line of a digest, which a later message cannot replace.
         case inDigest
@@ -23,7 +23,7 @@ struct KnownStory: Sendable, Equatable {
     var headline: String?
     /// The language in which it was announced, as in ``OutboxMessage/shares``.
     var language = LanguageShare.main
-    /// The same story in other languages under the same name; filled for lists in several languages only.
+    /// The same story in other languages, under the same name; only for lists in several languages.
     var others: [KnownStory] = []
     /// The message until its first byte is sent: until then another feed can be added.
     var unsent: OutboxMessage?
@@ -32,6 +32,6 @@ struct KnownStory: Sendable, Equatable {
     var content: EntryKey?
     var isWithdrawn = false
     var alert: LastAlert?
-    /// The time from which its last message could be sent, if that was a correction.
+    /// The time from which its last message could be sent, if that message was a correction.
     var corrected: Date?
 }

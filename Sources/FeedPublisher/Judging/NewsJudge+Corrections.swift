@@ -5,22 +5,22 @@ internal import HubProtocol
 
 /// Entries that their list marks as corrections and retractions.
 extension NewsJudge {
-    /// Time within which a correction with an entry of its own finds its story: about as long as a message is seen.
+    /// Time within which a correction in a separate entry finds its story: about as long as people see a message.
     static let correctionWindow: Duration = .seconds(72 * 3_600)
 
     func mark(of position: Int) -> EditorialMark? {
         rules.marks.mark(of: feed.entries[identities[position].index])
     }
 
-    /// Returns the key of the title without its mark, as another entry may have it.
+    /// Returns the key of the title without its mark, which the corrected entry may have as its title.
     func unmarkedTitle(of position: Int) -> EntryKey? {
         feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0, without: rules.marks) }
             .map(voice.own)
     }
 
-    /// Returns the key of an entry's link, even if two entries have it: the story and its correction.
+    /// Returns the key of an entry's link, even if two entries have the link: the story and its correction.
     ///
-    /// A link that more entries have leads to a page of many stories.
+    /// A link of more entries leads to a page of many stories.
     func markedLink(of position: Int) -> EntryKey? {
         guard let link = feed.entries[identities[position].index].link, let key = EntryKey(link: link),
             !crowdedLinks.contains(key),
@@ -50,7 +50,7 @@ extension NewsJudge {
         var claims: [String: Int] = [:]
         for position in inOrder(Array(marks.keys)) {
             guard let mark = marks[position] else { continue }
-            // What several have tells nothing of one.
+            // A key of several entries does not identify one of them.
             let given = markedKeys(of: position).compactMap { originals[$0] }.filter { $0.count == 1 }.flatMap(\.self)
             for original in given {
                 effects.silences[original] = .superseded
@@ -59,7 +59,7 @@ extension NewsJudge {
             guard let story = markedStory(position, state) else {
                 if !given.isEmpty, mark.status == .withdrawn {
                     var change = change(.withdrawn, position, of: [])
-                    // Another feed's story stays what it is.
+                    // The stories of other feeds do not change.
                     change.keys.removeAll { key in state.stories[key].map { $0.feed != record.id } ?? false }
                     effects.withdraw(position, change)
                 }
@@ -132,7 +132,7 @@ extension NewsJudge {
         record.baseline == nil && !isLater(position, than: story.announced)
     }
 
-    /// True for a correction that was not announced before, and that no other feed has made.
+    /// True for a correction or withdrawal that was not announced before, and that no other feed has just made.
     private func isNews(_ position: Int, _ story: KnownStory, _ mark: EditorialMark) -> Bool {
         guard !story.isWithdrawn, story.showing != .never || story.unsent != nil, story.content != contents[position]
         else { return false }

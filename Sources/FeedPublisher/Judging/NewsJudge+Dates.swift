@@ -3,12 +3,11 @@ internal import FoundationEssentials
 
 /// The dates of entries, and the rules for believing them.
 extension NewsJudge {
-    /// Dates up to this far ahead of the clock are due to a wrong zone and are shown as now; later ones are not
-    /// believed.
+    /// Dates up to this far ahead of the clock result from a wrong zone, and are shown as now; later dates are ignored.
     static let nearFuture: Duration = .seconds(86_400)
     /// Dates before 1990 mean "none" (1970, 1900, year 1).
     static let earliestDate = Date(timeIntervalSince1970: 631_152_000)
-    /// An entry that waits is due if its date is at most this far ahead.
+    /// A held entry is due if its date is at most this far ahead.
     static let dueSlack: Duration = .seconds(600)
 
     func dateTrouble(_ date: Date?) -> DateTrouble? {
@@ -18,7 +17,7 @@ extension NewsJudge {
         return date > now ? .ahead : nil
     }
 
-    /// Returns the reason to hold an entry: its date is more than a day ahead, or it waits already.
+    /// Returns the reason to hold an entry: its date is more than a day ahead, or it is held already.
     func held(_ position: Int, _ state: SeenState) -> SilenceReason? {
         guard let date = feed.entries[identities[position].index].date else { return nil }
         let isWaiting = state.known.contains(SeenKey(.held, identities[position].key))

@@ -32,8 +32,8 @@ extension NewsJudge {
 
     /// Returns the keys to mark after a judgement, in addition to those known before.
     ///
-    /// An entry that waits is not marked as seen. The other keys of known entries are marked only now and then: they
-    /// are looked up when an entry changes its identity.
+    /// A held entry is not marked as seen. The other keys of known entries are marked only at every ``refreshPeriod``:
+    /// they are looked up when an entry changes its identity.
     func marks(after judgement: Judgement) -> [SeenKey] {
         let refreshesAll = (record.readings + 1) % Self.refreshPeriod == 0
         return identities.indices.flatMap { position -> [SeenKey] in
@@ -74,7 +74,7 @@ extension NewsJudge {
     /// Returns the keys under which the story is stored.
     func ownKeys(of position: Int) -> [EntryKey] { [entryKey(of: position)] + sharedKeys(of: position) }
 
-    /// Returns those of ``ownKeys(of:)`` that other entries may have as well.
+    /// Returns the members of ``ownKeys(of:)`` that other entries may have, too.
     private func sharedKeys(of position: Int) -> [EntryKey] {
         let keys = stories(of: position)
         guard mark(of: position) != nil else { return keys }

@@ -8,11 +8,12 @@ internal import HubProtocol
 /// An entry is new if its key, its loose key and its link are unknown within the feed. Dates alone never decide: they
 /// are absent, wrong or updated too often (feeds.md §3).
 struct NewsJudge: Sendable {
-    /// An entry older than one read before by this much should have been read before, too; allows for slow publishers.
+    /// An entry that is older than the newest known one by this much should have been read before, even if its
+    /// publisher is slow.
     static let resetAge: Duration = .seconds(86_400)
-    /// Fewer new entries are not treated as a reset; the cap limits them.
+    /// The smallest number of new entries that can be a reset; fewer are limited by the cap.
     static let smallestReset = 4
-    /// Time within which nearly equal titles of two feeds are one story; a daily column repeats its title after longer.
+    /// Time within which nearly equal titles of two feeds are one story; shorter than the period of a daily column.
     static let storyWindow: Duration = .seconds(12 * 3_600)
     /// Time between two announced updates of one feed: some texts change at each fetch.
     static let updatePause: Duration = .seconds(3_600)
@@ -35,7 +36,7 @@ struct NewsJudge: Sendable {
     let crowdedLinks: Set<EntryKey>
     let now: Date
 
-    /// Takes the document, and the feed's record from before it.
+    /// Creates the judge of a document; `record` is the feed's record from before it.
     init(
         feed: Feed,
         record: FeedRecord,
@@ -108,7 +109,7 @@ struct NewsJudge: Sendable {
             let chosen = Set(first(existing, of: open(silences).filter { effects.changes[$0] == nil }))
             silence { chosen.contains($0) ? nil : .firstReading }
         } else {
-            // Identifiers that change at each fetch, or all at once: the same titles of the same dates are no news.
+            // If identifiers change at each fetch, or all at once, equal titles with equal dates are not news.
             let isMostlyUnknown = unknown.count * 2 >= identities.count
             let standing = Set(silences.keys.compactMap { title(of: $0) })
             silence { position in
@@ -121,7 +122,7 @@ struct NewsJudge: Sendable {
                 silence { isLater($0, than: record.newestEntry) ? nil : .newIdentifiers }
             }
         }
-        // Not before: a reset is seen by all that is unknown.
+        // Filter only now: a reset is recognized from all unknown entries.
         silence { effects.wanted.contains($0) ? nil : unwanted($0) }
         silence { position in
             guard let (kind, story) = knownStory(position, state) else { return nil }
@@ -160,7 +161,7 @@ struct NewsJudge: Sendable {
     private func updated(_ position: Int, _ state: SeenState) -> StoryChange {
         let story = ownStory(position, state)
         var change = change(.update, position, of: [story].compactMap(\.self))
-        // Of an entry that was read before anything was announced people may know from elsewhere.
+        // The entry was recorded without a message, but people may know it from elsewhere.
         if story == nil { change.status = .update }
         return change
     }
@@ -186,10 +187,10 @@ struct NewsJudge: Sendable {
         guard rules.announcesUpdates, record.baseline != nil,
             record.lastUpdate.map({ abs(now.timeIntervalSince($0)) >= Self.updatePause.inSeconds }) ?? true
         else { return nil }
-        // Of what this very document corrects or takes back enough is said.
+        // Stories that this document corrects or withdraws get no further message.
         let settled = Set((effects.changes.values + effects.closed).flatMap(\.merges))
         let wanted = edited.filter { position in
-            // What another feed told first is that feed's to tell again.
+            // A story that another feed announced is updated by that feed only.
             let story = ownStory(position, state)
             let isOwn = story.map { $0.feed == record.id && !$0.isWithdrawn && !settled.contains($0.name) } ?? true
             return isOwn && unwanted(position) == nil
@@ -214,7 +215,7 @@ struct NewsJudge: Sendable {
         entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
     }
 
-    /// Returns the positions of identities that this feed had before, or has twice.
+    /// Returns the positions of identities that this feed had before, or that appear twice.
     private func known(_ state: SeenState) -> [Int: SilenceReason] {
         var spellings: Set<EntryKey> = []
         var known: [Int: SilenceReason] = [:]
@@ -252,10 +253,10 @@ struct NewsJudge: Sendable {
         identities.indices.filter { silences[$0] == nil }
     }
 
-    /// True if most of the document is unknown, as much is gone, and the new entries are old: new names for old
-    /// entries.
+    /// True if most of the document is unknown, as many entries are gone, and the new entries are old: the feed has
+    /// renamed its entries.
     ///
-    /// Old by the feed's own dates: our clock may have been years ahead when the feed was last read.
+    /// Age is judged by the feed's own dates: our clock may have been years ahead when the feed was last read.
     private func isReset(_ unknown: [Int], _ state: SeenState) -> Bool {
         guard unknown.count >= Self.smallestReset, unknown.count * 4 >= identities.count * 3,
             state.vanished * 2 >= unknown.count, let newest = record.newestEntry, newest <= now

@@ -10,7 +10,7 @@ package enum SeenKind: Int, Sendable, CaseIterable {
     case link
     /// By its title and date, which distinguish entries of a feed whose identifiers and links change at each fetch.
     case title
-    /// By its identity, as an entry that waits for its date.
+    /// By its identity, as an entry that is held until its date.
     case held
 }
 
@@ -38,7 +38,7 @@ struct SeenState: Sendable {
     var unknown: Set<EntryKey> = []
     /// Identities of known entries whose content has changed.
     var edited: Set<EntryKey> = []
-    /// Stories of this document that any feed announced in the same category.
+    /// Stories of this document that were announced in the same category, by any feed.
     var stories: [EntryKey: KnownStory] = [:]
     /// Number of entries of the last whole document that are missing from this one.
     var vanished = 0

@@ -9,7 +9,7 @@ package enum SilenceReason: Sendable, Equatable {
     case repeated
     /// It has neither an identifier nor a link, a title or a text.
     case blank
-    /// The feed is read for the first time: its entries are only recorded, so that nothing floods.
+    /// The feed is read for the first time: its entries are only recorded, to avoid a flood.
     case firstReading
     /// All entries of the document have new identifiers, and this one is not newer than those read before.
     case newIdentifiers
@@ -31,7 +31,7 @@ package enum SilenceReason: Sendable, Equatable {
     case notForThePublic
     /// It is a warning of an event that has ended (CAP `expires`).
     case expired
-    /// It is a message about messages, for other systems (CAP `msgType` `Ack` and `Error`).
+    /// It is an alert that acknowledges or rejects another, for other systems (CAP `msgType` `Ack` and `Error`).
     case acknowledgement
     /// A later entry of the same document replaces or withdraws it.
     case superseded
@@ -78,17 +78,17 @@ package enum SilenceReason: Sendable, Equatable {
         case .sameStory(.title): "nearly the same title as a story announced from another feed"
         case .sameStory: "same story as one announced from another feed"
         case .translation: "sent as a translation, in the message of another feed's entry"
-        case .edited: "seen before, and edited since; its list does not ask for updates"
-        case .updateLimit: "edited since; another update of this feed is being announced or was within the last hour"
+        case .edited: "seen before, and edited since; its list has no 'updates: announce'"
+        case .updateLimit: "seen before, and edited since; this feed announces one update an hour"
         case .excluded(let term): "its list excludes '\(term)'"
-        case .notIncluded: "it holds none of the words that its list includes"
+        case .notIncluded: "it contains none of the words that its list includes"
         case .held(let date): "held until \(date.formatted(.iso8601))"
         case .notForThePublic: "the alert is a test, or not for the public"
         case .expired: "the alert has expired"
         case .acknowledgement: "the alert only answers another one"
         case .superseded: "a later entry of this document replaces or withdraws it"
         case .withdrawn: "its story was withdrawn"
-        case .nothingToWithdraw: "it withdraws what was not sent"
+        case .nothingToWithdraw: "it withdraws a story that was not sent"
         }
     }
 }

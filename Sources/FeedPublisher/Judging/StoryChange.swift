@@ -2,7 +2,7 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// The change that an entry makes to its story: in the message, and in what the store knows of the category.
+/// The change that an entry makes to its story, in the message and in the store.
 struct StoryChange: Sendable, Equatable {
     /// Maximum number of names that one message can replace: a body of 4 KB has room for them.
     static let maximumReplaced = 16
@@ -20,15 +20,15 @@ struct StoryChange: Sendable, Equatable {
     var replaces: [String] = []
     /// Names of known stories that are part of this one from now on.
     var merges: [String] = []
-    /// Rows of these that were not sent and are no longer needed.
+    /// Unsent rows of ``merges`` that are no longer needed.
     var unsent: [Int64] = []
-    /// Rows of these that also have other languages, for which they stay.
+    /// Unsent rows of ``merges`` that stay, because they also have other languages.
     var parted: [Int64: OutboxMessage] = [:]
     /// The language of the change, as in ``OutboxMessage/shares``.
     var language = LanguageShare.main
     /// True if the change applies to all languages of the list; otherwise messages in other languages stay.
     var isForAll = false
-    /// True if recipients of its own language were shown something of the story.
+    /// True if the story was shown to recipients of its own language.
     var isForOwnLanguage = true
     /// Headlines shown to recipients of other languages and withdrawn together, by language.
     var elsewhere: [String: String] = [:]
@@ -38,17 +38,17 @@ struct StoryChange: Sendable, Equatable {
     var headline: String?
 }
 
-/// The last alert of a story; a message after it need not be about it.
+/// The last alert of a story; later messages apply to the story even if they do not refer to this alert.
 struct LastAlert: Sendable, Equatable {
     var key: EntryKey
     var sent: Date
 }
 
 extension StoryChange {
-    /// Makes the change of a message to known stories, which it joins, in the order in which they were announced.
+    /// Creates the change that a message makes to known stories, which it merges, in the order of their announcement.
     ///
-    /// `status` stays only if something of these was shown; unsent messages are removed instead. Without a known story,
-    /// the change has the name `name`.
+    /// `status` is kept only if one of the stories was shown; otherwise their unsent messages are removed. Without a
+    /// known story, the change has the name `name`.
     init(_ status: MessageStatus, of known: [KnownStory], else name: String) {
         var shown: [String] = []
         for story in known where story.showing == .singly {
@@ -63,7 +63,8 @@ extension StoryChange {
         headline = known.lazy.compactMap(\.headline).first
     }
 
-    /// Makes a withdrawal by the main language, which also applies to other languages' messages under the same names.
+    /// Creates a withdrawal by the main language, which also applies to messages in other languages under the same
+    /// names.
     init(withdrawing known: [KnownStory], in others: [KnownStory], else name: String) {
         let others = others.filter { !$0.isWithdrawn }
         self.init(.withdrawn, of: known + others, else: name)
@@ -74,7 +75,7 @@ extension StoryChange {
         isForOwnLanguage = shown.isEmpty || known.contains { $0.showing != .never }
     }
 
-    /// Makes a change that leaves waiting messages of other languages alone.
+    /// Creates a change that does not affect waiting messages in other languages.
     init(_ status: MessageStatus, of known: [KnownStory], by voice: Voice, else name: String) {
         self.init(status, of: known, else: name)
         language = voice.name

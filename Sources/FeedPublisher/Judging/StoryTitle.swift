@@ -1,12 +1,12 @@
 internal import FeedLists
 internal import Feeds
 
-/// The part that nearly equal titles have in common.
+/// The common part of nearly equal titles.
 ///
 /// Two feeds announce one story under one title in different spellings: case, quotation marks, articles, transcriptions
 /// of names, plurals, the publisher's name at the end. These differences are removed, and the rest must be equal: word
-/// order, numbers and every word with a meaning count, since a story that is wrongly taken for another would be lost.
-/// The result is a key, which is looked up instead of being compared with all others.
+/// order, numbers and every word with a meaning count, since a story that is mistaken for another would be lost. The
+/// result is a key, which is looked up instead of being compared with all others.
 enum StoryTitle {
     /// Minimum number of words: fewer could be the title of any day.
     private static let fewestWords = 4
@@ -14,7 +14,7 @@ enum StoryTitle {
     private static let fewestRunOnLetters = 10
     /// Maximum number of words of a publisher's name after the title.
     private static let longestPublisher = 4
-    /// Number of letters from which a word's vowels depend on its spelling more than on its meaning.
+    /// Number of letters from which a word is recognized without its vowels, which differ between spellings.
     private static let longWord = 6
 
     /// Words that precede the story.
@@ -22,7 +22,7 @@ enum StoryTitle {
         "breaking", "live", "update", "updated", "urgent", "exclusive", "video", "watch", "eilmeldung", "liveticker",
         "ticker", "alerte", "direct", "ultima", "hora",
     ]
-    /// Articles, and words that are as optional; none that could reverse a sentence's meaning.
+    /// Articles and other optional words; none of them can reverse the meaning of a sentence.
     private static let fillers: Set<String> = [
         "the", "a", "an", "of", "in", "on", "at", "and", "s", "t", "l", "d", "der", "die", "das", "den", "dem", "des",
         "ein",

@@ -45,16 +45,16 @@ struct Voice: Sendable {
 
     /// Returns the keys by which each entry is found in other languages, parallel to `identities`.
     ///
-    /// A key that several entries of a document have identifies none of them.
+    /// A key of several entries of the document identifies none of them, and is left out.
     func translationKeys(of identities: [EntryIdentity], in feed: Feed, by rule: IdentityRule) -> [[EntryKey]] {
         guard !others.isEmpty else { return [] }
         let keys = identities.map { identity -> Set<EntryKey> in
             let entry = feed.entries[identity.index]
-            // An alert has a name of its own, and one page stands on all of a service.
+            // An alert has its own reference, and all alerts of a service link to the same page.
             if let reference = entry.alert?.reference { return [EntryKey(alert: reference)] }
             switch match {
             case .id:
-                // An identifier that stands on every entry is none (`IdentityRule`).
+                // An identifier that every entry has does not identify one (`IdentityRule`).
                 guard rule == .id, let id = entry.id else { return [] }
                 return [EntryKey(translatedID: id)]
             case .link:
@@ -78,7 +78,7 @@ struct Translation: Sendable {
 }
 
 extension NewsJudge {
-    /// Takes out entries that can be added to a waiting message of another language; other stories that are known from
+    /// Finds entries that can be added to a waiting message of another language; other stories that are known from
     /// another language keep their names.
     ///
     /// A message includes one entry of each language; a second one gets a message of its own. A message that corrects
@@ -93,7 +93,7 @@ extension NewsJudge {
         var translations: [Translation] = []
         for position in identities.indices where silences[position] == nil && effects.changes[position] == nil {
             let known = translatedKeys(of: position).compactMap { state.stories[$0] }
-            // The main language's withdrawal counts for all.
+            // A withdrawal in the main language applies to all languages.
             guard !known.contains(where: { $0.language == LanguageShare.main && $0.isWithdrawn }) else {
                 silences[position] = .withdrawn
                 continue

@@ -1,8 +1,8 @@
 internal import HubClient
 
-/// A problem with the hub, as lines for people.
+/// A problem with the hub, worded for people.
 struct HubProblem: Sendable, Equatable {
-    /// A stable word; the same kind is not reported again in the next pass.
+    /// A stable word; a problem of the same kind is not reported again in the next pass.
     let kind: String
     let line: String
     let hint: HubHint?
@@ -17,15 +17,15 @@ struct HubProblem: Sendable, Equatable {
         case .refused(let status, let code, let detail, _) where error.isPermanent:
             let reason = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
             kind = "refused \(code)"
-            line = "hub '\(hub)' refuses this publisher with \(status): \(reason); \(waiting)"
+            line = "hub '\(hub)' refuses this publisher with status \(status): \(reason); \(waiting)"
             isConfiguration = true
         case .refused(let status, _, _, _):
             kind = "busy"
-            line = "hub '\(hub)' is too busy (it answers \(status)); \(waiting) for a later pass"
+            line = "hub '\(hub)' is too busy (status \(status)); \(waiting) for a later pass"
             isConfiguration = false
         case .unreachable, .malformedReply, .cancelled:
             kind = "away"
-            line = "hub '\(hub)' is away: \(error); \(waiting) for a later pass"
+            line = "hub '\(hub)' is not available: \(error); \(waiting) for a later pass"
             isConfiguration = false
         }
     }

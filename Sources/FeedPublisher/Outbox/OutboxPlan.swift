@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 
-/// The messages of one category that are sent singly in this pass, and those that go into a digest.
+/// The messages of one category that are sent singly in this pass, and those that are folded into a digest.
 ///
-/// The cap applies when messages are sent, so that neither a busy feed nor the return of a hub causes a flood.
+/// The cap applies when messages are sent, so that neither a busy feed nor a hub that returns causes a flood.
 struct OutboxPlan: Sendable, Equatable {
     /// Number of urgent messages sent beyond the cap; bounded, since a feed's claim of urgency cannot be verified.
     static let urgentAllowance = 5
@@ -26,9 +26,8 @@ struct OutboxPlan: Sendable, Equatable {
     /// Urgent messages come first, the newest before the others, and may exceed the cap by ``urgentAllowance``. They
     /// are valid until they expire, however long they waited.
     ///
-    /// In a publisher that stays, which sends as soon as something is new, the cap applies to a window of time. What
-    /// exceeds it goes into a digest at once; what comes after that waits until the window has passed or there is room
-    /// again.
+    /// A publisher that keeps running sends at once, so its cap applies to a window of time. Messages that exceed the
+    /// cap go into a digest at once; later ones wait until the window has passed or there is room again.
     init(
         _ rows: [OutboxRow],
         cap: Int?,
@@ -37,10 +36,10 @@ struct OutboxPlan: Sendable, Equatable {
         announceWithin: Duration,
         now: Date
     ) {
-        // The hub may have these already: only their own bytes and keys can be sent without repeating them.
-        // They are sent before, so that a window of time has them already.
+        // The hub may have attempted rows already: only the same bytes with the same key cannot repeat them. They are
+        // sent before this plan is made, so a window of time counts them already.
         let attempted = recent == nil ? rows.count { $0.wasAttempted && !$0.message.isDigest } : 0
-        // Below zero down to the urgent ones' allowance.
+        // The room can fall below zero, by at most the allowance of urgent messages.
         var room = cap.map { $0 - attempted - sent - (recent?.times.count ?? 0) } ?? .max
         var urgent: Set<Int64> = []
         for row in rows.reversed() where !row.wasAttempted && row.message.replaces.isEmpty && row.message.isUrgent {
@@ -72,7 +71,7 @@ struct OutboxPlan: Sendable, Equatable {
             for row in excess { reasons[row.id] = .overCap(cap ?? 0) }
             folded = (folded + excess).sorted { $0.id < $1.id }
         }
-        // A digest that a killed pass left behind needs no second one around it.
+        // A digest that a killed pass left behind is sent as it is.
         if folded.count == 1, folded[0].message.isDigest {
             single.append(folded[0])
             folded = []

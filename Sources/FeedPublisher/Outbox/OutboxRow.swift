@@ -6,13 +6,13 @@ struct OutboxRow: Sendable, Equatable {
     let id: Int64
     let message: OutboxMessage
     let created: Date
-    /// True if it may have reached the hub: from then on only the same bytes with the same key may be sent.
+    /// True if it may have reached the hub: then only the same bytes with the same key may be sent.
     let wasAttempted: Bool
 
     /// The time since which it waits as news.
     var isDue: Date { max(created, message.notBefore ?? created) }
 
-    /// True if it may be sent, or if its time is further ahead than any hold because the clock was set back.
+    /// True if it may be sent, or if its time is further ahead than any hold, because the clock was set back.
     func isReleased(at now: Date) -> Bool {
         guard let hour = message.notBefore else { return true }
         let ahead = hour.timeIntervalSince(now)
@@ -23,7 +23,7 @@ struct OutboxRow: Sendable, Equatable {
     private static let longestHold: Double = 25 * 3_600
 }
 
-/// The parts of a row that do not change after it is made.
+/// The message of a row.
 struct OutboxMessage: Sendable, Equatable {
     /// The category as spelled in its list; caps and digests count by it.
     var category: String
@@ -34,7 +34,7 @@ struct OutboxMessage: Sendable, Equatable {
     var idempotencyKey: String
     /// Titles for a digest, one per line: the entry's own, or those that a digest names.
     var headlines: String
-    /// Number of entries that it covers; above 1 only for a digest.
+    /// Number of entries that it announces; above 1 only for a digest.
     var entries: Int
     var isDigest: Bool
     /// ``StoryName``.
@@ -46,7 +46,7 @@ struct OutboxMessage: Sendable, Equatable {
     var replaces: [String] = []
     /// The time from which it may be sent; `nil` for at once.
     var notBefore: Date?
-    /// The time after which it is useless.
+    /// The time after which it is not sent.
     var expires: Date?
     /// The share of each language's recipients; empty if all get the same text.
     var shares: [String: LanguageShare] = [:]

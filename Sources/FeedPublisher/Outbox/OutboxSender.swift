@@ -9,9 +9,10 @@ struct OutboxSender: Sendable {
     /// Number of attempts for one message in one pass.
     private static let tries = 3
     private static let firstPause: Duration = .seconds(1)
-    /// Longest pause within a pass; a longer `Retry-After` is left to a later pass.
+    /// Longest pause within a pass; after a longer `Retry-After`, a later pass sends the message.
     private static let maximumPause: Duration = .seconds(30)
-    /// Maximum number of rows of one category that wait while the hub is away; older ones become a digest early.
+    /// Maximum number of rows of one category that wait while the hub is not available; older ones become a digest
+    /// early.
     private static let maximumPending = 10_000
     /// Statuses that concern one message, not the sender.
     private static let refusals: Set<Int> = [400, 413, 422]
@@ -48,7 +49,7 @@ struct OutboxSender: Sendable {
         let waiting = try store.pending()
         outcome.waitsUntil = waiting.filter { !$0.isReleased(at: now) }.compactMap(\.message.notBefore).min()
         let pending = try dropExpired(waiting.filter { $0.isReleased(at: now) })
-        // What may have arrived already comes first, whatever its category: it is the oldest debt.
+        // Rows that may have arrived already come first, regardless of their category: they are the oldest.
         for row in pending where row.wasAttempted {
             guard try await send(row, &outcome) else { return try stop(outcome) }
         }
@@ -90,7 +91,7 @@ struct OutboxSender: Sendable {
             outcome.trouble = .cancelled
             return false
         }
-        // A poll that runs meanwhile may have named another feed in it since it was read, or have taken it back.
+        // Since the row was read, a concurrent poll may have added another feed to the message, or removed it.
         guard let body = try row.wasAttempted ? row.message.body : store.markAttempted(row.id) else { return true }
         for attempt in 1... {
             do {
@@ -145,12 +146,12 @@ struct OutboxSender: Sendable {
         let headline = row.message.headlines.split(separator: "\n").first.map(String.init) ?? ""
         reporter.say(
             .warning,
-            "the hub refused the message '\(headline)' for \(row.message.category) with \(status): \(detail); "
+            "the hub refused the message '\(headline)' for \(row.message.category) with status \(status): \(detail); "
                 + "it is not sent again"
         )
     }
 
-    /// Returns the pause before another attempt; `nil` if it is useless in this pass.
+    /// Returns the pause before another attempt; `nil` if another attempt in this pass is useless.
     private func pause(before attempt: Int, after error: HubClientError) -> Duration? {
         switch error {
         case .refused(let status, _, _, let retryAfter):
@@ -180,7 +181,7 @@ struct OutboxSender: Sendable {
         }
     }
 
-    /// Limits the outbox while the hub is away.
+    /// Limits the outbox while the hub is not available.
     private func stop(_ outcome: Outcome) throws -> Outcome {
         let pending = try store.pending()
         for category in categories(of: pending) {

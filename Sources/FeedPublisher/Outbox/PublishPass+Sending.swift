@@ -58,7 +58,7 @@ extension PublishPass {
         do throws(HubClientError) {
             _ = try await hub.setCategories(categories, publisher: options.publisher)
         } catch .refused(400, _, _, _) {
-            // Another hub's word for a route that it does not know (protocol §2); its agents need no list.
+            // A hub that is not newswire answers 400 for an unknown route (protocol §2); its agents need no list.
         } catch {
             return (error, true)
         }
@@ -66,13 +66,13 @@ extension PublishPass {
         return (nil, true)
     }
 
-    /// Reports once that the hub is away or refuses us, and once that it is back.
+    /// Reports once that the hub is not available or refuses this publisher, and once that it accepts messages again.
     private func settle(_ error: HubClientError?, _ report: inout PublishReport) throws {
         let before = try store.note(.hubTrouble)
         guard let error else {
             guard before != nil else { return }
             try store.setNote(.hubTrouble, nil)
-            reporter.say(.notice, "hub '\(hub?.address ?? "")' takes messages again")
+            reporter.say(.notice, "hub '\(hub?.address ?? "")' accepts messages again")
             return
         }
         if case .cancelled = error {

@@ -2,11 +2,11 @@ internal import FeedLists
 internal import FoundationEssentials
 internal import OutboundHTTP
 
-/// Requests feeds as a polite reader does.
+/// Requests feeds politely.
 ///
 /// Source: feeds.md §10.
 struct FeedFetcher: Sendable {
-    /// Number of replies with the same body after which an `ETag` is left out: some servers handle their own badly.
+    /// Number of replies with the same body after which the `ETag` is not sent: some servers handle their own badly.
     private static let patience = 3
 
     let http: OutboundClient
@@ -14,13 +14,13 @@ struct FeedFetcher: Sendable {
 
     /// Requests a feed once, conditionally if the last reply had validators.
     ///
-    /// `file` is the list's, for hints.
+    /// `file` is the path of the list, for hints.
     func fetch(_ source: FeedSource, _ record: FeedRecord, file: String) async -> FetchResult {
         let sent = validators(of: record)
         do {
             var response = try await http.send(request(source, record, sent))
             if response.status == 304, !sent.isEmpty, let url = sent.url, url != response.url {
-                // Another document, to which our validators say nothing, has equal ones.
+                // Another document replied, and our validators are not about it.
                 response = try await http.send(request(source, record, Validators()))
                 return result(response, source, record, sent: Validators(), file: file)
             }
@@ -31,7 +31,8 @@ struct FeedFetcher: Sendable {
         }
     }
 
-    /// A feed's own configured address may be private; redirects from there must lead to public addresses (feeds.md §9).
+    /// A feed's own configured address may be private; redirects from there must lead to public addresses (feeds.md
+    /// §9).
     private func request(_ source: FeedSource, _ record: FeedRecord, _ validators: Validators) -> OutboundRequest {
         let asked = record.asked(source)
         let isOwn = source.isLocal && asked.sharesSite(with: source.address)
@@ -90,7 +91,7 @@ struct FeedFetcher: Sendable {
             return .unchanged(received, answer)
         default:
             let answering = try? FeedAddress(parsing: response.url, allowsFile: true)
-            // A temporary detour that ends nowhere says nothing of the feed itself, nor does where it once moved to.
+            // A temporary redirect to a missing page is not final, nor is the target of an earlier move.
             let isFinal =
                 answering?.comparable == source.address.comparable
                 || (record.movedURL == nil && response.movedPermanentlyTo == response.url)

@@ -3,7 +3,7 @@ internal import FoundationEssentials
 
 /// The polling pace that a feed's document asks for.
 ///
-/// It is stored with the feed: a reply without a document does not change it.
+/// It is stored with the feed, because a reply without a document does not change it.
 struct FeedPace: Sendable, Equatable {
     /// The longer of `ttl` and the interval of `sy:`, within ``bounds``.
     var interval: Duration?
@@ -24,7 +24,7 @@ struct FeedPace: Sendable, Equatable {
             let interval = Duration.seconds(60 * max(0, min(minutes, Self.longestMinutes)))
             return max(Self.bounds.lowerBound, min(interval, Self.bounds.upperBound))
         }
-        // Who skips everything has misunderstood the element.
+        // A publisher that skips everything has misunderstood the element.
         if feed.hints.skipHours.count < 24 { skipHours = feed.hints.skipHours }
         if feed.hints.skipDays.count < 7 { skipDays = feed.hints.skipDays }
     }
@@ -32,7 +32,7 @@ struct FeedPace: Sendable, Equatable {
     /// Returns the first moment from `date` on at which the feed may be polled; usually `date` itself.
     func nextOpening(from date: Date) -> Date {
         guard !skipHours.isEmpty || !skipDays.isEmpty else { return date }
-        // A Thursday began the count.
+        // Day 0, 1970-01-01, was a Thursday.
         let hour = Int((date.timeIntervalSince1970 / 3_600).rounded(.down))
         for next in hour...hour + 24 * 8 {
             let isOpen =

@@ -2,14 +2,14 @@ internal import FeedLists
 internal import FoundationEssentials
 
 extension FeedPoll {
-    /// Age, and number of polls, after which a permanent redirect is believed (feeds.md §10).
+    /// Age, and number of polls, after which a permanent redirect is followed (feeds.md §10).
     private static let moveAge: Duration = .seconds(7 * 86_400)
     private static let movePolls = 3
 
-    /// Believes a permanent redirect after some polls and days; at once if only the scheme became `https`, or if it
-    /// leads back to the list's own address.
+    /// Stores a permanent redirect after some polls and days; at once if only the scheme became `https`, or if it leads
+    /// back to the list's own address.
     ///
-    /// - Returns: A line for people, if their list is to be changed.
+    /// - Returns: A line for people, if they should change their list.
     func follow(_ target: String?, _ record: inout FeedRecord, file: String) -> PublishLine? {
         guard let target, let address = try? FeedAddress(parsing: target, allowsFile: false),
             address.comparable != source.address.comparable
@@ -37,7 +37,7 @@ extension FeedPoll {
         guard !isUpgrade else { return nil }
         return PublishLine(
             .hint,
-            "feed '\(source.address.publicText)' has moved for good to '\(address.publicText)'; change it in '\(file)'"
+            "feed '\(source.address.publicText)' has moved permanently to '\(address.publicText)'; change it in '\(file)'"
         )
     }
 }

@@ -4,8 +4,8 @@ internal import FoundationEssentials
 
 /// Polls a feed, and schedules its next turn.
 struct FeedPoll: Sendable {
-    /// Number of documents not read to their end after which the entries read become the baseline: some feeds are
-    /// always broken.
+    /// Number of incomplete documents after which the entries that were read become the baseline: some feeds are always
+    /// broken.
     private static let incompleteBaseline = 3
     /// Time after which a feed that still fails is reported once more.
     private static let longTrouble: Duration = .seconds(14 * 86_400)
@@ -14,7 +14,7 @@ struct FeedPoll: Sendable {
     let source: FeedSource
     let fetcher: FeedFetcher
     let environment: PublishEnvironment
-    /// The start of the pass, from which due times count.
+    /// The start of the pass, from which due times are counted.
     let start: Date
 
     /// The outcome of a feed's turn.
@@ -29,9 +29,9 @@ struct FeedPoll: Sendable {
         var recorded = 0
         /// The wait that the host asked for.
         var hostWait: HostWait?
-        /// The host that did not reply in time; its other feeds would wait as long.
+        /// The host that did not reply in time; requests for its other feeds would wait as long.
         ///
-        /// Never a private host, where each address may be another program's.
+        /// `nil` for a private host, where each address may be another program.
         var silentHost: String?
         var discovery = PushDiscovery.untold
     }
@@ -52,9 +52,9 @@ struct FeedPoll: Sendable {
         case .failed(let failure):
             return .settled(failed(before, failure))
         case .unchanged(let validators, let answer):
-            // Only a 304 to its ETag shows that a server handles it well.
+            // Only a 304 to an ETag shows that the server handles ETags well.
             if FeedFetcher.sendsETag(of: before) { record.identicalAnswers = 0 }
-            // A 304 may leave out what did not change.
+            // A 304 may omit validators that did not change.
             record.validators.etag = validators.etag ?? before.validators.etag
             record.validators.lastModified = validators.lastModified ?? before.validators.lastModified
             return .settled(unchanged(record, answer))
@@ -127,10 +127,10 @@ struct FeedPoll: Sendable {
         record.failures += 1
         record.failingSince = before.failingSince ?? now
         if failure.spoilsValidators { record.forgetDocument() }
-        // A target that is no feed has to prove itself from the beginning.
+        // A redirect whose target is not a feed is counted from the beginning again.
         if failure.blamesAddress { record.move = nil }
         if record.movedURL != nil, failure.blamesAddress {
-            // A move that turns out wrong is undone: the list's own address is asked again.
+            // A move that turns out wrong is undone: the list's own address is polled again.
             record.movedURL = nil
             record.forgetDocument()
         }
@@ -145,7 +145,7 @@ struct FeedPoll: Sendable {
         var line = failure.line(source)
         if let since = record.failingSince, now.timeIntervalSince(since) > Self.longTrouble.inSeconds {
             kind += ", long"
-            line += "; it fails since \(since.formatted(.iso8601.year().month().day()))"
+            line += "; it has failed since \(since.formatted(.iso8601.year().month().day()))"
         }
         let isKnown = before.trouble?.kind == kind
         let trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
@@ -175,9 +175,9 @@ struct FeedPoll: Sendable {
         let kind = "incomplete"
         let isKnown = before.trouble?.kind == kind
         let line =
-            "feed '\(source.address.publicText)' is cut or broken (\(feed.malformed ?? "it has no end")); "
+            "feed '\(source.address.publicText)' is truncated or broken (\(feed.malformed ?? "it has no end")); "
             + "the \(feed.entries.count) entries before that were read"
-        // It was well enough to read, so the good news of `settle` would be wrong.
+        // The feed cannot be read completely, so the notice of `settle` would be wrong.
         outcome.lines.removeAll { $0.level == .notice }
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
         outcome.record.trouble = FeedTrouble(kind: kind, line: line)

@@ -18,34 +18,34 @@ struct FetchFailure: Sendable, Equatable {
     var host: String?
     /// The host that could not be reached, or did not reply in time.
     var silentHost: String?
-    /// True if the feed will never come back.
+    /// True if the feed is gone permanently.
     var isGone = false
-    /// True if a body came, so that the stored validators belong to a former document.
+    /// True if a body was received, so that the stored validators belong to a former document.
     var spoilsValidators = false
     /// True if the feed is polled at its own interval: its document is refused only until it changes.
     var keepsPace = false
-    /// True if the address itself is wrong, rather than the way there disturbed.
+    /// True if the address itself is wrong, rather than the connection disturbed.
     var blamesAddress = false
 
-    /// Returns the failure of a status outside 200…299.
+    /// Returns the failure for a status outside 200…299.
     ///
-    /// It is final if the feed's own address replied, or the one to which it moved permanently.
+    /// `isFinal` is true if the feed's own address replied, or the address to which it moved permanently.
     static func status(_ status: Int, retryAfter: Duration?, isFinal: Bool, file: String) -> FetchFailure {
         var failure = FetchFailure(kind: "status \(status)", what: "answered \(status)", retryAfter: retryAfter)
         failure.blamesAddress = (400..<500).contains(status) && ![407, 408, 425, 429].contains(status)
         switch status {
         case 304:
-            failure.what = "answered 304 (not modified) although nothing was asked of it"
+            failure.what = "answered 304 (not modified) to an unconditional request"
         case 401:
-            failure.what += " (wants credentials)"
+            failure.what += " (credentials required)"
             failure.advice =
                 "write them into its address in '\(file)' (https://user:password@…), or remove it there"
             failure.retryAfter = PollSchedule.maximumBackOff
         case 407:
-            failure.what = "cannot be fetched: the proxy wants credentials (407)"
+            failure.what = "cannot be fetched: the proxy requires credentials (407)"
             failure.advice = "write them into the proxy's address in the environment"
         case 410 where isFinal:
-            failure.what += " (gone) and is not asked for again"
+            failure.what += " (gone) and is not polled again"
             failure.advice = "remove it from '\(file)'"
             failure.isGone = true
         case 429, 503:
@@ -94,7 +94,7 @@ struct FetchFailure: Sendable, Equatable {
         failure.what =
             reading.isCertain
             ? "sent a document that crashed this program\(times)"
-            : "sent a document while reading which this program was ended\(times)"
+            : "sent a document during whose reading this program was ended\(times)"
         failure.advice =
             "that document is skipped until it changes\(reading.isCertain ? "" : ", or for a day or more")"
         return failure
@@ -133,6 +133,6 @@ struct FetchFailure: Sendable, Equatable {
     /// Returns the whole line, without its level.
     func line(_ source: FeedSource) -> String {
         let line = "feed '\(source.address.publicText)' \(what)"
-        return "\(line); \(advice ?? "it is asked again later")"
+        return "\(line); \(advice ?? "it is polled again later")"
     }
 }

@@ -1,6 +1,6 @@
-/// Groups of feeds that are polled one after another because they share a host.
+/// Groups feeds that are polled one after another because they share a host.
 enum HostLanes {
-    /// Joins groups of feeds that share a host, also by the host that replied last: many names may redirect to one
+    /// Joins groups of feeds that share a host, including the host that replied last: many names may redirect to one
     /// service.
     ///
     /// Groups keep the order of their first members, and feeds their order within a group.

@@ -10,14 +10,14 @@ struct PollSchedule: Sendable {
     static let maximumRetryAfter: Duration = .seconds(7 * 86_400)
     /// Pause after `429` and `503` without `Retry-After`.
     static let standardRetryAfter: Duration = .seconds(3_600)
-    /// Longest freshness that is believed: `max-age` of a year is a mistake for a feed.
+    /// Longest freshness that is followed: a `max-age` of a year is a mistake for a feed.
     static let maximumFreshness: Duration = .seconds(86_400)
     /// Doublings after which every interval has reached ``maximumBackOff``.
     private static let maximumDoublings = 17
 
     /// The list's interval.
     let interval: Duration
-    /// The pace that the feed asks for; empty if its publisher agreed to the list's interval.
+    /// The pace that the feed asks for; empty if its publisher has agreed to the list's interval.
     let pace: FeedPace
     /// True if `Cache-Control` and `Expires` count.
     let heedsFreshness: Bool
@@ -30,13 +30,13 @@ struct PollSchedule: Sendable {
 
     /// Returns the next turn after a success.
     ///
-    /// It is the latest of the list's interval, the feed's own, the reply's freshness and `Retry-After`, and then
-    /// outside the hours in which the feed must not be polled.
+    /// It is the latest of the list's interval, the feed's own, the reply's freshness and `Retry-After`, moved out of
+    /// the hours in which the feed must not be polled.
     ///
-    /// The intervals count from the start of the pass and are shortened by up to 10 % at random, never lengthened: a
-    /// timer that fires at each interval would find the feed due only every second time. The times that the server asks
-    /// for count from its reply, which may have come much later; for the same reason freshness is undercut by a tenth
-    /// at most.
+    /// Intervals count from the start of the pass and are shortened by up to 10 % at random, never lengthened:
+    /// otherwise a timer that fires at each interval would find the feed due only every second time. The times that
+    /// the server asks for count from its reply, which may come much later. Freshness is shortened by a tenth at most,
+    /// so that the timer finds the feed due.
     func afterSuccess(_ pause: RequestedPause, from start: Date, answered: Date? = nil, random: UInt64) -> DueTime {
         let late = Duration.seconds(max(0, answered?.timeIntervalSince(start) ?? 0))
         let shortened = max(interval, pace.interval ?? .zero) * (0.9 + 0.1 * Self.fraction(random))
@@ -46,7 +46,7 @@ struct PollSchedule: Sendable {
         return outsideSkipped(max(shortened, stale, asked), from: start, random)
     }
 
-    /// Returns the next turn after a number of failures in a row: the interval doubled for each after the first, up to
+    /// Returns the next turn after consecutive failures: the interval, doubled for each failure after the first, up to
     /// a day, ±10 %, and not before `retryAfter`.
     func afterFailure(_ failures: Int, retryAfter: Duration?, from now: Date, random: UInt64) -> DueTime {
         let doublings = min(max(0, failures - 1), Self.maximumDoublings)
@@ -60,7 +60,8 @@ struct PollSchedule: Sendable {
         return opening > now ? opening : nil
     }
 
-    /// Returns a time after the skipped hours, spread over a tenth of an interval, so that they do not end in a rush.
+    /// Returns a time after the skipped hours; polls are spread over a tenth of an interval, so that they are not all
+    /// made at once.
     private func outsideSkipped(_ wait: Duration, from start: Date, _ random: UInt64) -> DueTime {
         let due = start.addingTimeInterval(wait.inSeconds)
         let opening = pace.nextOpening(from: due)

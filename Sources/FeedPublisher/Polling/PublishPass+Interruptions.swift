@@ -1,14 +1,14 @@
 internal import FeedLists
 internal import HostSystem
 
-/// Readings that may end the program, and those that earlier runs left unfinished.
+/// Protection against documents that crash the program, or get it killed, while it reads them.
 extension PublishPass {
     /// Maximum number of feeds named in one line.
     private static let namedFeeds = 3
 
     /// Finds the feeds that the last run was reading when it ended, and reports them once.
     ///
-    /// Documents with certain evidence are reported when they are skipped.
+    /// Documents that certainly crashed the program are reported when they are skipped.
     func settleReadings() throws {
         let trapped = options.trappedFeed
         let interrupted = Set(try store.settleReadings(trapped: trapped)).filter { $0 != trapped }
@@ -22,7 +22,7 @@ extension PublishPass {
         reporter.say(
             .notice,
             "the last run was ended while it read feed \(names.prefix(Self.namedFeeds).joined(separator: ", "))"
-                + "\(further); what it did not finish is done now, after all else"
+                + "\(further); such feeds are polled last now"
         )
     }
 
@@ -44,7 +44,7 @@ extension PublishPass {
         do {
             return try TrapNote.naming(feed, work)
         } catch {
-            // The program goes on, so the document did not end it.
+            // The program still runs, so the document did not end it.
             try? store.endReading(feed)
             throw error
         }

@@ -8,11 +8,11 @@ internal import Logging
 extension PublishPass {
     /// Maximum number of feeds polled at the same time; one at a time for each public host.
     private static let concurrentFeeds = 16
-    /// Maximum number of lanes of a private host, and number of feeds for which it gets one more.
+    /// Maximum number of lanes of a private host, and number of feeds for each lane.
     private static let concurrentLocalFeeds = 8
     /// Pause between two requests to one public host.
     private static let hostPause: Duration = .seconds(1)
-    /// Time after which no further feed is polled; the rest is due in the next pass, for which every feed waits.
+    /// Time after which no further feed is polled; the next pass, for which all feeds wait, polls the rest.
     static let pollingBudget: Duration = .seconds(240)
     /// Time for which news waits for other feeds that may have the same story, but not for slow hosts.
     static let sendingInterval: Duration = .seconds(15)
@@ -38,10 +38,10 @@ extension PublishPass {
         /// Returns how many turns the feed has missed: 0 up to one of its intervals, 1 up to three, 2 up to seven and
         /// so on.
         ///
-        /// Feeds that one pass left over are therefore first in one of the next, and all others keep the order of the
-        /// lists.
+        /// Feeds that a pass left over are therefore first in one of the next passes, and all others keep the order of
+        /// the lists.
         func missedTurns(at now: Date) -> Int {
-            // Who was never asked comes first; being asked makes it due later.
+            // A feed that was never polled comes first; a poll makes it due later.
             guard let due = record.due else { return .max }
             let interval = (source.interval ?? .standard).duration.inSeconds
             return (1 + max(0, now.timeIntervalSince(due.at)) / interval).exponent
@@ -49,13 +49,13 @@ extension PublishPass {
     }
 
     private enum Event: Sendable {
-        /// One feed of a lane was polled or left alone; `rest` is what remains of the lane.
+        /// One feed of a lane was polled or skipped; `rest` is the rest of the lane.
         case polled(FeedPoll.Outcome?, rest: ArraySlice<Turn>)
         case sendingIsDue
         case budgetIsSpent
     }
 
-    /// Polls one feed of each lane in turn, so that none waits for a slow one, and sends meanwhile.
+    /// Polls the lanes concurrently, so that none waits for a slow one, and sends messages in between.
     func poll(_ hosts: [[Turn]], _ course: inout Course) async throws {
         let quiet = QuietHosts()
         let lanes = lanes(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: course.start)
@@ -65,7 +65,7 @@ extension PublishPass {
 
     /// Polls the feeds whose documents may end the program, one by one after all others were published.
     ///
-    /// If one does, the others have lost nothing. Those that ended it least often come first.
+    /// If one does, the other feeds have lost nothing. Feeds that ended it least often come first.
     private func pollSuspects(_ suspects: [Turn], _ quiet: QuietHosts, _ course: inout Course) async throws {
         guard !suspects.isEmpty, !Task.isCancelled else { return }
         if sendsMeanwhile { try await send(&course, isLast: false) }
@@ -116,7 +116,7 @@ extension PublishPass {
         let left = lanes.reduce(0) { $0 + $1.count }
         guard left > 0 else { return }
         logger.info("feeds left for the next pass", metadata: ["feeds.left": "\(left)"])
-        // For who looks on: under cron it is no news that there are many feeds.
+        // Shown at a terminal only: under cron it is not news that there are many feeds.
         reporter.say(.notice, "\(left) feeds are left for the next pass", isRepeat: true)
     }
 
@@ -125,7 +125,7 @@ extension PublishPass {
         return event
     }
 
-    /// Returns the due feeds in lanes that are polled one after another; what waits longest is first.
+    /// Returns the due feeds in lanes, each of which is polled one feed after another; the longest waits come first.
     private func lanes(of hosts: [[Turn]], at start: Date) -> [ArraySlice<Turn>] {
         let hosts = HostLanes.joined(hosts, hosts: \.hosts)
         let lanes = hosts.map { HostLanes.sorted($0) { $0.missedTurns(at: start) } }.flatMap(Self.lanes)
@@ -144,7 +144,7 @@ extension PublishPass {
         let rest = lane.dropFirst()
         defer { resident?.release(turn) }
         if quiet.contains(anyOf: turn.hosts) { return .polled(nil, rest: rest) }
-        // The slice begins at 0 until its first feed was asked for.
+        // The slice begins at 0 until its first feed has been polled.
         if lane.startIndex > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
         guard !Task.isCancelled else { return .polled(nil, rest: []) }
         guard let outcome = try await takeTurn(turn, start) else { return .polled(nil, rest: []) }
@@ -165,7 +165,7 @@ extension PublishPass {
         return .polled(outcome, rest: rest)
     }
 
-    /// Takes a feed's turn; in a publisher that stays, after other work on the feed.
+    /// Takes a feed's turn; in a publisher that keeps running, after other work on the feed.
     private func takeTurn(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         guard let resident else { return try await take(turn, start) }
         return try await resident.turns.holding(turn.record.id) {
@@ -192,7 +192,7 @@ extension PublishPass {
                 preview?.add(FeedPreview(list, source, record, state: .notAsked(reason)))
                 continue
             }
-            // Files share no host that could mind.
+            // Files have no host that must be spared.
             let host = source.address.isFile ? source.address.text : record.asked(source).host
             let busy = source.address.isFile ? [host] : hosts
             if let resident, resident.isBusy(anyOf: busy) { continue }
@@ -206,7 +206,7 @@ extension PublishPass {
         return (order.compactMap { turns[$0] }, next)
     }
 
-    /// Returns why a feed is not polled; `nil` if it is due.
+    /// Returns the reason why a feed is not polled; `nil` if it is due.
     private func notAsked(
         _ source: FeedSource,
         _ record: FeedRecord,

@@ -2,7 +2,7 @@ internal import Feeds
 package import FoundationEssentials
 internal import HubProtocol
 
-/// An entry of a feed's last document with the decision on it, kept to explain why it was announced or not.
+/// An entry of a feed's last document with the decision on it, kept to explain the decision to people.
 struct JudgedEntry: Sendable, Equatable, Codable {
     /// Maximum number of entries kept for a feed, the newest ones.
     static let maximumCount = 20
@@ -31,7 +31,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
     ///   - judge: The judge of this document.
     ///   - earlier: The stored decisions of earlier readings.
     ///   - isWhole: False for a document that may lack earlier entries.
-    /// - Returns: The newest entries, as they are to be stored.
+    /// - Returns: The newest entries, to be stored.
     static func merge(
         _ preview: FeedPreview,
         by judge: NewsJudge,
@@ -50,7 +50,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
         return Array((current + others).prefix(maximumCount))
     }
 
-    /// Returns the positions of the newest entries; those without a date follow in the order of the document.
+    /// Returns the positions of the newest entries; entries without a date follow in document order.
     private static func newest(_ entries: [EntryPreview]) -> ArraySlice<Int> {
         let dates = entries.map { $0.dateTrouble == nil ? $0.date : nil }
         return entries.indices.sorted { left, right in
@@ -77,7 +77,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
         reason = why.text + (story.map { " ('\(TextClip.clip($0, characters: Self.maximumTitle))')" } ?? "")
     }
 
-    /// Returns the entry after an earlier reading.
+    /// Returns the entry to store, given the decision of an earlier reading.
     private func following(_ earlier: JudgedEntry) -> JudgedEntry {
         if silence == SilenceReason.seenBefore(.entry).name { return earlier }
         var entry = self
@@ -92,7 +92,7 @@ package enum AnnouncementState: Sendable, Equatable {
     case sent
     /// It waits for the hub.
     case waiting
-    /// It waits for its time.
+    /// It is held until its time.
     case held(until: Date)
     case digest
     case refused(String)

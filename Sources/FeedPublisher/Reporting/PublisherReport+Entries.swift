@@ -7,7 +7,7 @@ extension PublisherReport {
     /// Bytes of an entry besides its texts: names of members, times, ids.
     private static let entryOverhead = 200
 
-    /// Adds the newest entries of each feed, as many as there is room for.
+    /// Adds the newest entries of each feed, as far as there is room.
     ///
     /// The newest entry of each feed comes first, then the second one of each feed, so that many feeds share the room.
     /// `entries` are those of each feed by its position, newest first.

@@ -2,21 +2,22 @@ internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 
-/// The publisher's knowledge of one feed between passes.
+/// The stored state of one feed.
 ///
-/// A value: a pass changes its copy, and writes it in the transaction of everything else that one fetch changes.
+/// A pass changes its copy, and writes it in one transaction with everything else that one fetch changes.
 struct FeedRecord: Sendable, Equatable {
-    /// The feed's number, never changed and never reused: the keys of entries refer to it, so that a feed may move.
+    /// The feed's number, to which the keys of entries refer: it never changes, even if the feed moves, and is never
+    /// reused.
     let id: Int64
     /// The address in its list.
     let url: String
-    /// The address to request instead, after a permanent redirect was believed.
+    /// The address to request instead, after a permanent redirect.
     var movedURL: String?
     var move: MoveCandidate?
     var validators = Validators()
     /// SHA-256 of the last whole body.
     var bodyHash: [UInt8]?
-    /// Number of replies in a row that brought the same body although validators were sent.
+    /// Number of consecutive replies with the same body although validators were sent.
     var identicalAnswers = 0
     /// The time of the next turn; `nil` for at once.
     var due: DueTime?
@@ -34,13 +35,13 @@ struct FeedRecord: Sendable, Equatable {
     var readings: Int64 = 0
     /// The value of ``readings`` for the last document that was read to its end.
     var completeReading: Int64 = 0
-    /// Number of documents in a row that were not read to their end.
+    /// Number of consecutive documents that were not read to their end.
     var incompleteReadings = 0
     var identityRule = IdentityRule.id
     var retired: Date?
     /// The time when one of its updates was last announced.
     var lastUpdate: Date?
-    /// The earliest time at which an entry that waits for its date is due.
+    /// The earliest time at which a held entry is due.
     var heldUntil: Date?
     var title: String?
     var format: String?
@@ -52,7 +53,7 @@ struct FeedRecord: Sendable, Equatable {
         identicalAnswers = 0
     }
 
-    /// True if entries that waited for their dates are due: then the whole document is needed again.
+    /// True if held entries are due, so that the whole document is needed again.
     func hasHeldEntries(dueAt now: Date) -> Bool { heldUntil.map { $0 <= now } ?? false }
 
     /// Returns the address to request.
@@ -67,7 +68,7 @@ struct FeedRecord: Sendable, Equatable {
         return Set([asked(source).host, answering?.host ?? ""].filter { !$0.isEmpty })
     }
 
-    /// True if the feed went to another address: by a believed or suspected redirect, or with another scheme only.
+    /// True if the feed has moved to `address`: by a redirect, followed or not yet, or by a change of scheme only.
     func hasMoved(to address: FeedAddress) -> Bool {
         if movedURL == address.text || move?.url == address.text { return true }
         guard let own = try? FeedAddress(parsing: url, allowsFile: true) else { return false }
@@ -79,13 +80,13 @@ struct FeedRecord: Sendable, Equatable {
 struct Validators: Sendable, Equatable {
     var etag: [UInt8]?
     var lastModified: [UInt8]?
-    /// The address that sent them: the one that replied last, after redirects, even if it sent none.
+    /// The address that replied last, after redirects, even if it sent no validators.
     var url: String?
 
     var isEmpty: Bool { etag == nil && lastModified == nil }
 }
 
-/// A permanent redirect that is not believed yet.
+/// A permanent redirect that is not followed yet.
 struct MoveCandidate: Sendable, Equatable {
     var url: String
     var firstSeen: Date
@@ -93,7 +94,7 @@ struct MoveCandidate: Sendable, Equatable {
     var polls: Int
 }
 
-/// A state of a feed that is reported once.
+/// A problem of a feed, reported once.
 struct FeedTrouble: Sendable, Equatable {
     /// A stable word for the kind; the same kind is not reported again.
     var kind: String
@@ -106,13 +107,13 @@ struct FeedTrouble: Sendable, Equatable {
     /// The ``kind`` of a document of which only the first entries are read.
     static let truncated = "truncated"
 
-    /// False if the feed is read as it should be, and its operator should know of a limit nevertheless.
+    /// False if the feed can be read, and its operator should only know of a limit.
     var isFailure: Bool { kind != Self.truncated }
 
     var hint: PublishHint? { kind.hasPrefix(Self.endedProgram) ? .skippedDocument : nil }
 }
 
-/// A wall-clock time and the length of the wait for it, so that a jump of the clock can be noticed.
+/// A wall-clock time and the length of the wait for it, so that jumps of the clock can be detected.
 struct DueTime: Sendable, Equatable {
     var at: Date
     var wait: Duration

@@ -1,19 +1,19 @@
 internal import FoundationEssentials
 
-/// A document during whose reading the program ended, if no document of its feed was read since.
+/// A document during whose reading the program ended, if no document of its feed has been read since.
 ///
-/// A crash of the reading thread is certain evidence, and the document is skipped from then on. A program that was
-/// killed, or lost its power, may have ended for any other reason: then its feed is read after all others were
-/// published, and a document is skipped only if it was being read each of ``patience`` times.
+/// A crash of the reading thread is certain evidence, and the document is skipped from then on. If the program was
+/// killed, or lost power, the document need not be the cause: its feed is then read after all others were published,
+/// and the document is skipped only if it was being read each of ``patience`` times.
 struct InterruptedReading: Sendable, Equatable {
     /// Number of consecutive ends without certain evidence after which a document is skipped.
     static let patience = 4
     /// Time after which a skipped document without certain evidence is read again; doubles with each further end.
     private static let pause: (first: Duration, longest: Duration) = (.seconds(86_400), .seconds(7 * 86_400))
-    /// The same time for another document of a feed whose documents end the program repeatedly.
+    /// The corresponding time for another document of a feed whose documents end the program repeatedly.
     private static let pauseOfFeed: (first: Duration, longest: Duration) = (.seconds(3_600), .seconds(86_400))
 
-    /// Number of doublings after which either time is at its longest.
+    /// Number of doublings after which both times have reached their maximum.
     private static let maximumDoublings = 5
 
     /// SHA-256 of the document.

@@ -1,4 +1,4 @@
-/// Names of the facts that ``PublisherStore`` keeps besides feeds and rows.
+/// Names of the values that ``PublisherStore`` keeps besides feeds and rows.
 enum PublisherNote: String, Sendable {
     /// The set of categories last announced, with the hub and the day of the announcement.
     case announcedCategories

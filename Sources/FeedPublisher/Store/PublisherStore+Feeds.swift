@@ -6,7 +6,7 @@ internal import HubProtocol
 
 /// The feeds, and the hosts that asked for a pause.
 extension PublisherStore {
-    /// Returns all feeds ever listed, by URL.
+    /// Returns all feeds that were ever listed, by URL.
     func feeds() throws -> [String: FeedRecord] {
         try read { store in
             var feeds: [String: FeedRecord] = [:]
@@ -54,9 +54,9 @@ extension PublisherStore {
         return try feeds()
     }
 
-    /// Moves a feed's next turn, later with `isLater`, else earlier; `nil` is at once.
+    /// Moves a feed's next turn to `due`, later with `isLater`, else earlier; `nil` means at once.
     ///
-    /// A turn that is further in that direction stays, and a turn that waits after a failure is not brought forward.
+    /// A turn that is already further in that direction stays, and a turn after a failure is not brought forward.
     func reschedule(_ feed: Int64, _ due: DueTime?, isLater: Bool) throws {
         let condition = isLater ? "due < ?" : "due > ? AND failures = 0"
         try transaction { store in
@@ -83,7 +83,7 @@ extension PublisherStore {
 }
 
 extension StoreTransaction {
-    /// Stores a host's wait; a shorter one does not end a longer one, unless the clock has been set back since.
+    /// Stores a host's wait; a shorter wait does not replace a longer one, unless the clock has been set back since.
     func save(_ wait: HostWait, now: Date) throws {
         try run(
             """

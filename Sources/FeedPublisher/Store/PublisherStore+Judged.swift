@@ -42,7 +42,7 @@ extension StoreTransaction {
     }
 }
 
-/// A statement of this file, kept apart so that a test can ask for its plan.
+/// A statement of this file, separate so that a test can check its query plan.
 enum JudgedQuery {
     static let announcement = """
         SELECT message.state, message.reason, message.notBefore,

@@ -7,7 +7,7 @@ extension PublisherStore {
     /// Number of finished rows that are kept for people.
     static let keptFinishedRows = 5_000
 
-    /// Returns the rows to be sent, oldest first.
+    /// Returns the pending rows, oldest first.
     func pending() throws -> [OutboxRow] {
         try read { store in
             try store.rows("SELECT * FROM outbox WHERE state = 'pending' ORDER BY id").map { row in
@@ -21,7 +21,7 @@ extension PublisherStore {
         }
     }
 
-    /// Notes that a row's bytes may reach the hub from now on.
+    /// Records that a row's bytes may reach the hub from now on.
     ///
     /// - Returns: The bytes, which no longer change; `nil` if the row no longer waits.
     @discardableResult
@@ -50,7 +50,7 @@ extension PublisherStore {
 
     /// Returns the messages of a category that were sent within `window` from `start` on.
     ///
-    /// A later message was sent while the clock was ahead.
+    /// Later times are ignored: those messages were sent while the clock was ahead.
     func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
         try read { store in
             let rows = try store.rows(
@@ -85,7 +85,7 @@ extension PublisherStore {
 
     /// Replaces rows that were never attempted by one digest.
     ///
-    /// - Returns: The digest's row; `nil`, with nothing changed, if a poll has changed one of the rows meanwhile.
+    /// - Returns: The digest's row; `nil`, with nothing changed, if a concurrent poll has changed one of the rows.
     func fold(_ rows: [OutboxRow], into digest: OutboxMessage, now: Date) throws -> OutboxRow? {
         try transaction { store in
             for row in rows {

@@ -4,7 +4,7 @@ internal import HubProtocol
 
 /// Marks of documents that are being read, and of those during whose reading the program ended.
 ///
-/// A mark must survive the process, not a power cut: it is written without waiting for the disk.
+/// A mark must survive the process, but not a power failure: it is written without waiting for the disk.
 extension PublisherStore {
     /// Marks a document as being read, unless it must be skipped.
     ///
@@ -69,7 +69,7 @@ extension PublisherStore {
     /// Runs statements that commit one by one, and reach the disk with the next transaction that waits for it.
     private func withoutSync<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
         try read { store in
-            // Never from the cache of statements: SQLite obeys when it compiles these.
+            // Do not cache these statements: SQLite applies a pragma when it compiles it.
             try store.database.execute(sql: "PRAGMA synchronous = NORMAL")
             let result = Result { try body(store) }
             try store.database.execute(sql: "PRAGMA synchronous = FULL")

@@ -36,16 +36,16 @@ extension PublisherStore {
 
     /// Returns the subscription whose callback ends in a path.
     ///
-    /// It is found by a hash, so that the time of the search discloses nothing about existing paths.
+    /// The lookup uses a hash, so that its duration discloses nothing about existing paths.
     func subscription(path: String) throws -> WebSubSubscription? {
         try read { try $0.subscription("pathHash = ?", Self.hash(path)) }
     }
 
-    /// Subscribes a feed to an offer; a subscription to another one is ended.
+    /// Subscribes a feed to an offer, and ends its subscription to another offer.
     ///
-    /// A callback is `base` and `path`, which is unguessable.
+    /// The callback is `base` followed by `path`, which must be unguessable.
     ///
-    /// - Returns: True if a hub must be called because of it.
+    /// - Returns: True if a hub must be called.
     func subscribe(
         _ feed: Int64,
         to offer: PushOffer?,
@@ -75,7 +75,7 @@ extension PublisherStore {
 
     /// Changes the current state of a subscription.
     ///
-    /// `change` returns true if the subscription has ended and is to be deleted.
+    /// `change` returns true if the subscription has ended and must be deleted.
     ///
     /// - Returns: The new state; `nil` if the subscription no longer exists.
     @discardableResult

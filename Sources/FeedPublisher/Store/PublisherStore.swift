@@ -8,36 +8,38 @@ internal import SQLiteFiles
 
 /// The publisher's database: one SQLite file, and the only place with SQL in this module.
 ///
-/// All changes of one fetch commit in one transaction: after a kill at any point either the document was never read, or
-/// its validators, marks and messages are all stored.
+/// All changes of one fetch commit in one transaction. After a kill at any point, either the document was never read,
+/// or its validators, marks and messages are all stored.
 ///
-/// It blocks on purpose: GRDB's asynchronous writes roll back when their task is cancelled.
+/// Calls block on purpose: GRDB's asynchronous writes roll back when their task is cancelled.
 package final class PublisherStore: Sendable {
-    /// Runs before each statement and before each commit; an error thrown there ends the transaction like a kill.
+    /// A function that is called before each statement and each commit; an error that it throws ends the transaction,
+    /// as a kill would.
     package typealias StatementHook = @Sendable (_ sql: String) throws -> Void
 
-    /// Seconds for which another process (a backup, a person with a shell) may hold the file.
+    /// Seconds for which another process (a backup, an operator's shell) may lock the file.
     private static let busyTimeout: Double = 10
 
-    /// Path of the file, also where a copy in memory came from.
+    /// Path of the file, or of the file that was copied into memory.
     private let place: String
     private let database: any DatabaseWriter
     private let hook: StatementHook?
 
-    /// Opens or creates the file, migrates it, and makes sure that a commit survives a power cut.
+    /// Opens or creates the file, migrates it, and makes sure that commits survive a power failure.
     ///
-    /// - Throws: ``PublisherStoreError``; also if a newer version made the file.
+    /// - Throws: ``PublisherStoreError``; also if a newer version wrote the file.
     package convenience init(path: String, hook: StatementHook? = nil) throws {
         let queue = try PublisherStoreError.naming(path) {
             var configuration = Configuration()
             configuration.busyMode = .timeout(Self.busyTimeout)
-            // One connection: all goes through the writer, and GRDB's pool writes to the file whenever it is opened.
+            // One connection: everything goes through the writer, and GRDB's pool writes to the file whenever it is
+            // opened.
             let queue = try DatabaseQueue(path: path, configuration: configuration)
             try queue.writeWithoutTransaction { db in
                 let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
                 try db.execute(sql: "PRAGMA synchronous = FULL")
                 guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2, mode == "wal" else {
-                    throw PublisherStoreError(reason: "its file system does not take write-ahead logging")
+                    throw PublisherStoreError(reason: "its file system does not support write-ahead logging")
                 }
             }
             return queue
@@ -102,7 +104,7 @@ package final class PublisherStore: Sendable {
 
     // MARK: Notes
 
-    /// Returns a fact about the hub or this publisher that outlives a pass.
+    /// Returns a value about the hub or this publisher that is kept between passes.
     func note(_ name: PublisherNote) throws -> String? {
         try read { store in
             try store.rows("SELECT value FROM note WHERE name = ?", [name.rawValue]).first?.decode(forColumn: "value")
@@ -121,7 +123,7 @@ package final class PublisherStore: Sendable {
 
     // MARK: Transactions
 
-    /// Runs a transaction that writes; it is kept as a whole or not at all.
+    /// Runs a transaction that writes; all of its changes are stored, or none.
     func transaction<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
         try PublisherStoreError.naming(place) {
             try hook?("BEGIN")

@@ -7,7 +7,7 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
     /// Path of the file.
     package internal(set) var place = ""
     package let reason: String
-    /// True if waiting can help: a full disk, a file held by another process.
+    /// True if waiting can help, as with a full disk or a file locked by another process.
     package internal(set) var isTemporary = false
 
     init(reason: String) { self.reason = reason }
@@ -21,7 +21,7 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
 
     package var exit: ExitStatus { isTemporary ? .tryLater : .badConfiguration }
 
-    /// Turns errors of SQLite into this type; other errors pass.
+    /// Turns errors of SQLite into this type; other errors are rethrown.
     static func naming<Value>(_ place: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -9,9 +9,9 @@ extension StoreTransaction {
     static let minimumKeptKeys = 1_000
     static let keptDocuments = 10
 
-    /// Returns what is known of a document's entries by their identities.
+    /// Returns the stored state of a document's entries, by their identities.
     ///
-    /// `feed` is the record from before the document.
+    /// `feed` is the feed's record from before the document.
     func seen(_ entries: [EntryMark], of feed: FeedRecord) throws -> SeenState {
         var state = SeenState()
         var kept = 0
@@ -33,7 +33,7 @@ extension StoreTransaction {
         return state
     }
 
-    /// Returns those of some keys that a feed had before.
+    /// Returns the members of `keys` that a feed had before.
     func seen(_ keys: [SeenKey], of feed: Int64) throws -> [SeenKey] {
         try Dictionary(grouping: keys, by: \.kind).flatMap { kind, keys in
             let sql = "SELECT key FROM seen WHERE feed = ? AND kind = ? AND key IN"
@@ -61,10 +61,9 @@ extension StoreTransaction {
         }
     }
 
-    /// Deletes the oldest keys, as far as the length of a whole document with these keys allows; runs now and then
-    /// only.
+    /// Deletes the oldest keys above a limit that depends on the length of a whole document; most calls do nothing.
     func forgetMarks(beside keys: [SeenKey], of feed: FeedRecord) throws {
-        // What was read in the same document goes together, so there is no hurry.
+        // Keys that were read in the same document are deleted together, so this can wait.
         guard feed.readings % NewsJudge.refreshPeriod == 0 else { return }
         for kind in SeenKind.allCases {
             let length = keys.count { $0.kind == kind }

@@ -36,7 +36,7 @@ extension StoreTransaction {
             guard let key = try row.key("key") else { continue }
             let other = try KnownStory(row)
             let isKnown = stories[key]?.others.contains { $0.language == other.language } ?? true
-            // A telling is known by several keys, which all say the same of it.
+            // Several keys can refer to the same story.
             if !isKnown { stories[key]?.others.append(other) }
         }
         return stories
@@ -66,7 +66,7 @@ extension StoreTransaction {
         )
     }
 
-    /// Writes what is known of a story and the row that tells it; a story without a row has ended.
+    /// Stores a story and the row that announces it; a story without a row has ended.
     private func remember(
         _ change: StoryChange,
         row: Int64?,
@@ -90,7 +90,7 @@ extension StoreTransaction {
                 ]
             )
         }
-        // A title that comes again after its time is another story's, and replaces the former.
+        // A title that appears again after the window belongs to another story, which replaces the former one.
         for key in change.keys {
             try run(
                 """
@@ -108,7 +108,7 @@ extension StoreTransaction {
 }
 
 extension KnownStory {
-    /// Reads a row of `story`, and that of its message while it is kept.
+    /// Reads a row of `story`, and the row of its message while that is kept.
     fileprivate init(_ row: Row) throws {
         self.init(
             feed: try row.decode(forColumn: "teller"),

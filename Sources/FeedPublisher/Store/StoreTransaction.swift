@@ -7,7 +7,7 @@ internal import HubProtocol
 struct StoreTransaction {
     typealias Arguments = [(any DatabaseValueConvertible)?]
 
-    /// Maximum number of keys in one `IN` list; SQLite takes 32,766 parameters.
+    /// Maximum number of keys in one `IN` list; SQLite accepts 32,766 parameters.
     private static let keysPerLookup = 500
     private static let padding = 20
 
@@ -30,14 +30,14 @@ struct StoreTransaction {
         return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
     }
 
-    /// Calls `body` with one row at a time, if all rows at once would take too much memory.
+    /// Calls `body` with one row at a time, for results that would need too much memory at once.
     func forEachRow(_ sql: String, _ body: (Row) throws -> Void) throws {
         try hook?(sql)
         let rows = try Row.fetchCursor(database.cachedStatement(sql: sql))
         while let row = try rows.next() { try body(row) }
     }
 
-    /// Returns the rows of some keys, looked up in parts by a query that ends in `IN`.
+    /// Returns the rows of some keys, looked up in parts by the query `sql`, which ends in `IN`.
     func rows(having keys: [EntryKey], _ sql: String, _ scope: Arguments) throws -> [Row] {
         var found: [Row] = []
         var start = 0
@@ -49,13 +49,14 @@ struct StoreTransaction {
         return found
     }
 
-    /// Returns as many `?` as a full step of ``padding`` has, so that few statements serve all lengths.
+    /// Returns a list of `?` whose length is rounded up to a multiple of ``padding``, so that few statements serve all
+    /// lengths.
     private static func marks(_ count: Int) -> String {
         let steps = (count + padding - 1) / padding
         return "(" + Array(repeating: "?", count: steps * padding).joined(separator: ",") + ")"
     }
 
-    /// Returns the keys, with the last one repeated to fill a step, which is harmless in an `IN`.
+    /// Returns the keys, with the last one repeated to fill the list, which is harmless in an `IN`.
     private static func padded(_ keys: ArraySlice<EntryKey>) -> Arguments {
         var values = keys.map { Data($0.bytes) }
         while let last = values.last, values.count % padding != 0 { values.append(last) }

@@ -7,7 +7,7 @@ package struct FeedHealth: Sendable {
     package enum State: String, Sendable {
         /// Polled and read.
         case well
-        /// The last time, it could not be read, or not to its end.
+        /// At its last turn it could not be read, or not completely.
         case failing
         /// It reported that it is gone permanently, and is not polled again.
         case gone
@@ -25,7 +25,7 @@ package struct FeedHealth: Sendable {
     package let lastSuccess: Date?
     /// The time of the next turn; `nil` for the next pass, or never if it is gone.
     package let nextDue: Date?
-    /// Number of failures in a row.
+    /// Number of consecutive failures.
     package let failures: Int
     package let failingSince: Date?
     /// The failure, as reported when it began.

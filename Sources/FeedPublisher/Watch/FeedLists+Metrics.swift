@@ -4,7 +4,7 @@ internal import HostSystem
 internal import PrometheusText
 
 extension FeedLists {
-    /// Returns the publisher's metrics after a pass, as Prometheus' node_exporter reads them from a file.
+    /// Returns the publisher's metrics after a pass, in the form that Prometheus' node_exporter reads from a file.
     ///
     /// The names are stable; `docs/operating.md` lists them.
     ///
@@ -18,13 +18,13 @@ extension FeedLists {
         page.add(
             "newswire_publisher_last_pass_timestamp_seconds",
             .gauge,
-            "When the last pass ended; an old one means that the timer or cron does not run it.",
+            "When the last pass ended; an old time means that no timer or cron runs passes.",
             [.init(now.timeIntervalSince1970)]
         )
         page.add(
             "newswire_publisher_last_pass_exit_code",
             .gauge,
-            "0 done, 1 something is broken, 75 the hub or the disk has to recover, 78 bad configuration.",
+            "0 done, 1 failed, 75 the hub or the disk must recover first, 78 bad configuration.",
             [.init(report.exit.rawValue)]
         )
         page.add("newswire_publisher_outbox", .gauge, "Messages that wait for the hub.", [.init(pending.count)])
@@ -37,7 +37,7 @@ extension FeedLists {
         page.add(
             "newswire_publisher_last_pass_entries",
             .gauge,
-            "New entries of the last pass, by what became of them.",
+            "New entries of the last pass, by outcome.",
             [
                 .init(report.announced, ["outcome": "announced"]),
                 .init(report.recorded, ["outcome": "recorded"]),
@@ -46,7 +46,7 @@ extension FeedLists {
         page.add(
             "newswire_publisher_last_pass_messages",
             .gauge,
-            "Messages of the last pass, by what the hub said.",
+            "Messages of the last pass, by the hub's answer.",
             [.init(report.sent, ["outcome": "sent"]), .init(report.refused, ["outcome": "refused"])]
         )
         add(feeds, to: &page)
@@ -67,7 +67,7 @@ extension FeedLists {
         page.add(
             "newswire_feed_deliveries_total",
             .counter,
-            "What came in the name of a feed's hub, by what became of it.",
+            "Deliveries in the name of a feed's hub, by outcome.",
             pushed.flatMap { category, feed, push in
                 [("taken", push.deliveries), ("discarded", push.discarded)].map { outcome, count in
                     .init(count, ["category": category, "feed": feed, "outcome": outcome])
@@ -99,7 +99,7 @@ extension FeedLists {
         page.add(
             "newswire_feed_failures",
             .gauge,
-            "Failures of a feed in a row.",
+            "Consecutive failures of a feed.",
             feeds.map { .init($0.failures, ["category": $0.category, "feed": $0.address.publicText]) }
         )
         page.add(

@@ -1,13 +1,13 @@
 internal import FeedLists
 internal import Synchronization
 
-/// The turns of a publisher that stays: one pass at a time for a host, one task for a feed.
+/// Turns in a publisher that keeps running: one pass at a time for a host, one task at a time for a feed.
 final class FeedTurns: Sendable {
     private struct State {
         /// The feeds that passes have taken, with the pass and the feeds' hosts.
         var taken: [Int64: (pass: Int, hosts: Set<String>)] = [:]
         var passes = 0
-        /// Hosts that did not reply, with the time until which they are left alone.
+        /// Hosts that did not reply, with the time until which they are not polled.
         var silent: [String: ContinuousClock.Instant] = [:]
         /// Feeds that are in use, with the tasks that wait for them.
         var held: [Int64: [CheckedContinuation<Void, Never>]] = [:]
@@ -15,7 +15,7 @@ final class FeedTurns: Sendable {
 
     private let state = Mutex(State())
 
-    /// Returns a number for a pass, by which it takes and releases feeds.
+    /// Returns a number for a new pass, with which it takes and releases feeds.
     func begin() -> Int {
         state.withLock { state in
             state.passes += 1
@@ -35,7 +35,7 @@ final class FeedTurns: Sendable {
         state.withLock { $0.taken[feed] = (pass, hosts) }
     }
 
-    /// Releases a feed that a pass holds; if another pass has taken it since, nothing happens.
+    /// Releases a feed that a pass holds; does nothing if another pass has taken it since.
     func release(_ feed: Int64, of pass: Int) {
         state.withLock { state in
             if state.taken[feed]?.pass == pass { state.taken[feed] = nil }
@@ -78,9 +78,9 @@ final class FeedTurns: Sendable {
     }
 }
 
-/// The additions of a publisher that stays to its passes.
+/// The connection of a pass with the publisher that keeps running.
 struct Resident: Sendable {
-    /// Time for which a host that did not reply is left alone: as long as a timer would wait for the next pass.
+    /// Time for which a host that did not reply is not polled: as long as a timer would wait for the next pass.
     private static let silence = PublishWatch.capWindow
 
     let turns: FeedTurns

@@ -1,7 +1,7 @@
 internal import FeedLists
 internal import Synchronization
 
-/// The feed lists of a publisher that stays, which may change while it runs.
+/// The feed lists of a publisher that keeps running; they may change while it runs.
 final class ListedFeeds: Sendable {
     private struct State {
         var lists: FeedLists
@@ -14,7 +14,7 @@ final class ListedFeeds: Sendable {
 
     var lists: FeedLists { state.withLock { $0.lists } }
 
-    /// Returns a feed by its address in its list.
+    /// Returns the feed with an address, as written in its list.
     subscript(_ url: String) -> (list: FeedList, source: FeedSource)? { state.withLock { $0.feeds[url] } }
 
     func replace(by lists: FeedLists) {

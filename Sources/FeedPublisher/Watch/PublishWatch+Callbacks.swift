@@ -1,6 +1,6 @@
-/// Questions and deliveries of feeds' hubs.
+/// Verification requests and deliveries of feeds' hubs.
 extension PublishWatch {
-    /// Answers a hub's question; never throws, so that a hub asks again when our disk is full.
+    /// Answers a hub's verification request; never throws, so that the hub asks again when our disk is full.
     package func answer(_ path: String, query: String) -> WebSubAnswer {
         do {
             return try subscriber?.answer(path, query: query) ?? .unknown
@@ -9,7 +9,7 @@ extension PublishWatch {
         }
     }
 
-    /// Takes a hub's delivery; never throws, like ``answer(_:query:)``.
+    /// Processes a hub's delivery; never throws, like ``answer(_:query:)``.
     package func take(_ delivery: WebSubDelivery, body: () async throws -> [UInt8]?) async -> WebSubAnswer {
         do {
             return try await subscriber?.take(delivery, pass, body: body) ?? .unknown

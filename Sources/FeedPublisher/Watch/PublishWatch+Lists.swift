@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Feed lists that change while the publisher runs.
 extension PublishWatch {
-    /// Time between two looks at the files.
+    /// Time between two checks of the files.
     private static let listPause: Duration = .seconds(5)
 
     /// Reads the feed lists now.
@@ -20,7 +20,7 @@ extension PublishWatch {
         }
     }
 
-    /// Takes over new lists; if they cannot be read, the former ones stay in force, which is reported once.
+    /// Reads the lists again; if they are invalid, the previous ones stay in use, which is reported once.
     func readLists() {
         do {
             let lists = try FeedLists.load(directory: directory)
@@ -35,7 +35,7 @@ extension PublishWatch {
             }
             guard !isKnown else { return }
             for problem in error.problems { reporter.say(.error, problem.description) }
-            reporter.say(.hint, "the previous feed lists stay in force until these are corrected")
+            reporter.say(.hint, "the previous feed lists stay in use until these are corrected")
         }
     }
 }

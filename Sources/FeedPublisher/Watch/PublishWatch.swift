@@ -5,7 +5,7 @@ internal import HubProtocol
 package import OutboundHTTP
 internal import Synchronization
 
-/// A publisher that stays: it polls each feed at its time, takes what hubs deliver, and sends at once.
+/// A publisher that keeps running: it polls each feed when it is due, accepts deliveries of hubs, and sends at once.
 ///
 /// Only one publisher may use a store at a time (``PublisherLock``).
 package final class PublishWatch: Sendable {
@@ -13,11 +13,11 @@ package final class PublishWatch: Sendable {
     package static let capWindow: Duration = .seconds(300)
     /// Maximum number of passes at the same time: one that waits for slow hosts does not delay the others.
     private static let maximumPasses = 4
-    /// Shortest and longest time between two looks for due feeds: the wall clock may be set meanwhile.
+    /// Shortest and longest time between two checks for due feeds; bounded because the wall clock may be set.
     private static let turn: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
-    /// Pause after the store could not be written, so that no feed is polled in vain.
+    /// Pause after a failure to write the store, so that no feed is polled in vain.
     private static let storePause: Duration = .seconds(120)
-    /// Pause between two attempts to send while the hub is away or refuses us; doubles up to the second value.
+    /// Pause between two attempts to send while the hub is not available or refuses us; doubles up to `longest`.
     private static let hubPause: (first: Duration, longest: Duration) = (.seconds(15), .seconds(300))
 
     /// Pause between two reports to the hub.
@@ -25,10 +25,10 @@ package final class PublishWatch: Sendable {
 
     struct State {
         var passes = 0
-        /// The time of the last look for due feeds.
+        /// The time of the last check for due feeds.
         var lastLook = ContinuousClock.now
         var report = PublishReport()
-        /// The error that ended a pass and does not clear by waiting.
+        /// The error that ended a pass, if waiting does not help.
         var failure: (any Error)?
         /// The failure of the store that was reported.
         var storeTrouble: String?
@@ -38,7 +38,7 @@ package final class PublishWatch: Sendable {
 
     let directory: String
     let feeds: ListedFeeds
-    /// The pass that is repeated with the lists in force.
+    /// The pass that is repeated, with the current lists.
     private let prototype: PublishPass
     private let turns = FeedTurns()
     let subscriber: WebSubSubscriber?
@@ -49,7 +49,7 @@ package final class PublishWatch: Sendable {
 
     /// - Parameters:
     ///   - pass: The pass to repeat; its lists were read from `directory`.
-    ///   - directory: The folder of the feed lists, where later changes are looked for.
+    ///   - directory: The folder of the feed lists, which is checked for changes.
     ///   - callback: The public address below which hubs reach us; `nil` to poll feeds only.
     ///   - hubs: The addresses that feeds' hubs may have.
     package init(
@@ -82,7 +82,7 @@ package final class PublishWatch: Sendable {
     private var environment: PublishEnvironment { prototype.environment }
     var reporter: PublishReporter { prototype.reporter }
 
-    /// Runs until the task is cancelled; that ends it between two feeds or messages.
+    /// Runs until the task is cancelled, which ends the work between two feeds or messages.
     ///
     /// - Throws: ``PublisherStoreError`` if the store cannot be used and waiting does not help.
     package func run() async throws {
@@ -101,7 +101,7 @@ package final class PublishWatch: Sendable {
                     }
                 }
             }
-            // The first that fails ends the others.
+            // The first task that fails ends the others.
             for try await _ in group {}
         }
     }
@@ -144,7 +144,7 @@ package final class PublishWatch: Sendable {
 
     /// Checks that the recurring work still happens.
     ///
-    /// - Throws: If nothing has looked for due feeds for long, or the store cannot be read.
+    /// - Throws: An error if due feeds have not been looked for recently, or the store cannot be read.
     package func probe() throws {
         _ = try store.note(.hubTrouble)
         let age = state.withLock { $0.lastLook }.duration(to: .now)
@@ -215,7 +215,7 @@ package final class PublishWatch: Sendable {
                 pause = .zero
                 return report.waitsUntil.map { self.pause(until: $0) } ?? Self.hubPause.longest
             }
-            // New messages do not make it sooner: each try of a message is a try of all.
+            // New messages do not shorten the pause: each attempt sends all messages.
             pause = min(max(pause * 2, Self.hubPause.first), Self.hubPause.longest)
             try? await Task.sleep(for: pause)
             return .zero
@@ -235,7 +235,7 @@ package final class PublishWatch: Sendable {
 
     // MARK: Loops
 
-    /// Repeats some work until the task is cancelled, each time after the pause that it asks for or when it is woken.
+    /// Repeats some work until the task is cancelled, each time after the pause that `work` returns, or when woken.
     private func keep(_ wake: WakeUp, _ work: () async throws -> Duration) async throws {
         while !Task.isCancelled {
             do {
@@ -255,7 +255,7 @@ package final class PublishWatch: Sendable {
             return state.storeTrouble == error.reason
         }
         guard !isKnown else { return }
-        reporter.say(.warning, "\(error); nothing is lost, and it is tried again")
+        reporter.say(.warning, "\(error); nothing is lost; retrying")
     }
 
     private func pause(until date: Date) -> Duration {

@@ -19,7 +19,7 @@ final class WakeUp: Sendable {
         }?.resume()
     }
 
-    /// Sleeps; also returns when the task is cancelled, and now and then without a reason.
+    /// Sleeps; also returns when the task is cancelled, and sometimes without a reason.
     func sleep(for limit: Duration) async {
         let timer = Task {
             do { try await Task.sleep(for: limit) } catch { return }

@@ -2,14 +2,15 @@ internal import NIOCore
 internal import NIOHTTPTypes
 internal import Synchronization
 
-/// The connections of a public server, of which a bounded number is held.
+/// The connections of a public server, in a limited number.
 ///
-/// A connection whose request has not arrived, or that prolongs a request that was answered, costs its client nothing.
-/// It must not keep out a client with a request: when all places are taken, the oldest of those connections is closed.
+/// A connection costs its client nothing while its request has not arrived, or while the body of an answered request
+/// goes on. Such connections must not keep out a client with a request: when all places are taken, the oldest of them
+/// is closed.
 final class CallbackConnections: Sendable {
     /// The state of a connection, from those closed first to those never closed to make room.
     enum Phase: Int, Sendable {
-        /// Its next request has not arrived, or not completely up to its body.
+        /// The head of its next request has not arrived completely.
         case waiting
         /// Its request was answered, and its body continues.
         case answered
@@ -37,8 +38,8 @@ final class CallbackConnections: Sendable {
 
     var count: Int { state.withLock { $0.places.count } }
 
-    /// Gives a new connection a place, for which another one is closed if necessary; if none can be closed, it is
-    /// closed itself.
+    /// Gives a new connection a place; if all are taken, closes another connection, or the new one if no other can be
+    /// closed.
     func enter(_ channel: any Channel) {
         let closed = state.withLock { state -> (any Channel)? in
             state.changes += 1

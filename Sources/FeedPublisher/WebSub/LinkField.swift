@@ -9,7 +9,7 @@ struct LinkField: Sendable, Equatable {
     /// The relations, in lower case.
     let relations: [String]
 
-    /// Maximum number of links read of one reply; a header is at most some hundred kilobytes long.
+    /// Maximum number of links that are read from one reply.
     private static let maximumLinks = 64
 
     /// Reads the header fields of one reply, whose address is the base of relative targets.
@@ -26,7 +26,7 @@ struct LinkField: Sendable, Equatable {
         return links
     }
 
-    /// A link that was skipped, and its value if it has one.
+    /// A link that was parsed; its value is `nil` if it is malformed or has no relation.
     private struct Step {
         let value: LinkField?
     }

@@ -3,11 +3,11 @@ internal import Feeds
 extension PublishPass {
     /// Publishes the new entries of a document that the feed's hub delivered.
     ///
-    /// The document may contain new entries only, and may come late or twice. It therefore says nothing about missing
-    /// entries, the feed's polling pace or its validators. More than a few new entries of a well-known feed are left to
-    /// a poll, which reads the whole document.
+    /// The document may contain new entries only, and may arrive late or twice. It therefore says nothing about missing
+    /// entries, the feed's polling pace or its validators. If it looks like a reset of the feed, a poll must read the
+    /// whole document.
     ///
-    /// The topic is the base of relative addresses; nothing else may use the feed meanwhile.
+    /// The topic is the base of relative addresses. Nothing else may use the feed during the call.
     ///
     /// - Returns: The number of entries announced; `nil` if the feed must be polled instead.
     /// - Throws: ``PublisherStoreError`` if nothing can be written.

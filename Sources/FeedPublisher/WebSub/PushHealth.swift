@@ -5,9 +5,9 @@ package struct PushHealth: Sendable, Encodable {
     package enum State: String, Sendable, CaseIterable, Encodable {
         /// The hub confirmed, and delivers.
         case active
-        /// The hub confirmed, and has delivered nothing yet or not everything.
+        /// The hub confirmed, but has delivered nothing yet, or not everything.
         case unproven
-        /// The hub was asked, or will be.
+        /// The hub was asked to subscribe, or will be.
         case pending
         /// The hub refuses the subscription.
         case denied
@@ -20,7 +20,7 @@ package struct PushHealth: Sendable, Encodable {
     package let lastDelivery: Date?
     /// Number of deliveries that were accepted.
     package let deliveries: Int
-    /// Number of deliveries without proof.
+    /// Number of discarded deliveries, without a valid signature.
     package let discarded: Int
     /// The reason why it is not active.
     package let reason: String?

@@ -6,19 +6,19 @@ internal import Feeds
 /// Source: WebSub §4.
 struct PushOffer: Sendable, Equatable {
     let hub: String
-    /// The feed's own address exactly as it writes it; often not the one that is polled.
+    /// The feed's own address exactly as the feed writes it; often not the address that is polled.
     let topic: String
 }
 
 extension PushOffer {
-    /// Reads the offer of a reply, else that of its document; of several hubs one is enough.
+    /// Reads the offer in the headers of a reply, or else in its document; one of several hubs is enough.
     ///
-    /// `nil` if no hub can be used, or the feed does not name itself.
+    /// The result is `nil` if no hub can be used, or the feed does not name its own address.
     ///
     /// - Parameters:
     ///   - fields: The `Link` fields of the reply.
     ///   - url: The address that replied.
-    ///   - feed: The document, if one came.
+    ///   - feed: The document, if there is one.
     init?(fields: [String], url: String, feed: Feed?) {
         let links = LinkField.links(fields, base: url)
         func targets(_ relation: String) -> [String] {
@@ -26,7 +26,7 @@ extension PushOffer {
         }
         let named = targets("hub")
         let hubs = (named.isEmpty ? feed?.hubs ?? [] : named).filter(Self.isUsable)
-        // Only over TLS a secret can be agreed on.
+        // A secret can be agreed on only over TLS.
         guard let hub = hubs.first(where: { $0.lowercased().hasPrefix("https:") }) ?? hubs.first,
             let topic = targets("self").first ?? feed?.selfURL, Self.isUsable(topic)
         else { return nil }
@@ -40,7 +40,7 @@ extension PushOffer {
 
 /// The hub that a reply names for its feed.
 enum PushDiscovery: Sendable, Equatable {
-    /// Nothing: there was no document, and no header names a hub.
+    /// Unknown: there was no document, and no header names a hub.
     case untold
     case none
     case offer(PushOffer)

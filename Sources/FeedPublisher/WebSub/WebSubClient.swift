@@ -21,8 +21,7 @@ struct WebSubClient: Sendable {
     private static let reasonLimit = 200
 
     let http: OutboundClient
-    /// Addresses that hubs may have: documents name them, so they must be public (feeds.md §10); tests use this
-    /// machine.
+    /// Addresses that hubs may have: public ones, because documents name them (feeds.md §10); tests use this machine.
     let addresses: AddressPolicy
     let now: @Sendable () -> Date
 
@@ -41,7 +40,7 @@ struct WebSubClient: Sendable {
                 return .accepted
             case 307, 308:
                 guard let target = target(of: response, from: address) else {
-                    return .refused("it redirects to an address that cannot be used", retryAfter: nil)
+                    return .refused("it redirects to an unusable address", retryAfter: nil)
                 }
                 address = target
             default:
@@ -52,7 +51,7 @@ struct WebSubClient: Sendable {
         return .refused("it redirects more than \(Self.maximumRedirects) times", retryAfter: nil)
     }
 
-    /// Makes a request that follows no redirects itself: the form contains a secret, which must not leave TLS.
+    /// Creates a request that follows no redirects: the form contains a secret, which must not be sent without TLS.
     private func request(_ address: String, _ form: WebSubForm) -> OutboundRequest {
         OutboundRequest(
             method: "POST",
@@ -79,6 +78,6 @@ struct WebSubClient: Sendable {
     private static func reason(_ response: OutboundResponse) -> String {
         let text = String(decoding: response.body.prefix(reasonLimit), as: UTF8.self)
         let line = text.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""
-        return "it answers \(response.status)\(text.contains("<") ? "" : line)"
+        return "it answered \(response.status)\(text.contains("<") ? "" : line)"
     }
 }

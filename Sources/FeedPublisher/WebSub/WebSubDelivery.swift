@@ -14,7 +14,7 @@ package struct WebSubDelivery: Sendable {
         contentEncoding = field("Content-Encoding")
     }
 
-    /// True if the reader of feeds understands the body as transmitted; it decompresses gzip itself.
+    /// True if the feed reader can read the body as transmitted; it decompresses gzip itself.
     var isReadable: Bool {
         ["", "identity", "gzip", "x-gzip"].contains(contentEncoding?.lowercased().filter { $0 != " " } ?? "")
     }
@@ -28,7 +28,7 @@ package struct WebSubAnswer: Sendable, Equatable {
     package var retryAfter: Int?
 
     static let done = WebSubAnswer(status: 202)
-    /// The path or the question is unknown.
+    /// The path or the request is unknown.
     static let unknown = WebSubAnswer(status: 404)
     /// Ends the subscription at the hub.
     static let ended = WebSubAnswer(status: 410)

@@ -1,6 +1,6 @@
 internal import HubProtocol
 
-/// Names and values as forms and queries write them.
+/// Names and values in the encoding of forms and queries.
 ///
 /// Source: WHATWG URL §5 (`application/x-www-form-urlencoded`).
 struct WebSubForm: Sendable, Equatable {

@@ -5,14 +5,13 @@ internal import HummingbirdCore
 package import Logging
 internal import NIOCore
 
-/// The callback server, through which feeds' hubs reach a publisher that stays.
+/// The callback server, through which feeds' hubs reach a publisher that keeps running.
 ///
-/// A path is accepted if its last part is a subscription's: proxies differ in what they leave of the rest. Other
-/// clients get 404.
+/// A path is accepted if its last part belongs to a subscription: proxies may change the rest. Other requests get 404.
 package enum WebSubServer {
-    /// Time after which a hub that is silent in the middle of a request is disconnected.
+    /// Time after which a hub that sends nothing in the middle of a request is disconnected.
     private static let idleTimeout: TimeAmount = .seconds(30)
-    /// Time for a whole delivery: one that trickles in would hold its place for ever.
+    /// Time for a whole delivery: without a limit, a slow one would hold its place for ever.
     private static let bodyTimeout: Duration = .seconds(60)
     /// Maximum number of connections; a further one replaces an idle one (``CallbackConnections``).
     static let maximumConnections = 256
@@ -61,7 +60,7 @@ package enum WebSubServer {
 
     /// Reads a body; `nil` if it is larger than a feed may be.
     ///
-    /// - Throws: If it does not arrive within ``bodyTimeout``, or its connection ends.
+    /// - Throws: An error if the body does not arrive within ``bodyTimeout``, or the connection ends.
     private static func body(_ request: Request) async throws -> [UInt8]? {
         try await withThrowingTaskGroup(of: [UInt8]?.self) { group in
             defer { group.cancelAll() }
@@ -88,7 +87,7 @@ package enum WebSubServer {
     private static func response(_ answer: WebSubAnswer) -> Response {
         var headers = HTTPFields()
         headers[.contentType] = "text/plain; charset=utf-8"
-        // A challenge is a stranger's text.
+        // A challenge is text from a third party.
         headers[.xContentTypeOptions] = "nosniff"
         headers[.cacheControl] = "no-store"
         if let seconds = answer.retryAfter { headers[.retryAfter] = "\(seconds)" }

@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import Logging
 internal import Synchronization
 
-/// Questions and deliveries of hubs.
+/// Verification requests and deliveries of hubs.
 extension WebSubSubscriber {
     /// Maximum number of deliveries in progress, each up to ``FeedReader/maximumBytes``: in all, and of one
     /// subscription.
@@ -14,9 +14,9 @@ extension WebSubSubscriber {
     private static let pingPause: Duration = .seconds(5)
     private static let maximumChallengeBytes = 4_096
 
-    /// Answers a hub that verifies a request of ours, or reports that it denies one.
+    /// Answers a hub that verifies our request, or reports that it denies it.
     ///
-    /// `path` is the last part of the callback's.
+    /// `path` is the last part of the callback's path.
     ///
     /// - Throws: ``PublisherStoreError``.
     func answer(_ path: String, query: String) throws -> WebSubAnswer {
@@ -45,8 +45,8 @@ extension WebSubSubscriber {
         if let url = try store.feed(denied.feed)?.url, let source = feeds[url]?.source, known.state != .denied {
             reporter.say(
                 .warning,
-                "hub '\(denied.hubName)' denies us feed '\(source.address.publicText)': \(denied.reason ?? ""); "
-                    + "the feed is polled"
+                "hub '\(denied.hubName)' denies the subscription to feed '\(source.address.publicText)': "
+                    + "\(denied.reason ?? ""); the feed is polled"
             )
         }
         try pollAsUsual(denied)
@@ -58,10 +58,10 @@ extension WebSubSubscriber {
         text.isEmpty ? nil : String(text.prefix(200))
     }
 
-    /// Takes a hub's delivery.
+    /// Processes a hub's delivery.
     ///
-    /// A delivery that is answered with 202 is on disk, will be polled for, or was discarded because nothing proves
-    /// that the hub sent it.
+    /// After the answer 202, the delivery is on disk, its feed will be polled, or it was discarded because nothing
+    /// proves that the hub sent it.
     ///
     /// - Parameters:
     ///   - delivery: The request.
@@ -138,7 +138,7 @@ extension WebSubSubscriber {
         guard after?.discarded == 1 else { return }
         reporter.say(
             .warning,
-            "a delivery in the name of hub '\(subscription.hubName)' was thrown away: its signature is missing or wrong"
+            "a delivery in the name of hub '\(subscription.hubName)' was discarded: its signature is missing or wrong"
         )
     }
 

@@ -2,9 +2,9 @@ internal import FeedLists
 internal import FoundationEssentials
 internal import Synchronization
 
-/// Conclusions from polls about hubs, and polls that hubs cause.
+/// Effects of polls on subscriptions, and of subscriptions on polls.
 extension WebSubSubscriber {
-    /// Evaluates a poll: the hub that the feed names, and the reliability of its deliveries.
+    /// Evaluates a poll: subscribes to the hub that the feed names, and checks that the hub delivers everything.
     func polled(_ source: FeedSource, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
         let wasPinged = outcome.failure == nil && state.withLock { $0.pinged.remove(before.id) } != nil
         switch outcome.discovery {
@@ -14,7 +14,7 @@ extension WebSubSubscriber {
         }
         guard outcome.failure == nil, let subscription = try store.subscription(ofFeed: before.id) else { return }
         let now = environment.now()
-        // Entries that we ourselves held until their dates may have been delivered long ago.
+        // Entries that this publisher held until their dates may have been delivered long ago.
         let wasHeld = before.hasHeldEntries(dueAt: now)
         let isMissed =
             outcome.announced + outcome.recorded > 0 && before.baseline != nil && !wasPinged && !wasHeld
@@ -25,14 +25,14 @@ extension WebSubSubscriber {
             }
             reporter.say(
                 .notice,
-                "hub '\(subscription.hubName)' did not deliver what is new in feed '\(source.address.publicText)'; "
+                "hub '\(subscription.hubName)' did not deliver new entries of feed '\(source.address.publicText)'; "
                     + "the feed is polled at its own interval until it does"
             )
         } else if !isMissed, subscription.isReliable(at: now) {
             let interval = max((source.interval ?? .standard).duration, WebSubSubscription.pollingInterval)
             let jitter = 0.9 + 0.1 * Double(environment.random() >> 11) / Double(1 << 53)
             var due = DueTime(after: interval * jitter, from: now)
-            // Entries that wait for their dates are read again when these have come.
+            // Held entries are read again at their dates.
             if let held = try store.feed(before.id)?.heldUntil, held < due.at {
                 due = DueTime(at: held, wait: due.wait)
             }

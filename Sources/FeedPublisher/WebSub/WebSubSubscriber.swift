@@ -4,10 +4,10 @@ internal import Logging
 internal import OutboundHTTP
 internal import Synchronization
 
-/// Keeps subscriptions at the hubs of listed feeds, and takes their deliveries.
+/// Maintains subscriptions at the hubs of listed feeds, and processes their deliveries.
 ///
-/// Nothing depends on a hub's reliability: what it does not deliver is polled, and what it delivers is judged like a
-/// polled document.
+/// Nothing depends on a hub's reliability: entries that it does not deliver are polled, and its deliveries are judged
+/// like polled documents.
 ///
 /// Source: WebSub (W3C Recommendation); feeds.md §10.
 final class WebSubSubscriber: Sendable {
@@ -26,7 +26,7 @@ final class WebSubSubscriber: Sendable {
     let feeds: ListedFeeds
     let store: PublisherStore
     let client: WebSubClient
-    /// True if a secret may go to hubs without TLS: for tests, whose hub is on this machine.
+    /// True if a secret may be sent to hubs without TLS; for tests, whose hub is on this machine.
     let trustsPlainHubs: Bool
     let turns: FeedTurns
     let environment: PublishEnvironment
@@ -61,12 +61,12 @@ final class WebSubSubscriber: Sendable {
 
     // MARK: Requests
 
-    /// Reviews all subscriptions after a start: deliveries of the meantime are lost, and polls bring them.
+    /// Returns all feeds to polling after a start: deliveries while the publisher was not running are lost.
     func catchUp() throws {
         for subscribed in try store.subscriptions() { try pollAsUsual(subscribed.subscription) }
     }
 
-    /// Sends the requests that are due: new ones, renewals, and ends of unwanted subscriptions.
+    /// Sends the requests that are due: for new subscriptions, renewals, and ends of unwanted subscriptions.
     ///
     /// - Returns: The time of the next one.
     func maintain() async throws -> Date? {
@@ -105,7 +105,7 @@ final class WebSubSubscriber: Sendable {
     }
 
     private func ask(_ subscription: WebSubSubscription) async throws {
-        // Before the request: the hub may ask back before it answers.
+        // Before the request, because the hub may verify it before it answers.
         let asked = try store.change(subscription.id) { subscription in
             subscription.ask(now: environment.now(), random: environment.random())
             return false

@@ -1,14 +1,14 @@
 internal import FoundationEssentials
 
-/// One subscription of ours at a feed's hub, from its request to its end.
+/// A subscription at a feed's hub, from its request to its end.
 ///
-/// A value: ``PublisherStore`` reads, changes and writes it in one transaction, because hubs confirm and deliver at any
-/// time, even before they have answered the request.
+/// ``PublisherStore`` reads, changes and writes it in one transaction, because hubs confirm and deliver at any time,
+/// even before they have answered the request.
 ///
 /// Source: WebSub §5.
 struct WebSubSubscription: Sendable, Equatable {
     enum State: String, Sendable {
-        /// Not confirmed: to be requested, or requested and awaited.
+        /// Not confirmed: the request is to be sent, or its confirmation is awaited.
         case pending
         /// Confirmed, until its lease ends.
         case active
@@ -18,20 +18,20 @@ struct WebSubSubscription: Sendable, Equatable {
         case leaving
     }
 
-    /// The lease requested; hubs grant what they like.
+    /// The requested lease; hubs may grant another one.
     static let wantedLease: Duration = .seconds(10 * 86_400)
-    /// Longest lease that is believed; a longer grant is renewed as if it were this long: hubs forget.
+    /// Longest lease that is used; a longer one is renewed as if it were this long, because hubs forget subscriptions.
     static let maximumLease: Duration = .seconds(30 * 86_400)
     /// The lease if the hub does not name one.
     static let standardLease: Duration = .seconds(86_400)
     /// Shortest pause between two requests, however short the lease.
     static let minimumPause: Duration = .seconds(300)
     static let maximumPause: Duration = .seconds(86_400)
-    /// Age before another topic or hub of the feed is believed.
+    /// Age of a subscription before another topic or hub of the feed replaces it.
     static let minimumAge: Duration = .seconds(3_600)
-    /// Number of requests to end a subscription before it is given up.
+    /// Maximum number of requests to end a subscription.
     static let farewells = 3
-    /// Shortest polling interval beside a hub that delivers: hubs fail silently (feeds.md §10).
+    /// Shortest polling interval for a feed whose hub delivers: hubs fail silently (feeds.md §10).
     static let pollingInterval: Duration = .seconds(3_600)
 
     let id: Int64
@@ -39,9 +39,9 @@ struct WebSubSubscription: Sendable, Equatable {
     let feed: Int64
     let hub: String
     let topic: String
-    /// The whole address that the hub calls; only the hub and we know its last part.
+    /// The whole address that the hub calls; only the hub and this publisher know its last part.
     let callback: String
-    /// The secret; `nil` for a hub without TLS: its deliveries prove nothing and count as pings.
+    /// The secret; `nil` for a hub without TLS, whose deliveries prove nothing and are treated as pings.
     let secret: String?
     let created: Date
 
@@ -53,7 +53,7 @@ struct WebSubSubscription: Sendable, Equatable {
     var leaseEnd: Date?
     /// The time of the last proven delivery.
     var lastDelivery: Date?
-    /// The time when polling found news that the hub had not delivered; cleared by the next delivery.
+    /// The time when a poll found entries that the hub had not delivered; cleared by the next delivery.
     var missedSince: Date?
     /// The reason why it is not active, as the hub or the network gave it.
     var reason: String?
@@ -71,14 +71,15 @@ struct WebSubSubscription: Sendable, Equatable {
     /// True if deliveries are accepted; some hubs deliver while they confirm, or shortly after the lease.
     var takesDeliveries: Bool { state == .active || state == .pending }
 
-    /// True if another offer of its feed replaces it: some feeds name themselves differently at each request.
+    /// True if another offer of its feed replaces it; not at once, because some feeds name another topic at each
+    /// request.
     func yields(to offer: PushOffer?, base: String, now: Date) -> Bool {
         guard let offer, callback.hasPrefix(base) else { return true }
         if offer == PushOffer(hub: hub, topic: topic) { return false }
         return abs(now.timeIntervalSince(created)) >= Self.minimumAge.inSeconds
     }
 
-    /// True if the attempts to end it are given up.
+    /// True if the subscription is no longer wanted and no further attempt to end it is made.
     func isOver(at now: Date) -> Bool {
         state == .leaving && due <= now && (failures >= Self.farewells || leaseEnd.map { $0 <= now } ?? true)
     }
@@ -96,14 +97,14 @@ struct WebSubSubscription: Sendable, Equatable {
         return WebSubForm(pairs)
     }
 
-    /// True if a hub's question names our topic, even if the hub did not escape a `+` in it.
+    /// True if a hub's request names our topic, even if the hub did not escape a `+` in it.
     func isAbout(_ question: WebSubForm) -> Bool {
         question["hub.topic"]?.replacing("+", with: " ") == topic.replacing("+", with: " ")
     }
 
     // MARK: Changes
 
-    /// Records a request to the hub; unless the hub confirms, it is asked again after a while.
+    /// Records a request to the hub, and when to repeat it unless the hub confirms.
     mutating func ask(now: Date, random: UInt64) {
         failures += 1
         let pause = min(Self.minimumPause * (1 << min(failures - 1, 9)), Self.maximumPause)
@@ -119,10 +120,10 @@ struct WebSubSubscription: Sendable, Equatable {
         }
     }
 
-    /// Answers the hub's question whether we made the request.
+    /// Confirms a request that the hub verifies, if it is ours.
     ///
-    /// A hub may ask again on its own while the subscription is active. The lease is renewed at a random moment between
-    /// half and nine tenths of it.
+    /// A hub may verify again on its own while the subscription is active. The lease is renewed at a random moment
+    /// between half and nine tenths of it.
     mutating func confirms(_ question: WebSubForm, now: Date, random: UInt64) -> Bool {
         guard isAbout(question) else { return false }
         switch question["hub.mode"] {

@@ -271,7 +271,7 @@ import Testing
         #expect(try record(room, "/w").retired == nil)
         #expect(try record(room, "/m").retired != nil)
         let lines = room.lines()
-        #expect(lines.count == 2 && lines.count { $0.contains("is not asked for again") } == 1, "\(lines)")
+        #expect(lines.count == 2 && lines.count { $0.contains("is not polled again") } == 1, "\(lines)")
     }
 
     @Test func `a proxy that wants a password is told of, and blames no feed`() async throws {
@@ -285,7 +285,7 @@ import Testing
         try await room.pass(lists) { $0.force = true }
         #expect(try record(room, url).move?.url == "http://b.example/1")
         let lines = room.lines()
-        #expect(lines.count == 1 && lines[0].contains("the proxy wants credentials"), "\(lines)")
+        #expect(lines.count == 1 && lines[0].contains("the proxy requires credentials"), "\(lines)")
     }
 
     // MARK: Many feeds

@@ -21,7 +21,7 @@ import Testing
             Issue.record("the second one said nothing to a person")
             return
         }
-        #expect(line.text.contains("another publisher is at work"))
+        #expect(line.text.contains("another publisher is running"))
         let old = Date(timeIntervalSinceNow: -3_600)
         try FileManager.default.setAttributes([.modificationDate: old], ofItemAtPath: path)
         guard case .busy(.tryLater, let late?) = try PublisherLock.acquire(path, isWatched: false) else {

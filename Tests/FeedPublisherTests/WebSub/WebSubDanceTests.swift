@@ -66,7 +66,7 @@ import Testing
         let pushed = try PushedRoom()
         pushed.pushHub.answer { _ in .status(403, body: "not you\nnever") }
         try await pushed.step()
-        #expect(try pushed.subscription?.reason == "it answers 403: not you")
+        #expect(try pushed.subscription?.reason == "it answered 403: not you")
         pushed.pushHub.answer { _ in .hangUp }
         for hours in [0.2, 0.4, 1] {
             pushed.room.advance(hours * 3_600)
