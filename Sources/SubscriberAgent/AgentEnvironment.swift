@@ -31,7 +31,7 @@ package struct AgentEnvironment: Sendable {
     @Sendable package static func monotonic() -> Duration { origin.duration(to: .now) }
 }
 
-/// The receiver of lines for people: standard error, without the program's name or the `warning:` before them.
+/// The receiver of lines for people, which adds the program's name and a prefix such as `warning:`.
 package struct AgentReporter: Sendable {
     package var warning: @Sendable (String) -> Void
     package var notice: @Sendable (String) -> Void

@@ -6,9 +6,9 @@ package enum SubscribeEnding: Sendable, Equatable {
     case stopped
     /// Another process listens for this profile and continues; it follows the new choice.
     case choiceStored(ChoiceOutcome)
-    /// The choice was given up by another process.
+    /// Another process has unsubscribed.
     case unsubscribed
-    /// The reader of our output is gone.
+    /// The reader of standard output is gone.
     case outputClosed
     /// Another process opened the stream of the same installation, for example from a copied state directory.
     case replaced
@@ -22,7 +22,7 @@ package struct ChoiceOutcome: Sendable, Equatable {
     /// The choice in the hub's spelling if the hub replied; empty for broadcasts only.
     package let categories: [String]
     package var template = TemplateChoice.standard
-    /// False if the choice is only stored; the hub gets it when it is back.
+    /// False if the choice is only stored, until the hub is available.
     package let isRegistered: Bool
     /// True if another process listens for the profile.
     package let isListening: Bool
@@ -30,7 +30,7 @@ package struct ChoiceOutcome: Sendable, Equatable {
     package var retryAfter: Duration?
 }
 
-/// A category in the list that `categories` shows.
+/// A category in the list of `newswire categories`.
 package struct CategoryListing: Sendable, Equatable, Encodable {
     package let name: String
     package let isChosen: Bool

@@ -4,8 +4,8 @@ import HubClient
 extension SubscriberAgent {
     /// Stores a choice and registers it at the hub, without listening.
     ///
-    /// `nil` leaves a stored value unchanged. While the hub is away, a choice is stored unchecked with a warning. A
-    /// refusal leaves the former choice in place.
+    /// `nil` leaves a stored value unchanged. While the hub is not available, a choice is stored unchecked, with a
+    /// warning. If the hub refuses it, the former choice is kept.
     ///
     /// - Throws: ``AgentError``; with exit 64 for a category that the hub does not have.
     func choose(
@@ -35,7 +35,7 @@ extension SubscriberAgent {
                     warnStored(error)
                     failure = error
                 case .cancelled:
-                    // The hub may have taken it all the same: whoever listens next tells it what holds.
+                    // The hub may have accepted the choice: the next process that listens registers the stored one.
                     try? await store.choose(former.categories, template: former.template)
                     try? await store.setRegistered(nil)
                     throw error.asAgentError
@@ -45,7 +45,7 @@ extension SubscriberAgent {
                 }
             }
         }
-        // Only now: a key that the hub refused must not take the place of one that works.
+        // Only now: a key that the hub refuses must not replace a key that works.
         try await remember(connected)
         return ChoiceOutcome(
             categories: categories,
@@ -64,7 +64,7 @@ extension SubscriberAgent {
         )
     }
 
-    /// - Returns: The choice in the hub's spelling, and the reason why the hub could not be asked, if so.
+    /// - Returns: The choice in the hub's spelling, and the failure if the hub could not be asked.
     private func check(
         _ choice: CategoryChoice,
         with client: HubClient

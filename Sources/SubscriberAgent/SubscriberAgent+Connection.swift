@@ -54,7 +54,7 @@ extension SubscriberAgent {
         }
     }
 
-    /// Stores the way to the hub, for the service that starts without it on its command line.
+    /// Stores the connection, for services that start without it on their command line.
     func remember(_ connected: Connected) async throws(AgentError) {
         if let connection = configuration.connection {
             let path = configuration.directory.file(Self.connectionName)
@@ -66,9 +66,9 @@ extension SubscriberAgent {
         }
     }
 
-    /// Keeps a copy, since the named file may be moved by its owner.
+    /// Stores a copy of the named file, since its owner may move it.
     ///
-    /// Another connection string begins without one.
+    /// With a new connection string and no file, the former copy is removed.
     private func rememberAuthority() throws(HostError) {
         let path = configuration.directory.file(Self.authorityName)
         if let named = configuration.authorityFile {

@@ -6,15 +6,15 @@ package import Logging
 package import OutboundHTTP
 import SQLiteFiles
 
-/// One profile of a subscriber, with the operations of its commands.
+/// An agent with its profile, and the operations of its commands.
 package final class SubscriberAgent: Sendable {
     package static let databaseName = "agent.sqlite"
     /// The lock of the one process that listens.
     static let lockName = "agent.lock"
     package static let connectionName = "connection"
-    /// The file of the authorities that came with the connection string, in PEM.
+    /// The file of the authorities for the hub's certificate, in PEM.
     static let authorityName = "ca.pem"
-    /// Maximum size of such a file in bytes; a system's whole set takes 220 KB.
+    /// Maximum size of a file of authorities in bytes; a system's whole set has 220 KB.
     static let maximumAuthorityBytes = 1 << 20
 
     let store: AgentStore
@@ -65,7 +65,9 @@ package final class SubscriberAgent: Sendable {
         )
     }
 
-    /// Checks an agent's file without changing it; returns the reason why it cannot be used, or `nil`.
+    /// Checks an agent's file without changing it.
+    ///
+    /// - Returns: The reason why it cannot be used; `nil` if it can.
     package static func databaseProblem(at path: String) -> String? {
         DatabaseFile.problem(at: path, keptBy: AgentStore.migrator)
     }
@@ -75,15 +77,17 @@ package final class SubscriberAgent: Sendable {
 
     // MARK: Subscribe
 
-    /// Listens until the task is cancelled; if another process listens already, only passes the choice on.
+    /// Listens until the task is cancelled; if another process already listens, only passes the choice on.
     ///
-    /// `choice` is the value of `--categories`, `template` that of `--language` or `--template`; `nil` takes the stored
-    /// one. `onStart` is called once, when nothing on this machine can fail any more, with or without the hub;
-    /// `onListening` for each opened stream; and `onSubscribed` when a stream is open and the hub's registration
-    /// differs from the last one. With `notifying` each message is also shown on the desktop, in place of
+    /// `choice` is the value of `--categories`, and `template` that of `--language` or `--template`; `nil` means the
+    /// stored value. With `notifying`, each message is also shown on the desktop, which replaces
     /// ``InboxHandler/print``.
     ///
-    /// - Returns: How it ended without an error.
+    /// `onStart` is called once, after all steps that can fail on this machine, whether or not the hub is available.
+    /// `onListening` is called for each opened stream, and `onSubscribed` when a stream is open and the hub's
+    /// registration differs from the last one.
+    ///
+    /// - Returns: The ending, if there was no error.
     /// - Throws: ``AgentError``; with exit 75 if another process listens and there is no choice to pass on.
     package func subscribe(
         choosing choice: CategoryChoice?,
@@ -102,7 +106,7 @@ package final class SubscriberAgent: Sendable {
             guard choice != nil || template != nil else {
                 throw AgentError(
                     .tryLater,
-                    "another subscriber listens for profile '\(configuration.profile)' already",
+                    "another subscriber already listens for profile '\(configuration.profile)'",
                     hint: .otherSubscriber
                 )
             }
@@ -196,7 +200,7 @@ package final class SubscriberAgent: Sendable {
         return try await Self.run(receiver, worker, backend).get()
     }
 
-    /// Runs the parts until the first one ends, and ends the others; the worker only after the handler in progress.
+    /// Runs the parts until the first one ends, then ends the others; the worker ends after the handler in progress.
     private static func run(
         _ receiver: StreamReceiver,
         _ worker: HandlerWorker,
@@ -234,14 +238,14 @@ package final class SubscriberAgent: Sendable {
     /// Deletes the installation at the hub, then the choice; the inbox stays.
     ///
     /// - Returns: True if there was something to remove.
-    /// - Throws: ``AgentError`` with exit 69 if the hub is away; nothing has changed then.
+    /// - Throws: ``AgentError`` with exit 69 if the hub cannot be reached; then nothing has changed.
     package func unsubscribe() async throws(AgentError) -> Bool {
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
         let record = try await stored(store.record)
         guard record.categories != nil || record.registered != nil else { return false }
         let client = try await connect().client
-        // It leaves the user's list of devices with it; the hub is asked in any case.
+        // The app backend removes the agent from the user's devices; the hub is called in any case.
         if record.taggedUser != nil, let login = logins.accepted() {
             try? await logins.client(login).delete(record.installation)
         }
@@ -249,16 +253,16 @@ package final class SubscriberAgent: Sendable {
             try await client.delete(record.installation, channel: record.channel)
         } catch {
             let failure = HubFailure(error)
-            // Not there is what was asked for.
+            // 404 means that there is nothing to delete.
             guard case .notFound = failure else { throw failure.asAgentError }
         }
         try await stored(store.forget)
         return true
     }
 
-    /// Returns the hub's categories with the chosen ones marked, then chosen ones that the hub does not have.
+    /// Returns the hub's categories with the chosen ones marked, then chosen categories that the hub does not have.
     ///
-    /// - Throws: ``AgentError`` with exit 69 if the hub is away.
+    /// - Throws: ``AgentError`` with exit 69 if the hub cannot be reached.
     package func categories() async throws(AgentError) -> [CategoryListing] {
         let record = try await stored(store.record)
         let chosen = record.categories ?? []
@@ -286,7 +290,7 @@ package final class SubscriberAgent: Sendable {
         try await stored(store.record).categories
     }
 
-    /// Returns the form in which the hub sends messages to this agent.
+    /// Returns the template by which the hub sends messages to this agent.
     package func template() async throws(AgentError) -> TemplateChoice {
         try await stored(store.record).template
     }

@@ -50,7 +50,7 @@ import Testing
         let second = try stage.agent()
         let error = await #expect(throws: AgentError.self) { _ = try await stage.start(second, nil).value }
         #expect(error?.exit == .tryLater)
-        #expect(error?.description == "another subscriber listens for profile 'default' already")
+        #expect(error?.description == "another subscriber already listens for profile 'default'")
         try await stage.stop(task)
     }
 
@@ -87,7 +87,7 @@ import Testing
         try await stage.stop(task)
         // Refused only where it is typed; from the disk it is warned of.
         #expect(hub.state.puts.first?.tags.map(\.text) == ["Wrold"])
-        #expect(world.warnings.last == "the hub has no category 'Wrold' any more; no messages will arrive for it")
+        #expect(world.warnings.last == "the hub no longer has the category 'Wrold'; no messages will arrive for it")
     }
 
     @Test func `a running service tells the hub what another process could not`() async throws {
@@ -182,7 +182,7 @@ import Testing
             await hub.streams[run].connected()
             try await stage.stop(task)
         }
-        #expect(world.warnings == ["the hub has no category 'Sports' any more; no messages will arrive for it"])
+        #expect(world.warnings == ["the hub no longer has the category 'Sports'; no messages will arrive for it"])
         #expect(try await agent.choice() == ["World", "Sports"])
     }
 

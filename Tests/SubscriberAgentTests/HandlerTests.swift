@@ -28,7 +28,7 @@ import Testing
         #expect(rows.first?.reason == "three")
         #expect(rows.first?.failures == 3)
         #expect(world.sleeps == [.seconds(1), .seconds(5)])
-        #expect(world.warnings == ["gave up 'm1' after 3 tries: three"])
+        #expect(world.warnings == ["message 'm1' failed after 3 tries: three"])
         #expect(stage.delivered == ["m2"])
     }
 

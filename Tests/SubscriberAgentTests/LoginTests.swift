@@ -128,7 +128,7 @@ import Testing
         hub.streams[0].message(1, id: "e-1")
         await stage.output.wait(forLines: 1)
         #expect(hub.state.puts.map { $0.tags.map(\.text) } == [["World"]])
-        #expect(world.warnings.count == 1 && world.warnings[0].hasPrefix("the app backend is away"))
+        #expect(world.warnings.count == 1 && world.warnings[0].hasPrefix("the app backend is not available"))
         world.pass(.seconds(700))
         hub.streams[0].message(2, id: "e-2")
         await stage.output.wait(forLines: 2)
@@ -138,7 +138,7 @@ import Testing
         await reports.wait(for: "alice")
         #expect(hub.state.puts.count == 1 && hub.state.cursors.count == 1, "the stream stays open")
         #expect(world.warnings.count == 1)
-        #expect(world.notices == ["the app backend is back"])
+        #expect(world.notices == ["the app backend is available again"])
         try await stage.stop(task)
     }
 

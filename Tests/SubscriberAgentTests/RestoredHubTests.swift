@@ -118,7 +118,7 @@ import Testing
         await output.wait(forLines: 2)
         #expect(hub.state.cursors == [nil, nil])
         #expect(stage.delivered == ["m1", "m2"])
-        #expect(world.warnings.contains { $0.contains("is forgotten") && $0.contains("Last-Event-ID is too long") })
+        #expect(world.warnings.contains { $0.contains("stored position") && $0.contains("Last-Event-ID is too long") })
         hub.set { $0.streamReplies = [ScriptedHub.error(400, "again")] }
         hub.streams[1].cut()
         let error = await #expect(throws: AgentError.self) { try await first.value }
@@ -134,7 +134,7 @@ import Testing
         await output.wait(forLines: 1)
         try await stage.stop(task)
         #expect(hub.state.cursors == [nil])
-        #expect(world.warnings.contains { $0.contains("is forgotten") })
+        #expect(world.warnings.contains { $0.contains("stored position") })
     }
 
     @Test func `a refusal without a cursor ends the agent as before`() async throws {

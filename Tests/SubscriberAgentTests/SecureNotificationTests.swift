@@ -77,7 +77,7 @@ import Testing
         await output.wait(forLines: 3)
         try await stage.stop(task)
         #expect(stage.delivered == ["m3", "m1", "m2"])
-        #expect(world.warnings == ["a secure notification has come and waits for you to log in"])
+        #expect(world.warnings == ["a secure notification has arrived; log in to read it"])
         #expect(world.hints == [.logIn])
         #expect(try await agent.secureCount() == 0)
     }
@@ -115,7 +115,7 @@ import Testing
         #expect(
             world.warnings == [
                 "the login of 'alice' is no longer valid; news of the categories continues",
-                "a secure notification has come and waits for you to log in",
+                "a secure notification has arrived; log in to read it",
             ]
         )
     }
@@ -142,7 +142,7 @@ import Testing
         await output.wait(forLines: 1)
         try await stage.stop(task)
         #expect(world.warnings.count == 1 && world.warnings[0].contains("there is no app backend at this address"))
-        #expect(world.notices == ["the app backend is back"])
+        #expect(world.notices == ["the app backend is available again"])
     }
 
     @Test func `an app backend that is away is asked again, with waits that grow`() async throws {

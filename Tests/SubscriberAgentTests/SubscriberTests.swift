@@ -155,7 +155,7 @@ import Testing
         hub.streams[0].send("event: revoked\ndata: {}\n\n")
         await hub.streams[1].connected()
         #expect(hub.state.puts.count == 2)
-        #expect(world.notices == ["the hub had revoked this installation; it is back"])
+        #expect(world.notices == ["the hub had revoked this installation; registered again"])
         hub.set { $0.putReplies = [ScriptedHub.error(401, "InvalidSignature: The token has an invalid signature.")] }
         hub.streams[1].send("event: revoked\ndata: {}\n\n")
         let error = await #expect(throws: AgentError.self) { _ = try await task.value }
@@ -171,9 +171,9 @@ import Testing
         hub.streams[0].message(1, id: "e-1")
         await output.wait(forLines: 1)
         try await stage.stop(task)
-        #expect(world.warnings.filter { $0.hasPrefix("the hub is away") }.count == 1)
+        #expect(world.warnings.filter { $0.hasPrefix("the hub is not available") }.count == 1)
         #expect(world.warnings.count == 1)
-        #expect(world.notices == ["the hub is back"])
+        #expect(world.notices == ["the hub is available again"])
         #expect(world.sleeps == [1, 2, 4, 8].map { .seconds($0) })
     }
 
@@ -187,7 +187,7 @@ import Testing
         await output.wait(forLines: 1)
         try await stage.stop(task)
         #expect(world.warnings.count == 1)
-        #expect(world.notices == ["the hub is back"])
+        #expect(world.notices == ["the hub is available again"])
     }
 
     @Test func `a stream that ends is opened again without a word, after retry with jitter`() async throws {
@@ -233,7 +233,7 @@ import Testing
         #expect(hub.state.puts.count == 2)
         #expect(world.warnings.count == 1, "\(world.warnings)")
         #expect(world.warnings.first?.contains("429") == true)
-        #expect(world.notices == ["the hub is back"])
+        #expect(world.notices == ["the hub is available again"])
     }
 
     @Test func `a hub that stores no more for now is no hub that refuses the key`() async throws {
@@ -243,7 +243,7 @@ import Testing
         await output.wait(forLines: 1)
         try await stage.stop(task)
         #expect(hub.state.puts.count >= 1 && world.warnings.count == 1, "\(world.warnings)")
-        #expect(world.warnings.first?.contains("stores no more for now") == true)
+        #expect(world.warnings.first?.contains("cannot store more now") == true)
     }
 
     @Test func `an installation that the hub lost is put again`() async throws {
@@ -258,7 +258,7 @@ import Testing
         try await stage.stop(task)
         #expect(hub.state.puts.count == 2)
         #expect(hub.state.cursors == [nil, "e-1"])
-        #expect(world.notices == ["the hub had lost this installation; it is back"])
+        #expect(world.notices == ["the hub had lost this installation; registered again"])
     }
 
     @Test func `a hub without streams ends it after three tries`() async throws {

@@ -4,14 +4,14 @@ import NetworkAddresses
 
 /// Shows rows on the desktop in addition to their handler, and reports once when that fails.
 ///
-/// The desktop is not a handler: a row that it does not show has not failed, and is printed instead.
+/// The desktop is not a handler: a row that cannot be shown has not failed, and is printed instead.
 actor DesktopHandler {
-    /// Number of rows that are shown one by one when many wait: the newest.
+    /// Number of rows, the newest, that are shown one by one when many wait.
     static let newest = 5
 
     private let notifier: DesktopNotifier
     private let reporter: AgentReporter
-    /// The fate of rows that are not shown, as the end of a sentence.
+    /// The handling of rows that cannot be shown, as the end of a sentence.
     private let fallback: String
     private var isAway = false
     /// Number of older rows that were not shown because newer ones wait.
@@ -24,11 +24,11 @@ actor DesktopHandler {
         self.reporter = reporter
         switch handler {
         case .print: fallback = "messages are printed instead"
-        case .json, .exec: fallback = "messages are handed on without them"
+        case .json, .exec: fallback = "messages are passed on without them"
         }
     }
 
-    /// Reports at the start, and not with the first message, that there is no desktop.
+    /// Reports at the start, instead of with the first message, that there is no desktop.
     func start() async {
         do {
             try await notifier.connect()
@@ -37,7 +37,7 @@ actor DesktopHandler {
         }
     }
 
-    /// Shows the count of the rows not shown, and closes the connection.
+    /// Shows the number of rows that were not shown, and closes the connection.
     func close() async {
         do throws(DesktopError) {
             try await showPassedOver(within: DesktopNotifier.timeout)
@@ -49,11 +49,11 @@ actor DesktopHandler {
 
     /// Shows a row, or adds it to the count that one notification shows; `waiting` rows follow it.
     ///
-    /// A row whose successor is in the inbox already is not shown: nobody should read that a house burns when the next
-    /// line says that it does not. A critical row, and one that replaces a visible notification, are shown at once,
-    /// however many wait.
+    /// A row that a later row in the inbox replaces is not shown: nobody should read that a house burns when the next
+    /// message says that it does not. A critical row, and a row that replaces a visible notification, are always shown
+    /// at once.
     ///
-    /// - Returns: True if the desktop has it.
+    /// - Returns: True if the row was shown or counted, or need not be shown; false if notifications failed.
     func show(_ record: InboxRecord, waiting: Int, within limit: Duration) async -> Bool {
         if record.ordinal == lastShown { return true }
         do {
@@ -130,7 +130,7 @@ extension DesktopNotification {
 
     private static func key(ofStory name: String) -> String { "story:\(name)" }
 
-    /// Makes one notification for all rows that arrived during an absence.
+    /// Makes one notification for all rows that were not shown one by one.
     init(passedOver count: Int) {
         self.init(
             key: "passed over",

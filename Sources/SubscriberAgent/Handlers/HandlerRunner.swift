@@ -3,9 +3,9 @@ import HostSystem
 
 /// One attempt of a handler on one row.
 struct HandlerRunner: Sendable {
-    /// Longest value of one of our variables, in bytes: Linux takes 128 KiB for one string, name included.
+    /// Longest value of one of our variables, in bytes: Linux accepts 128 KiB for one string, including its name.
     static let maximumVariable = 65_536
-    /// Variables of our own environment that handlers do not get: our secrets, and our connection to systemd.
+    /// Variables of this process's environment that handlers do not get: its secrets, and its connection to systemd.
     static let withheld = [
         "CREDENTIALS_DIRECTORY", "NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC", "LISTEN_FDS", "LISTEN_PID",
     ]
@@ -15,7 +15,7 @@ struct HandlerRunner: Sendable {
     let desktop: DesktopHandler?
     let output: any HandlerOutput
     let timeout: Duration
-    /// Our own environment.
+    /// This process's environment.
     let environment: [String: String]
 
     /// Passes a row on; `waiting` rows follow it.
@@ -31,7 +31,7 @@ struct HandlerRunner: Sendable {
         }
     }
 
-    /// Checks before the first row that the program exists.
+    /// Checks that the program exists, before the first row.
     ///
     /// - Throws: ``AgentError`` with exit 78.
     func check() throws(AgentError) {
@@ -49,7 +49,7 @@ struct HandlerRunner: Sendable {
         }
     }
 
-    /// Returns the variables of a row, added to the part of our own that is passed on.
+    /// Returns the variables of a row, added to the part of this process's environment that is passed on.
     func variables(for record: InboxRecord) -> [String: String] {
         var variables = Self.passedOn(environment)
         let line = InboxLine(record)
@@ -58,7 +58,7 @@ struct HandlerRunner: Sendable {
         variables["NEWSWIRE_MESSAGE"] = Self.clipped(record.content.message)
         variables["NEWSWIRE_LINK"] = Self.clipped(record.content.link)
         variables["NEWSWIRE_CATEGORY"] = Self.clipped(record.content.category)
-        // A part of a JSON text is none; all of it is on standard input anyway.
+        // A part of a JSON text is not JSON. Standard input has the whole text.
         variables["NEWSWIRE_BODY"] = record.body.utf8.count <= Self.maximumVariable ? record.body : ""
         for (name, value) in [("STORY", line.story), ("STATUS", line.status), ("REPLACES", line.replaces)] {
             if let value { variables["NEWSWIRE_\(name)"] = Self.clipped(value) }
@@ -69,7 +69,7 @@ struct HandlerRunner: Sendable {
         return variables
     }
 
-    /// Returns the variables of our own environment that programs get which we start.
+    /// Returns the variables of this process's environment that are passed to programs.
     static func passedOn(_ environment: [String: String]) -> [String: String] {
         environment.filter { name, _ in !name.hasPrefix("NEWSWIRE_") && !withheld.contains(name) }
     }

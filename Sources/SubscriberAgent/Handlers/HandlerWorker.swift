@@ -1,4 +1,4 @@
-/// Passes the rows of the inbox to the handler: in order, one at a time, each until it is done or given up.
+/// Passes the rows of the inbox to the handler: in order, one at a time, each until it is done or has failed.
 struct HandlerWorker: Sendable {
     enum Ending: Sendable, Equatable {
         case stopped
@@ -19,7 +19,7 @@ struct HandlerWorker: Sendable {
         var settlement: AgentStore.Settlement?
         while true {
             if Task.isCancelled {
-                // A disk that is full now costs a redelivery; waiting for it would hold up the stop.
+                // If the disk is full now, the row is delivered again later; waiting would delay the stop.
                 if let settlement { try? await store.settle(settlement) }
                 return .stopped
             }
@@ -39,7 +39,8 @@ struct HandlerWorker: Sendable {
                 await flow.waitForArrivals()
                 continue
             }
-            // What is shown depends on how much waits, which is known when the hub has given all that it kept for us.
+            // What is shown depends on the number of waiting rows, which is known once the hub has sent all pending
+            // messages.
             if runner.desktop != nil { await flow.waitUntilCaughtUp() }
             if Task.isCancelled {
                 settlement = .released(record.ordinal)
@@ -86,7 +87,7 @@ struct HandlerWorker: Sendable {
     private func failed(_ record: InboxRecord, _ reason: String) async -> AgentStore.Settlement {
         let failures = record.failures + 1
         guard failures < limits.tries else {
-            environment.reporter.warning("gave up '\(record.id)' after \(failures) tries: \(reason)")
+            environment.reporter.warning("message '\(record.id)' failed after \(failures) tries: \(reason)")
             return .failed(record.ordinal, reason: reason)
         }
         try? await environment.sleep(limits.waits[failures - 1])

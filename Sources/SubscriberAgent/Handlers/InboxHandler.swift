@@ -8,8 +8,8 @@ package enum InboxHandler: Sendable, Equatable {
     case json
     /// Run a program for each row, never through a shell.
     ///
-    /// Its arguments are the given ones and nothing of the message: a title that begins with `-` would be an option.
-    /// The message is in the environment (``variables``), and on standard input as the JSON object of ``json``.
+    /// Only the given arguments are passed, and no part of the message: a title that begins with `-` would be an
+    /// option. The message is in the environment (``variables``), and on standard input as the JSON object of ``json``.
     case exec(program: String, arguments: [String] = [])
 
     /// Variables that a program may find in its environment.
@@ -26,7 +26,7 @@ package struct HandlerLimits: Sendable {
     package var timeout = AgentSettings.handlerTimeout.fallback
     /// The waits between attempts; there is one more attempt than waits.
     package var waits = [Duration.seconds(1), .seconds(5)]
-    /// Time that a stop waits for the handler in progress before ending it; its row is then redelivered.
+    /// Time for which a stop waits for the handler in progress before ending it; its row is then redelivered.
     package var drain = Duration.seconds(10)
 
     package var tries: Int { waits.count + 1 }
@@ -37,10 +37,10 @@ package struct HandlerLimits: Sendable {
 /// The reason why one attempt of a handler failed.
 package enum HandlerFailure: Error, Sendable, Equatable {
     case timedOut(Duration)
-    /// The reader of our output is gone; all further output would be lost, too.
+    /// The reader of standard output is gone, so all further output would be lost, too.
     case outputClosed
     case failed(String)
-    /// The agent was stopped and no longer waited.
+    /// The agent was stopped and did not wait for the handler.
     case stopped
 
     package var reason: String {

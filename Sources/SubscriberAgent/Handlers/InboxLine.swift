@@ -2,7 +2,7 @@ import FoundationEssentials
 import HostSystem
 package import HubProtocol
 
-/// One row as handlers write it.
+/// A row in the form in which handlers write it.
 package struct InboxLine: Sendable, Encodable {
     package let id: String
     package let title: String

@@ -18,7 +18,7 @@ package struct MessageContent: Sendable, Equatable {
 
     /// Reads a body; members of other types than string count as absent, since any template may have been used.
     ///
-    /// A translation's own page precedes the story's.
+    /// The page of a translation takes precedence over the story's page.
     package init(body: String) {
         let members = MessageProperty.texts(of: body)
         let links = [members[.localizedLink], members[.link]].compactMap(\.self)

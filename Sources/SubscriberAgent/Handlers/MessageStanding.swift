@@ -2,12 +2,12 @@ package import HubProtocol
 
 /// The relation of a message to others of its story.
 package struct MessageStanding: Sendable, Equatable {
-    /// Maximum number of names read of those that a message replaces; anybody may have sent it.
+    /// Maximum number of replaced stories that are read from a message, which any sender may have made.
     static let maximumReplaced = 16
 
     /// The name of its story; empty if it has none.
     package let story: String
-    /// `nil` for news, and for words of another sender.
+    /// `nil` for news, and for an unknown word.
     package let status: MessageStatus?
     /// Names of the stories whose messages it replaces.
     package let replaces: [String]

@@ -2,15 +2,15 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Standard output, written so that a reader that has stopped reading causes a time-out and does not block the agent.
+/// Standard output; a reader that has stopped reading causes a time-out and does not block the agent.
 package final class StandardOutput: HandlerOutput {
-    /// Number of bytes that a pipe that polls as writable takes without blocking (`PIPE_BUF`, pipe(7)).
+    /// Number of bytes that a pipe accepts without blocking if `poll` reports it as writable (`PIPE_BUF`, pipe(7)).
     private static let piece = 4_096
     /// Longest time until a stop of the agent is noticed, in milliseconds.
     private static let glance: Int32 = 100
 
     private let descriptor: Int32
-    /// One queue, so that lines never mix; a separate one, so that waiting blocks no thread of the tasks.
+    /// One queue, so that lines never mix, and a separate one, so that waiting blocks no task's thread.
     private let queue = DispatchQueue(label: "newswire.output")
     /// True if only a part of a line was written last.
     private let isMidLine = Mutex(false)
@@ -31,7 +31,7 @@ package final class StandardOutput: HandlerOutput {
 
     private func writeLine(_ bytes: [UInt8], within limit: Duration, unless stop: StopFlag) -> HandlerFailure? {
         isMidLine.withLock { isMidLine in
-            // What an earlier try left unfinished stays a line of its own.
+            // An unfinished line of an earlier try stays on its own line.
             let line = isMidLine ? [UInt8(ascii: "\n")] + bytes : bytes
             var rest = line[...]
             let failure = write(&rest, within: limit, unless: stop)

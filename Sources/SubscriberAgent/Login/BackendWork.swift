@@ -1,12 +1,12 @@
 import HubClient
 import HubProtocol
 
-/// The work of a listening agent at the app backend, beside its stream: it registers as its user, and fetches the texts
-/// of secure notifications.
+/// The work of a listening agent at the app backend, concurrent with its stream: it registers as its user, and fetches
+/// the texts of secure notifications.
 struct BackendWork: Sendable {
     /// Time for which an app backend keeps the text of a secure notification.
     static let lifetime = Duration.seconds(72 * 3_600)
-    /// Time between two looks at the login while a text waits for one.
+    /// Time between two checks of the login while a text waits for one.
     static let glance = Duration.seconds(2)
 
     let store: AgentStore
@@ -39,26 +39,26 @@ struct BackendWork: Sendable {
     }
 
     private func pause(_ time: Duration) async {
-        // Only the end of the task cuts it short.
+        // Only cancellation shortens the pause.
         try? await environment.sleep(time)
     }
 
     private func askForLogin() {
-        environment.reporter.warning("a secure notification has come and waits for you to log in")
+        environment.reporter.warning("a secure notification has arrived; log in to read it")
         environment.reporter.hint(.logIn)
     }
 
     // MARK: - Registering
 
     private func registerIfDue() async {
-        // What was never registered, the stream registers before it opens.
+        // The first registration is made by the stream, before it opens.
         guard let record = try? await store.record(), record.registered != nil, registrar.isUserDue(record) else {
             return
         }
         do {
             try await registrar.registerUser()
         } catch {
-            // The stream says what is wrong with the hub.
+            // The stream reports failures of the hub.
             logins.postpone()
         }
         if let record = try? await store.record() { subscription.note(record) }
@@ -78,7 +78,7 @@ struct BackendWork: Sendable {
         await dropOld(count)
         guard let login = logins.accepted() else { return .needsLogin }
         guard let record = try? await store.nextSecure(for: login.key) else {
-            // What is there is for a former user, who may come back.
+            // The texts are for a former user, who may log in again.
             return .wait(Self.glance)
         }
         if let pause = logins.pause { return .wait(pause) }
@@ -92,7 +92,7 @@ struct BackendWork: Sendable {
         else { return }
         let hours = Self.lifetime.components.seconds / 3_600
         environment.reporter.warning(
-            "\(dropped) secure notifications were dropped: \(hours) hours old, or more than \(store.bounds.secure) waited"
+            "\(dropped) secure notifications were deleted: older than \(hours) hours, or above \(store.bounds.secure)"
         )
     }
 
@@ -117,7 +117,7 @@ struct BackendWork: Sendable {
                 }
             }
         } catch {
-            // The worker meets the same database, and says so.
+            // The worker uses the same database, and reports the failure.
             return .wait(Self.glance)
         }
         if text != nil {

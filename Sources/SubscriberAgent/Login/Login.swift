@@ -4,7 +4,7 @@ import HubProtocol
 
 /// A user's sign-in at an app backend, as the profile stores it.
 struct Login: Sendable, Equatable, Codable {
-    /// The authorities that the app backend's certificate is checked with.
+    /// The authorities that must have signed the app backend's certificate.
     enum Authority: String, Sendable, Codable {
         /// Those of the hub, as stored in the profile.
         case hub
@@ -34,7 +34,7 @@ struct LoginFile: Sendable {
 
     enum State: Sendable, Equatable {
         case absent
-        /// The file exists and may become readable again, so its user does not count as logged out.
+        /// The file exists but cannot be read now, so its user does not count as logged out.
         case unreadable(String)
         case present(Login)
     }

@@ -4,15 +4,15 @@ import HubProtocol
 import OutboundHTTP
 import Synchronization
 
-/// The current login, and what this process knows of it and of its app backend; each fact is reported once.
+/// The current login, its state and that of its app backend; each change of state is reported once.
 final class LoginSource: Sendable {
-    /// Time before a call is repeated whose refusal only a person can end.
+    /// Time before repeating a call that was refused for a reason that only a person can remove.
     static let longWait = Duration.seconds(600)
 
     let file: LoginFile
     private let directory: StateDirectory
     private let http: OutboundClient
-    /// The authorities of a hub that a flag names, in place of those of the profile.
+    /// The hub's authorities that a flag names, which override those of the profile.
     private let hubAuthority: String?
     private let environment: AgentEnvironment
     private let state = Mutex(State())
@@ -39,7 +39,7 @@ final class LoginSource: Sendable {
 
     // MARK: - The login
 
-    /// Reads the file: another process may log in or out while this one listens.
+    /// Reads the file, because another process may log in or out while this one listens.
     func found() -> LoginFile.State {
         let found = file.state()
         var problem: String?
@@ -48,11 +48,11 @@ final class LoginSource: Sendable {
             defer { state.unreadable = problem }
             return problem != nil && problem != state.unreadable
         }
-        if isNews, let problem { environment.reporter.warning("\(problem); going on without a login") }
+        if isNews, let problem { environment.reporter.warning("\(problem); continuing without a login") }
         return found
     }
 
-    /// Returns the login if it may be valid; else `nil`.
+    /// Returns the login; `nil` if there is none, or the app backend no longer accepts its token.
     func accepted() -> Login? {
         guard case .present(let login) = found(), !isRefused(login) else { return nil }
         return login
@@ -68,7 +68,7 @@ final class LoginSource: Sendable {
 
     /// Returns a client that calls the app backend as the user of the login.
     ///
-    /// - Throws: ``BackendAddressError`` for an address that no program of ours has written.
+    /// - Throws: ``BackendAddressError`` if the stored address is invalid, or plain HTTP to another machine.
     func client(_ login: Login) throws(BackendAddressError) -> BackendClient {
         let address = try BackendAddress(parsing: login.backend)
         guard !address.isExposed || login.allowsPlainHTTP else {
@@ -77,7 +77,7 @@ final class LoginSource: Sendable {
         return client(address, token: login.token, authority: path(login.authority))
     }
 
-    static let exposed = "is not this machine's, and http would show passwords and tokens to anyone on the way"
+    static let exposed = "is on another machine, and http would expose passwords and tokens on the network"
 
     func client(_ address: BackendAddress, token: String?, authority: String?) -> BackendClient {
         BackendClient(
@@ -99,7 +99,7 @@ final class LoginSource: Sendable {
         }
     }
 
-    // MARK: - What became of a call
+    // MARK: - Outcomes of calls
 
     func succeeded() {
         let wasAway = state.withLock { state in
@@ -111,7 +111,7 @@ final class LoginSource: Sendable {
             }
             return state.isAway
         }
-        if wasAway { environment.reporter.notice("the app backend is back") }
+        if wasAway { environment.reporter.notice("the app backend is available again") }
     }
 
     func failed(_ error: BackendClientError, _ login: Login) {
@@ -123,10 +123,10 @@ final class LoginSource: Sendable {
             state.notBefore = environment.elapsed() + Self.longWait
             return state.refusal != "\(error)"
         }
-        if isNews { environment.reporter.warning("\(error); trying again in \(Self.longWait.components.seconds) s") }
+        if isNews { environment.reporter.warning("\(error); retrying in \(Self.longWait.components.seconds) s") }
     }
 
-    /// Calls the app backend later, since a step before the call failed.
+    /// Postpones the next call, because a step before it failed.
     func postpone() {
         state.withLock { state in
             state.notBefore = environment.elapsed() + state.backoff.next(random: environment.random())
@@ -153,7 +153,7 @@ final class LoginSource: Sendable {
             return !state.isAway
         }
         guard isNews else { return }
-        environment.reporter.warning("the app backend is away: \(error); trying until it is back")
+        environment.reporter.warning("the app backend is not available: \(error); retrying until it is")
         if case .unreachable(_, let cause?) = error { environment.reporter.hint(.backendCertificate(cause)) }
     }
 }

@@ -26,7 +26,7 @@ package struct EndedLogin: Sendable, Equatable {
 }
 
 extension SubscriberAgent {
-    /// Returns the app backend for a login without an address: that of the former login, else the hub's own.
+    /// Returns the app backend for a login without an address: that of the former login, or else the hub's own.
     ///
     /// - Throws: ``AgentError`` with exit 78 if the profile knows no hub.
     package func standardBackend() async throws(AgentError) -> BackendAddress {
@@ -85,7 +85,7 @@ extension SubscriberAgent {
             throw error
         }
         defer { lock.close() }
-        // A token that nobody has any more is not worth a word.
+        // A failure is not reported: nobody has the former token any longer.
         try? await former?.logOut()
         return LoginSummary(login, isRegistered: await registerUserLocked(login.key))
     }
@@ -100,10 +100,10 @@ extension SubscriberAgent {
 
     /// Revokes the token, deletes it, and removes the user's tag from the agent at the hub.
     ///
-    /// The token is deleted from this machine in any case. Steps that failed elsewhere are reported: a token that
-    /// nobody has does no harm, and an agent that listens removes the tag as soon as it can.
+    /// The token is deleted from this machine in any case. Failures at the app backend and the hub are only reported: a
+    /// deleted token does no harm, and an agent that listens removes the tag as soon as it can.
     ///
-    /// A damaged login ends as well; its token cannot be revoked from here.
+    /// A damaged login is deleted, too; its token cannot be revoked from here.
     ///
     /// - Returns: The login; `nil` if no user was logged in.
     package func logOut() async throws(AgentError) -> EndedLogin? {
@@ -113,13 +113,13 @@ extension SubscriberAgent {
         if found == .absent { return nil }
         let record = try await stored(store.record)
         let backend = client(of: found)
-        // Through the app backend it also leaves the user's list of devices. What fails here is done at the hub below.
+        // The app backend also removes the agent from the user's devices. If this fails, the hub is called below.
         if record.taggedUser != nil { try? await backend?.delete(record.installation) }
         var failure: BackendClientError?
         do throws(BackendClientError) {
             try await backend?.logOut()
         } catch {
-            // A token that is not valid is what was asked for.
+            // 401 means that the token is already invalid.
             if error.status != 401 { failure = error }
         }
         try host { () throws(HostError) in try logins.file.remove() }
@@ -140,8 +140,8 @@ extension SubscriberAgent {
         }
         if let tagged = record.taggedUser, await registerUserLocked(nil) == false {
             environment.reporter.warning(
-                "the hub still has this agent as a device of '\(user ?? tagged)'; 'newswire subscribe' changes that before "
-                    + "it shows anything"
+                "the hub still has this agent as a device of '\(user ?? tagged)'; 'newswire subscribe' corrects this "
+                    + "before it shows anything"
             )
         }
         return EndedLogin(user: user)
@@ -175,7 +175,7 @@ extension SubscriberAgent {
         }
     }
 
-    /// Number of secure notifications whose text is still to be fetched.
+    /// Number of secure notifications whose text has not been fetched yet.
     package func secureCount() async throws(AgentError) -> Int {
         try await stored(store.secureCount)
     }
@@ -198,7 +198,7 @@ extension SubscriberAgent {
 
     /// Returns the authorities for an app backend's certificate.
     ///
-    /// A named file is the app backend's. Otherwise a hub's own authority has signed for services on the hub's host.
+    /// A named file is for the app backend. Otherwise the hub's authority is used for an app backend on the hub's host.
     private func authority(for address: BackendAddress) throws(AgentError) -> Login.Authority? {
         if configuration.authorityFile != nil { return .own }
         if case .present(let former) = logins.file.state(), former.backend == address.url { return former.authority }
@@ -206,9 +206,9 @@ extension SubscriberAgent {
         return served.host == address.host ? .hub : nil
     }
 
-    /// Registers for the user who is now logged in, or for nobody; the change lock is held.
+    /// Registers for the user who is now logged in, or for nobody; the caller holds the change lock.
     ///
-    /// - Returns: True if the hub has the agent so; `nil` without a subscription.
+    /// - Returns: True if the hub has registered the agent for `user`; `nil` without a subscription.
     private func registerUserLocked(_ user: String?) async -> Bool? {
         do {
             guard try await stored(store.record).categories != nil else { return nil }
@@ -225,7 +225,7 @@ extension SubscriberAgent {
 }
 
 extension AgentError {
-    /// Makes an error from a failed call; `isLogin` if a password was sent and not a token.
+    /// Makes an error from a failed call; `isLogin` is true if a password was sent instead of a token.
     package init(_ error: BackendClientError, _ attempt: String, isLogin: Bool = false) {
         let text = "cannot \(attempt): \(error)"
         switch error {

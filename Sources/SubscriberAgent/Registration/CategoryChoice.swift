@@ -1,7 +1,7 @@
 import HostSystem
 import HubProtocol
 
-/// Categories as a person typed them: valid tags, each once, in the order typed.
+/// Categories that a person typed: valid tags without duplicates, in the order typed.
 package struct CategoryChoice: Sendable, Equatable {
     /// Maximum number of categories of one agent: the number of tags that an installation may have.
     package static let maximumCount = Installation.maximumTags
@@ -11,7 +11,7 @@ package struct CategoryChoice: Sendable, Equatable {
     /// Splits a text at commas; blanks around a name and empty names are ignored, and an empty text means broadcasts
     /// only.
     ///
-    /// - Throws: ``AgentError`` with exit 64 for a name that cannot be a category, or too many of them.
+    /// - Throws: ``AgentError`` with exit 64 for a name that is not a valid category, or too many names.
     package init(typed text: String) throws(AgentError) {
         try self.init(text.split(separator: ",").map(String.init))
     }
@@ -56,7 +56,7 @@ package struct CategoryChoice: Sendable, Equatable {
         return CategoryChoice(checked: checked)
     }
 
-    /// Returns those of `chosen` that are not among `known`.
+    /// Returns the categories of `chosen` that are not in `known`.
     static func retired(_ chosen: [String], known: [String]) -> [String] {
         let spelling = spellings(of: known)
         return chosen.filter { spelling[folded($0)] == nil }

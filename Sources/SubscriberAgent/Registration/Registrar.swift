@@ -2,10 +2,10 @@ import HostSystem
 import HubClient
 import HubProtocol
 
-/// Keeps the installation at the hub in step with the choice and the login on disk.
+/// Keeps the installation at the hub consistent with the choice and the login on disk.
 ///
-/// A user's tag is set by the app backend alone, which has Manage. With Listen the agent can change its categories, and
-/// can lose the tag by deleting the installation and registering it again.
+/// Only the app backend, which has Manage, can set a user's tag. With Listen the agent can change its categories, and
+/// can remove the tag by deleting the installation and registering it again.
 struct Registrar: Sendable {
     let store: AgentStore
     let directory: StateDirectory
@@ -13,22 +13,22 @@ struct Registrar: Sendable {
     let logins: LoginSource
     let environment: AgentEnvironment
 
-    /// Puts the installation with the stored choice, overwriting the hub's: through the app backend as the user who is
-    /// logged in, else directly at the hub.
+    /// Registers the installation with the stored choice: through the app backend as the user who is logged in, or else
+    /// directly at the hub.
     ///
-    /// - Returns: True if there is a choice; without one nothing is sent.
+    /// - Returns: False if there is no choice, and nothing was sent.
     func register() async throws(HubFailure) -> Bool {
         let lock = try await acquireLock()
         defer { lock.close() }
         return try await registerLocked()
     }
 
-    /// Registers as the user who is logged in, or as nobody after a logout; the hub itself is called only to leave a
+    /// Registers as the user who is logged in, or as nobody after a logout; calls the hub directly only to leave a
     /// former user.
     func registerUser() async throws(HubFailure) {
         let lock = try await acquireLock()
         defer { lock.close() }
-        // Another process may have done it in the meantime.
+        // Another process may have done this already.
         guard isUserDue(try await storedRecord()) else { return }
         _ = try await registerLocked(atHub: false)
     }
@@ -59,7 +59,7 @@ struct Registrar: Sendable {
             if case .notFound(let detail) = failure { throw .refused(HubFailure.noSuchHub(detail)) }
             throw failure
         }
-        // Without this mark the next start registers again, which changes nothing.
+        // If this fails, the next start registers again, which changes nothing.
         try? await store.setRegistered(categories, template: record.template.ownBody)
         return true
     }
@@ -69,7 +69,7 @@ struct Registrar: Sendable {
     /// True if the installation may have the tag of a user who is no longer logged in here.
     func mustLeave(_ record: AgentRecord) -> Bool { mustLeave(record, logins.found()) }
 
-    /// True if the registration is not that of the user who is logged in, and it is time to try.
+    /// True if the agent is not registered for the user who is logged in, and the app backend may be called now.
     func isUserDue(_ record: AgentRecord) -> Bool {
         guard record.categories != nil else { return false }
         let found = logins.found()
@@ -102,7 +102,7 @@ struct Registrar: Sendable {
         } catch {
             throw HubFailure(error)
         }
-        // Without this mark it is removed once more.
+        // If this fails, the installation is deleted once more.
         try? await store.setUntagged()
         return true
     }
@@ -116,7 +116,7 @@ struct Registrar: Sendable {
     ) async throws(HubFailure) -> Bool {
         do {
             let backend = try logins.client(login)
-            // After a crash the tag may be there; without the mark nobody would remove it.
+            // Record the tag before the call: after a crash, an unrecorded tag would never be removed.
             if record.taggedUser != login.key { try await store.setTagged(login.key) }
             try await backend.put(installation)
         } catch let error as BackendClientError {
@@ -142,12 +142,12 @@ struct Registrar: Sendable {
         guard let known = try? await client.categories(), let record = try? await store.record() else { return }
         let retired = CategoryChoice.retired(record.categories ?? [], known: known)
         guard retired != record.retired else { return }
-        // Marked before it is said: a mark that fails would have it said at every start.
+        // Record first: otherwise, if recording failed, every start would report it.
         do { try await store.setRetired(retired) } catch { return }
         let news = retired.filter { !record.retired.contains($0) }
         guard !news.isEmpty else { return }
         let names = news.map { "'\($0)'" }.joined(separator: ", ")
-        environment.reporter.warning("the hub has no category \(names) any more; no messages will arrive for it")
+        environment.reporter.warning("the hub no longer has the category \(names); no messages will arrive for it")
     }
 
     func storedRecord() async throws(HubFailure) -> AgentRecord {

@@ -3,11 +3,11 @@ import ServerSentEvents
 
 /// Decides when an agent that listens registers again.
 ///
-/// A hub that was restored from an older copy has the choice of that time. It then has another epoch, and its streams
-/// announce a gap. An ordinary restart has another epoch too, so an agent registers at most once for each stream and
-/// epoch; the hub writes nothing for a choice that it already has.
+/// A hub that was restored from a backup has the choice of that time. It then has another epoch, and its streams
+/// announce a gap. An ordinary restart also begins another epoch, so an agent registers at most once for each stream
+/// and epoch; the hub writes nothing for a choice that it already has.
 struct RegistrationRenewal {
-    /// The epoch of the hub that accepted the last registration, as far as it is known.
+    /// The epoch of the hub at the last registration, if known.
     private var epoch: String?
     /// True if the stream was opened right after a registration, so that its epoch is that of the registration.
     private var isFresh = false
@@ -23,7 +23,7 @@ struct RegistrationRenewal {
         notBefore = nil
     }
 
-    /// Records what an event discloses about the hub.
+    /// Notes the epoch of an event, and gaps.
     mutating func saw(_ event: ServerSentEvent) {
         if let seen = event.id.flatMap({ StreamPosition(parsing: $0) })?.epoch, seen != epoch {
             if !isFresh { want() }

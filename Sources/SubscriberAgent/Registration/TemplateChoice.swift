@@ -1,7 +1,7 @@
 import HostSystem
 package import HubProtocol
 
-/// The form in which an agent gets messages: by one of our templates, or by one of the user's own.
+/// The template by which an agent gets messages: a standard one, or the user's own.
 package enum TemplateChoice: Sendable, Equatable {
     /// ``AgentTemplate/body``.
     case standard
@@ -35,8 +35,7 @@ package enum TemplateChoice: Sendable, Equatable {
 
     /// Reads a template from a file; an empty name means ``standard``.
     ///
-    /// - Throws: ``AgentError`` with exit 64 for a file that cannot be read, and for a template that a hub would
-    ///   refuse.
+    /// - Throws: ``AgentError`` with exit 64 for a file that cannot be read, or a template that a hub would refuse.
     package init(file path: String) throws(AgentError) {
         guard !path.isEmpty else {
             self = .standard
@@ -51,10 +50,10 @@ package enum TemplateChoice: Sendable, Equatable {
         do {
             let template = try Template(parsing: text)
             guard template.syntax == .json else {
-                throw TemplateError(offset: 0, reason: "agents take a JSON object, and this is XML")
+                throw TemplateError(offset: 0, reason: "it is XML; agents need a JSON object")
             }
             guard !template.propertyNames.isEmpty else {
-                throw TemplateError(offset: 0, reason: "it names no property, so all messages would read the same")
+                throw TemplateError(offset: 0, reason: "it names no property, so all messages would be equal")
             }
         } catch {
             throw AgentError(.usage, "cannot use template '\(path)': \(error)", hint: .template)
@@ -62,7 +61,7 @@ package enum TemplateChoice: Sendable, Equatable {
         self = .custom(text)
     }
 
-    /// A warning for users about a surprising effect of the choice.
+    /// A warning about a template without the members that are printed.
     package var warning: String? {
         guard case .custom(let body) = self else { return nil }
         let members = MessageProperty.texts(of: body)
@@ -71,7 +70,7 @@ package enum TemplateChoice: Sendable, Equatable {
             + "a program gets all of it in NEWSWIRE_BODY"
     }
 
-    /// The template that is registered.
+    /// The body of the template that is registered.
     var body: String {
         switch self {
         case .standard: AgentTemplate.body

@@ -5,11 +5,11 @@ struct AgentRecord: Sendable, Equatable {
     let installation: InstallationID
     /// Never logged.
     let channel: PushChannelSecret
-    /// The choice in the order typed; `nil` if there never was one or it was given up, empty for broadcasts only.
+    /// The choice in the order typed; `nil` if there is none, empty for broadcasts only.
     let categories: [String]?
-    /// The categories that the hub last confirmed; `nil` if it has no installation of ours.
+    /// The categories that the hub last confirmed; `nil` if it does not have the installation.
     let registered: [String]?
-    /// The form in which the hub sends messages to us.
+    /// The chosen template.
     let template: TemplateChoice
     /// The template that the hub last confirmed, unless it was the standard one.
     let registeredTemplate: String?

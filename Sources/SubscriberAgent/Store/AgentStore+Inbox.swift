@@ -9,7 +9,7 @@ extension AgentStore {
 
     /// Adds events to the inbox and moves the cursor past them, all or nothing.
     ///
-    /// An arrival whose id and template are known is skipped. `cursor` is the last event id at or before the end of the
+    /// An arrival with a known id and template is skipped. `cursor` is the last event id at or before the end of the
     /// arrivals; `nil` leaves the cursor unchanged.
     ///
     /// - Returns: The new arrivals.
@@ -33,7 +33,7 @@ extension AgentStore {
                     taken.append(arrival)
                     continue
                 }
-                // One without text is another language's: what was shown in this agent's stands.
+                // A message without text is in another language, and does not replace messages that were shown.
                 let isShown = arrival.kind == .message && arrival.emptiness == nil
                 let standing = isShown ? MessageStanding(body: arrival.body) : MessageStanding()
                 let state: InboxRecord.State =
@@ -61,18 +61,17 @@ extension AgentStore {
         }
     }
 
-    /// Returns a text without NUL, which would end it when it is read from the database, and in a handler's
-    /// environment.
+    /// Returns a text without NUL, which would end the text in the database and in a handler's environment.
     static func whole(_ text: String) -> String {
         text.utf8.contains(0) ? text.replacing("\0", with: "\u{FFFD}") : text
     }
 
-    /// Returns the number of rows that no handler is done with.
+    /// Returns the number of rows that no handler has finished.
     func unsettledCount() async throws(AgentStoreError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM inbox WHERE \(Self.unsettled)") ?? 0 }
     }
 
-    /// Deletes settled rows and marks beyond their limits, oldest first.
+    /// Deletes settled rows and marks above their limits, oldest first.
     func purge() async throws(AgentStoreError) {
         let bounds = bounds
         try await write { database in
@@ -104,17 +103,17 @@ extension AgentStore {
         case done(Int64)
         /// Given up, with the reason.
         case failed(Int64, reason: String)
-        /// This attempt failed and another will follow; the row stays started, since the attempt may have done its
+        /// This attempt failed and another will follow; the row stays started, because the attempt may have done its
         /// work.
         case retrying(Int64, reason: String)
-        /// Taken but not begun: as if never taken.
+        /// Not begun: as if the row had not been started.
         case released(Int64)
     }
 
     /// Settles one row and marks the next as started, in one transaction: after a stop at any point, at most one row
     /// has a handler that may have done its work.
     ///
-    /// - Returns: The row now started; `nil` if none waits.
+    /// - Returns: The row that was started; `nil` if none waits.
     func startNext(settling settlement: Settlement? = nil) async throws(AgentStoreError) -> InboxRecord? {
         try await write { database in
             if let settlement { try Self.apply(settlement, to: database) }
@@ -202,8 +201,8 @@ extension AgentStore {
 }
 
 extension InboxRecord {
-    /// Reads a row; the schema's checks guarantee the vocabulary, and a word of a later version counts as one to leave
-    /// alone.
+    /// Reads a row; the schema's checks guarantee known words, and words of a later version are read as unreadable or
+    /// failed.
     fileprivate init(row: Row) {
         self.init(
             ordinal: row["ordinal"],

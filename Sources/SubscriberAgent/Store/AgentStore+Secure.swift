@@ -3,14 +3,14 @@ import HubProtocol
 
 /// A notification of which only the id has arrived.
 struct SecureRecord: Sendable, Equatable {
-    /// Its place in the inbox, once the text is there.
+    /// Its place in the inbox, once the text has been fetched.
     let ordinal: Int64
     let secureID: Int64
     /// The user for whom the agent was registered; `nil` if unknown.
     let user: String?
 }
 
-/// Secure notifications whose text is still to be fetched.
+/// Secure notifications whose text has not been fetched yet.
 extension AgentStore {
     /// Stores an id within the transaction that adds its message to the inbox.
     static func insertSecure(
@@ -33,12 +33,12 @@ extension AgentStore {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM secure") ?? 0 }
     }
 
-    /// Returns the time of the oldest one; `nil` if there is none.
+    /// Returns the arrival time of the oldest notification; `nil` if there is none.
     func oldestSecure() async throws(AgentStoreError) -> Timestamp? {
         try await read { try Timestamp.fetchOne($0, sql: "SELECT min(receivedAt) FROM secure") }
     }
 
-    /// Returns the oldest one that a user may fetch.
+    /// Returns the oldest notification that a user may fetch.
     func nextSecure(for user: String) async throws(AgentStoreError) -> SecureRecord? {
         try await read { database in
             try Row.fetchOne(
@@ -49,7 +49,7 @@ extension AgentStore {
         }
     }
 
-    /// Puts the text in the notification's place in the inbox, for a handler.
+    /// Adds the text to the inbox at the notification's place, for a handler.
     func resolve(_ record: SecureRecord, text: String) async throws(AgentStoreError) {
         let body = JSONText.object([
             (MessageProperty.message.rawValue, JSONText.string(text)),
@@ -74,9 +74,9 @@ extension AgentStore {
         }
     }
 
-    /// Deletes those that arrived before an instant, and the oldest beyond ``Bounds/secure``.
+    /// Deletes notifications that arrived before an instant, and the oldest above ``Bounds/secure``.
     ///
-    /// - Returns: The number of deleted ones.
+    /// - Returns: The number of deleted notifications.
     func dropSecure(before instant: Timestamp) async throws(AgentStoreError) -> Int {
         let limit = bounds.secure
         return try await write { database in
@@ -91,7 +91,7 @@ extension AgentStore {
         }
     }
 
-    // MARK: - Whose notifications come
+    // MARK: - The user of the installation
 
     /// Records before a call that the installation at the hub may get a user's tag.
     func setTagged(_ user: String) async throws(AgentStoreError) {
@@ -103,7 +103,7 @@ extension AgentStore {
         }
     }
 
-    /// Records that the hub has no installation of ours any more, nor a message for its former user.
+    /// Records that the hub no longer has the installation, nor messages for its former user.
     func setUntagged() async throws(AgentStoreError) {
         try await write { database in
             try database.execute(

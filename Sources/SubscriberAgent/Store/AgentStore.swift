@@ -8,26 +8,26 @@ import Settings
 
 /// The agent's database: its identity, its choice, its position in the stream, and its inbox.
 ///
-/// Every write is one transaction that is on the disk when the call returns (`synchronous=FULL`), and completes even if
-/// the calling task is cancelled meanwhile.
+/// Every write is one transaction that is on disk when the call returns (`synchronous=FULL`), and that completes even
+/// if the calling task is cancelled.
 final class AgentStore: Sendable {
     /// Limits of the stored data.
     ///
-    /// All count rows, and none uses the clock: a wrong clock at boot must not delete news.
+    /// None uses the clock: a wrong clock at boot must not delete news.
     struct Bounds: Sendable {
         /// Maximum number of rows that wait for a handler before the agent stops reading its stream; the hub's log
         /// holds the rest.
         var unsettled = AgentSettings.inboxSize.fallback
         /// Maximum number of settled rows that are kept.
         var settled = AgentSettings.inboxSize.fallback
-        /// Maximum number of bytes of their bodies.
+        /// Maximum number of bytes of the bodies of settled rows.
         var settledBytes = 64 * 1_048_576
         /// Maximum number of marks, by which repeated messages are recognized after their rows are gone.
         ///
-        /// More than a hub is likely to replay to one agent from its log, so that a gap brings nothing twice.
+        /// More than a hub is likely to replay to one agent from its log, so that nothing appears twice after a gap.
         var marks = 250_000
-        /// Maximum number of secure notifications whose text is still to be fetched: as many as an app backend keeps
-        /// for a user.
+        /// Maximum number of secure notifications whose text has not been fetched: as many as an app backend keeps for
+        /// a user.
         var secure = 1_000
         /// Number of rows received between two purges.
         var purgeInterval = 500
@@ -68,7 +68,7 @@ final class AgentStore: Sendable {
 
     func close() { try? pool.close() }
 
-    // MARK: Who and what
+    // MARK: Identity and choice
 
     func record() async throws(AgentStoreError) -> AgentRecord {
         try await read { database in
@@ -92,7 +92,7 @@ final class AgentStore: Sendable {
         }
     }
 
-    /// Stores categories, and a template where one is given.
+    /// Stores categories, and a template if there is one.
     func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(AgentStoreError) {
         let text = categories.map(Self.text)
         try await write { database in
@@ -130,7 +130,7 @@ final class AgentStore: Sendable {
         }
     }
 
-    /// Deletes the position in the stream: the next stream begins where the installation was made.
+    /// Deletes the position in the stream: the next stream begins where the installation was created.
     func forgetCursor() async throws(AgentStoreError) {
         try await write { try $0.execute(sql: "UPDATE agent SET cursor = NULL") }
     }
@@ -153,11 +153,12 @@ final class AgentStore: Sendable {
 
     private static func prepare(_ pool: DatabasePool, path: String) throws {
         if try pool.read(migrator.hasBeenSuperseded) {
-            throw AgentStoreError.unusable(path: path, reason: "it was made by a newer newswire")
+            throw AgentStoreError.unusable(path: path, reason: "it was written by a newer newswire")
         }
         try migrator.migrate(besideOthers: pool)
         try pool.writeWithoutTransaction { database in
-            // GRDB goes back to NORMAL while it opens, and in WAL mode NORMAL may lose the last commits in a power cut.
+            // GRDB sets NORMAL when it opens a pool, and in WAL mode NORMAL may lose the last commits in a power
+            // failure.
             try database.execute(sql: "PRAGMA synchronous = FULL")
             guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == 2,
                 try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
@@ -171,8 +172,8 @@ final class AgentStore: Sendable {
         }
     }
 
-    /// Runs a body again after a failure: two programs that create a database at once disturb each other, and the
-    /// second attempt finds it created.
+    /// Runs `body` again after a failure: if two programs create a database at once, one can fail, and its second
+    /// attempt finds the database.
     private static func retryingOnce<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -4,10 +4,11 @@ import SQLiteFiles
 
 /// The reason why the agent's database failed.
 enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// Full disk, failing disk, or another process holding the file: the same statement may work later. Nothing was
-    /// changed.
+    /// The disk is full or failing, or another process has locked the file: the same statement may work later.
+    ///
+    /// Nothing was changed.
     case blocked(path: String, reason: String)
-    /// Damaged, not ours, or not writable: waiting does not help.
+    /// The file is damaged, not an agent's, or not writable: waiting does not help.
     case unusable(path: String, reason: String)
 
     init(_ error: any Error, path: String) {
@@ -32,7 +33,7 @@ enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
         }
     }
 
-    /// The error of a command that a person waits for and that does not try again.
+    /// The error of a command that does not retry.
     var asAgentError: AgentError {
         switch self {
         case .blocked: AgentError(.tryLater, description, hint: .space)

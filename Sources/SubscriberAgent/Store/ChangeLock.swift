@@ -2,12 +2,12 @@ import HostSystem
 
 /// A lock for changes of a profile's choice or of its installation at the hub.
 ///
-/// One process may listen while another changes the choice. Each holds this lock from reading the choice to the hub's
-/// reply, so that hub and disk end with the same choice, and an installation that is being removed is not registered
-/// again.
+/// One process may listen while another changes the choice. Each holds this lock from reading the choice until the
+/// hub's reply, so that hub and disk end up with the same choice, and an installation that is being deleted is not
+/// registered again.
 enum ChangeLock {
     static let name = "change.lock"
-    /// Longest wait for another process's change; above the time-outs of its calls to the hub.
+    /// Longest wait for another process's change; longer than the time-outs of its calls to the hub.
     static let patience = Duration.seconds(90)
     static let glance = Duration.milliseconds(100)
 

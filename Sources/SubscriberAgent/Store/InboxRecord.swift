@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// One row of the inbox: what arrived, and the outcome of its handling.
+/// One row of the inbox: an event that arrived, and the outcome of its handling.
 package struct InboxRecord: Sendable, Equatable, Identifiable {
     package enum Kind: String, Sendable, Codable {
         case message
@@ -12,7 +12,7 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
 
     package enum State: String, Sendable, Codable, CaseIterable {
         case pending
-        /// A handler has it, or had it when the agent was stopped.
+        /// A handler is working on it, or was when the agent was stopped.
         case started
         case done
         case failed
@@ -46,12 +46,12 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     /// The effect of a later message; `nil` if there is none.
     package var supersession: Supersession?
 
-    /// The relation to other messages; one without text is another language's, and does not concern what was shown
-    /// here.
+    /// The relation to other messages; none for a message without text, which is in another language and does not
+    /// affect messages that were shown.
     package var standing: MessageStanding {
         kind == .message && state != .empty ? MessageStanding(body: body) : MessageStanding()
     }
 
-    /// True if a handler may have worked on it before its newest start.
+    /// True if a handler may have worked on it before the current attempt.
     package var isRedelivery: Bool { attempts > 1 }
 }

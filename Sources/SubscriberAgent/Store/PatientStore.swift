@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Repeats writes that a full disk refused until there is space; reports the failure once, and its end once.
+/// Repeats writes that failed on a full disk until there is space; reports the failure and its end once each.
 final class PatientStore: Sendable {
     /// The first and the longest wait between attempts; waits double.
     static let waits = (first: Duration.seconds(1), longest: Duration.seconds(30))
@@ -10,7 +10,7 @@ final class PatientStore: Sendable {
 
     init(environment: AgentEnvironment) { self.environment = environment }
 
-    /// - Throws: ``AgentStoreError`` of a kind that waiting does not clear; the last error when the task is cancelled.
+    /// - Throws: ``AgentStoreError`` if waiting does not help, or when the task is cancelled.
     func perform<Value: Sendable>(
         _ body: @Sendable () async throws(AgentStoreError) -> Value
     ) async throws(AgentStoreError) -> Value {
@@ -23,7 +23,7 @@ final class PatientStore: Sendable {
             } catch {
                 guard case .blocked = error else { throw error }
                 blocked(error)
-                // Only the end of the task cuts a wait short.
+                // Only cancellation shortens a wait.
                 guard (try? await environment.sleep(wait)) != nil else { throw error }
                 wait = min(wait * 2, Self.waits.longest)
             }
@@ -36,7 +36,7 @@ final class PatientStore: Sendable {
             return !isBlocked
         }
         guard isNews else { return }
-        environment.reporter.warning("\(error); not reading on until it can be written")
+        environment.reporter.warning("\(error); no further messages are read until it can be written")
         environment.reporter.hint(.space)
     }
 

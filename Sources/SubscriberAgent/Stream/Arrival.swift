@@ -1,7 +1,7 @@
 import FoundationEssentials
 import HubProtocol
 
-/// An event of the stream as it enters the inbox.
+/// An event of the stream in the form in which it is stored in the inbox.
 struct Arrival: Sendable, Equatable {
     /// Maximum number of characters kept of an event that could not be read.
     static let maximumUnreadable = 2_000
@@ -16,17 +16,17 @@ struct Arrival: Sendable, Equatable {
     /// The reason why it is not shown: it has no text.
     var emptiness: String?
 
-    /// The id of a text that is to be fetched.
+    /// The id of a text that must be fetched.
     var secureID: Int64?
 
     /// True if a handler is needed.
     var isWork: Bool { failure == nil && emptiness == nil && secureID == nil }
 
-    /// Makes an arrival of a message; `choice` is the agent's template, and an event of another template is judged by
-    /// its content alone.
+    /// Makes an arrival of a message; `choice` is the agent's template, and is ignored for an event of another
+    /// template.
     static func message(_ event: StreamEvent, rendered choice: TemplateChoice) -> Arrival {
         let template = event.template == AgentTemplate.name ? choice.body : nil
-        // A native message is rendered by nobody.
+        // A native message is not rendered by a template.
         let emptiness = event.template.isEmpty ? TemplateChoice.standard.emptiness : choice.emptiness
         let content = MessageContent(body: event.body)
         return Arrival(
@@ -41,7 +41,7 @@ struct Arrival: Sendable, Equatable {
         )
     }
 
-    /// Returns the id of a secure notification; `nil` for one with a text of its own, which is read like any message.
+    /// Returns the id of a secure notification; `nil` for a message with a text, which is shown like any message.
     private static func secureID(_ body: String, _ content: MessageContent) -> Int64? {
         guard content.title.isEmpty, content.message.isEmpty,
             let text = MessageProperty.texts(of: body)[.secureID], let id = Int64(text), secureIDs.contains(id)
@@ -54,8 +54,8 @@ struct Arrival: Sendable, Equatable {
 
     /// Makes an arrival of a gap.
     ///
-    /// The id contains everything that distinguishes this gap from another, because a hub repeats a gap until it knows
-    /// a newer cursor. A loss that the hub has named has the same id wherever the stream that announces it began.
+    /// The id contains everything that distinguishes this gap from others, because a hub repeats a gap until it gets a
+    /// newer cursor. A loss that the hub names has the same id in every stream.
     static func gap(_ gap: StreamGap, body: String, epoch: String) -> Arrival {
         let loss = gap.loss.flatMap { StreamPosition(parsing: $0) }
         return Arrival(
@@ -74,11 +74,11 @@ struct Arrival: Sendable, Equatable {
         if let gap = try? JSONDecoder().decode(StreamGap.self, from: Data(data.utf8)) {
             return .gap(gap, body: data, epoch: epoch)
         }
-        let unknown = StreamGap(after: position, resumesAt: 0, reason: "the hub did not say which")
+        let unknown = StreamGap(after: position, resumesAt: 0, reason: "the hub did not report which")
         return .gap(unknown, body: "{}", epoch: epoch)
     }
 
-    /// Makes an arrival of an unreadable event; `position` is its place in the stream, as the last event id seen.
+    /// Makes an arrival of an unreadable event; `position` is the last event id before it.
     static func unreadable(_ data: String, position: String, reason: String) -> Arrival {
         Arrival(
             kind: .unreadable,
@@ -90,7 +90,7 @@ struct Arrival: Sendable, Equatable {
         )
     }
 
-    /// FNV-1a: distinguishes events at one position; nothing depends on its strength.
+    /// The FNV-1a hash, which distinguishes events at one position; it need not be strong.
     private static func fingerprint(_ text: String) -> UInt64 {
         text.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }

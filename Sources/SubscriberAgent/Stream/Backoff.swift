@@ -1,6 +1,6 @@
 /// The waits between attempts to reach the hub: bounded doubling with full jitter.
 ///
-/// Full jitter, so that a thousand agents whose hub restarts do not return in step.
+/// Full jitter, so that the agents of a hub that restarts do not all return at once.
 struct Backoff: Sendable, Equatable {
     /// The base until the hub sends `retry:`.
     static let defaultBase = Duration.seconds(2)
@@ -24,13 +24,12 @@ struct Backoff: Sendable, Equatable {
     /// The sum of the waits in this outage.
     private var waited = Duration.zero
 
-    /// Resets the waits; call when something has arrived from the hub, since a connection alone does not show that the
-    /// hub works.
+    /// Resets the waits; call it when an event has arrived, since a connection alone does not show that the hub works.
     mutating func reset() { (failures, waited) = (0, .zero) }
 
     /// Returns the next wait, at least as long as the hub asks for; `random` is from 0 up to 1.
     mutating func next(retryAfter: Duration? = nil, random: Double) -> Duration {
-        // 2^10 times the least base is above the ceiling.
+        // 2^10 times the least base exceeds the ceiling.
         let ceiling = waited < Self.early ? max(Self.earlyCeiling, base) : Self.ceiling
         let bound = min(base * (1 << min(failures, 10)), ceiling)
         failures += 1

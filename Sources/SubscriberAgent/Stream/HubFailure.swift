@@ -2,11 +2,11 @@ import HostSystem
 import HubClient
 import HubProtocol
 
-/// The meaning of a failed call to the hub for an agent.
+/// A failed call to the hub, by its consequence for the agent.
 enum HubFailure: Error, Sendable, Equatable {
     /// Not reachable, busy or broken: try again.
     case away(String, retryAfter: Duration?, hint: HubHint? = nil)
-    /// By the hub's clock, our token has expired; either clock may be set right at any moment.
+    /// By the hub's clock, our token has expired; either clock may be corrected at any moment.
     case clockDiffers
     /// The hub does not know the installation, or the hub's name.
     case notFound(String)
@@ -38,7 +38,7 @@ enum HubFailure: Error, Sendable, Equatable {
 
     /// Makes the failure of a request for the stream that had a cursor.
     ///
-    /// If the head is too large, the cursor is one of an earlier version, which kept ids of any length.
+    /// If the head is too large, the cursor is from an earlier version, which stored ids of any length.
     init(_ error: HubClientError, withCursor: Bool) {
         self.init(error)
         guard withCursor, case .refused(let refusal) = self, case .refused(let status, _, _, _) = error,
@@ -47,7 +47,7 @@ enum HubFailure: Error, Sendable, Equatable {
         self = .badCursor(refusal)
     }
 
-    /// The error of a command that a person waits for and that does not try again.
+    /// The error of a command that does not retry.
     var asAgentError: AgentError {
         switch self {
         case .away(let reason, _, let hint):
@@ -60,7 +60,7 @@ enum HubFailure: Error, Sendable, Equatable {
         }
     }
 
-    static let clockLine = "the hub says our token is expired, so its clock and this machine's differ"
+    static let clockLine = "the hub reports that our token has expired, so its clock and this machine's differ"
 
     static func noSuchHub(_ detail: String) -> AgentError {
         AgentError(
@@ -87,10 +87,10 @@ enum HubFailure: Error, Sendable, Equatable {
         case 401 where code == ProtocolError.Code.expiredToken:
             .clockDiffers
         case 403 where retryAfter != nil:
-            // How the service says that a quota is used up (protocol §2).
+            // The service answers in this way when a quota is used up (protocol §2).
             .away("it is throttling: \(detail)", retryAfter: retryAfter)
         case 403 where code == ProtocolError.Code.listenQuota:
-            .away("it stores no more for now: \(detail)", retryAfter: nil)
+            .away("it cannot store more now: \(detail)", retryAfter: nil)
         case 401, 403:
             .refused(
                 AgentError(

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Signals between the receiver and the worker of one inbox: rows arrived, there is room again, and more of the missed
-/// messages are on their way.
+/// Signals between the receiver and the worker of one inbox: rows have arrived, there is room again, and pending
+/// messages are still arriving.
 final class InboxFlow: Sendable {
-    /// Number of rows that wait for a handler; begins with those that the last run left.
+    /// Number of rows that wait for a handler, including those of the last run.
     private let waiting: Mutex<Int>
     private let isCatchingUp = Mutex(true)
     private let limit: Int
@@ -37,23 +37,23 @@ final class InboxFlow: Sendable {
         for await _ in arrivals.stream { return }
     }
 
-    /// Returns when half of the room is free, so that a stream is not reopened for every row, or on cancellation.
+    /// Returns when half of the room is free, or on cancellation; not earlier, because a stream is opened then.
     func waitForRoom() async {
         while waiting.withLock({ $0 > limit / 2 }), !Task.isCancelled {
             for await _ in departures.stream { break }
         }
     }
 
-    /// Records that a stream was opened, on which the hub first sends what it has kept for us.
+    /// Records that a stream was opened, on which the hub first sends pending messages.
     func beginCatchingUp() { isCatchingUp.withLock { $0 = true } }
 
-    /// Records that all of it has arrived, or that no more will for now.
+    /// Records that all pending messages have arrived, or that no more will arrive for now.
     func caughtUp() {
         isCatchingUp.withLock { $0 = false }
         catchUps.continuation.yield()
     }
 
-    /// Returns when ``others`` counts everything that waits, or on cancellation; for one worker.
+    /// Returns when ``others`` counts all pending messages, or on cancellation; for one worker.
     func waitUntilCaughtUp() async {
         while isCatchingUp.withLock({ $0 }), !Task.isCancelled {
             for await _ in catchUps.stream { break }

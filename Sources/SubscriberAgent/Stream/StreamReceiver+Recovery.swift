@@ -20,7 +20,7 @@ extension StreamReceiver {
             }
             unsavedCursor = nil
             environment.reporter.warning(
-                "the position in the hub's stream is forgotten, since it cannot be resumed from (\(error)); "
+                "the stream cannot be resumed from the stored position, which is deleted (\(error)); "
                     + "messages that the hub still has are sent again and skipped"
             )
         case .foreign:
@@ -34,7 +34,7 @@ extension StreamReceiver {
             await wait()
         case .away(let reason, let retryAfter, let hint):
             if presence.failed() {
-                environment.reporter.warning("the hub is away: \(reason); trying until it is back")
+                environment.reporter.warning("the hub is not available: \(reason); retrying until it is")
                 if let hint { environment.reporter.hint(.hub(hint)) }
             }
             await wait(retryAfter: retryAfter)
@@ -44,7 +44,7 @@ extension StreamReceiver {
             guard unknownInRow < Self.maximumUnknown else {
                 throw AgentError(
                     .badConfiguration,
-                    "the hub takes this installation but has no event stream for it: \(detail)",
+                    "the hub accepts this installation but has no event stream for it: \(detail)",
                     hint: .noStreams
                 )
             }
@@ -54,9 +54,9 @@ extension StreamReceiver {
 
     mutating func wait(retryAfter: Duration? = nil) async {
         flow.caughtUp()
-        // Cut short by a stop, which the caller's loop sees.
+        // A stop ends the sleep early; the caller's loop checks for it.
         try? await environment.sleep(backoff.next(retryAfter: retryAfter, random: environment.random()))
     }
 
-    func sayBack() { environment.reporter.notice("the hub is back") }
+    func sayBack() { environment.reporter.notice("the hub is available again") }
 }

@@ -5,12 +5,12 @@ import HubProtocol
 import Logging
 import ServerSentEvents
 
-/// Registers, reads the event stream into the inbox, and reconnects after every loss of the hub.
+/// Registers, reads the event stream into the inbox, and reconnects whenever the stream ends.
 struct StreamReceiver {
     /// Time between two writes of a cursor that only heartbeats have moved.
     static let cursorInterval = Duration.seconds(5)
-    /// Number of consecutive refusals of the stream with 404, each after the hub had accepted the installation, before
-    /// the agent gives up.
+    /// Number of consecutive refusals of the stream with 404, each after the hub had accepted the installation, after
+    /// which the agent stops with an error.
     static let maximumUnknown = 3
 
     let store: AgentStore
@@ -37,7 +37,7 @@ struct StreamReceiver {
     /// True if the hub has refused a cursor of this run.
     var hasDroppedCursor = false
     private var renewal = RegistrationRenewal()
-    /// True if this start has registered and no stream was tried since.
+    /// True if the agent has just registered, and has not opened a stream since.
     private var isJustRegistered: Bool
     /// A position that only heartbeats have reported.
     var unsavedCursor: String?
@@ -51,7 +51,7 @@ struct StreamReceiver {
     enum Beginning: Sendable, Equatable {
         case unknown
         case registered
-        /// The hub was away, which was reported; it may have asked for a pause.
+        /// The hub was not available, which was reported; it may have asked for a pause.
         case away(retryAfter: Duration?)
     }
 
@@ -82,7 +82,7 @@ struct StreamReceiver {
         self.onListening = onListening
     }
 
-    /// Runs until the task is cancelled, or until an error that another attempt would not clear.
+    /// Runs until the task is cancelled, or until an error that retrying does not clear.
     mutating func run() async throws(AgentError) -> SubscribeEnding {
         if let firstWait { await wait(retryAfter: firstWait) }
         while !Task.isCancelled {
@@ -109,17 +109,17 @@ struct StreamReceiver {
 
     private mutating func listenOnce() async throws(HubFailure) -> SubscribeEnding? {
         var record = try await registrar.storedRecord()
-        // What is for a former user must not come through this stream.
+        // Messages to a former user must not arrive through this stream.
         if mustRegister || record.needsRegistration || registrar.mustLeave(record) {
             guard try await registrar.register() else { return .unsubscribed }
             isJustRegistered = true
-            if unknownInRow > 0 { environment.reporter.notice("the hub had lost this installation; it is back") }
+            if unknownInRow > 0 { environment.reporter.notice("the hub had lost this installation; registered again") }
             mustRegister = false
             await registrar.warnOfRetired()
             record = try await registrar.storedRecord()
-            // A change of the user removes the installation for a moment.
+            // A change of the user deletes the installation for a moment, which is not reported.
             if wasRevoked, record.registeredUser == streamUser {
-                environment.reporter.notice("the hub had revoked this installation; it is back")
+                environment.reporter.notice("the hub had revoked this installation; registered again")
             }
             wasRevoked = false
         }
@@ -141,7 +141,7 @@ struct StreamReceiver {
         if presence.opened() { sayBack() }
         onListening()
         backend.subscription.note(record)
-        // It was registered at the hub itself, or has texts to fetch of the last run.
+        // The agent may have to register as its user, or to fetch texts of the last run.
         backend.wakeUp.wake()
         position = record.cursor ?? ""
         var hadEvents = false
@@ -172,9 +172,9 @@ struct StreamReceiver {
 
     private mutating func conclude(_ end: StreamEnd, hadEvents: Bool) async -> SubscribeEnding? {
         flow.caughtUp()
-        // Not after another process has unsubscribed, or the next subscription would begin at the end of this one.
+        // After another process has unsubscribed, the next subscription must not begin at this position.
         if let unsavedCursor, (try? await store.record())?.categories != nil {
-            // Lost, it costs the hub a few heartbeats' worth of looking.
+            // If this fails, the next stream only begins a little earlier.
             _ = try? await store.receive([], cursor: unsavedCursor, at: Timestamp(environment.now()))
         }
         unsavedCursor = nil
@@ -214,7 +214,7 @@ struct StreamReceiver {
             } catch {
                 return .ended("\(error)")
             }
-            // A hub that revokes at once each time is not well.
+            // A hub that revokes immediately each time does not count as available.
             if !hadEvents, event.event != StreamEventName.revoked {
                 hadEvents = true
                 backoff.reset()
@@ -231,8 +231,8 @@ struct StreamReceiver {
 
     /// Registers again while the stream continues, if the hub may have an older choice than this agent.
     ///
-    /// A hub that is busy is asked again later. After any other failure the next connection registers, and reports the
-    /// failure.
+    /// If the hub is busy, the attempt is repeated later. After any other failure, the next connection registers and
+    /// reports the failure.
     ///
     /// - Returns: False if that must happen now.
     private mutating func renewIfDue() async throws(AgentStoreError) -> Bool {
@@ -253,7 +253,7 @@ struct StreamReceiver {
         return true
     }
 
-    /// Checks now and then whether another process has logged in or out and could not register.
+    /// Checks every ``cursorInterval`` whether another process has logged in or out and could not register.
     private mutating func lookAtLogin() async throws(AgentStoreError) {
         let now = environment.elapsed()
         guard now - (loginSeenAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return }
@@ -272,7 +272,7 @@ struct StreamReceiver {
         case StreamEventName.replaced: return .replaced
         case StreamEventName.revoked: return .revoked
         default:
-            logger.debug("unknown kind of event passed over", metadata: ["event.kind": "\(event.event ?? "")"])
+            logger.debug("unknown kind of event skipped", metadata: ["event.kind": "\(event.event ?? "")"])
             return try await heartbeat(event)
         }
     }
@@ -284,7 +284,7 @@ struct StreamReceiver {
         } catch {
             return .unreadable(data, position: position, reason: error.detail)
         }
-        // Read each time, for another process may change it while this one listens.
+        // Read the template each time: another process may change it while this one listens.
         return .message(event, rendered: try await store.record().template)
     }
 
@@ -330,7 +330,7 @@ struct StreamReceiver {
         sincePurge += count
         guard sincePurge >= store.bounds.purgeInterval else { return }
         sincePurge = 0
-        // Old rows that stay a while longer harm nobody.
+        // If this fails, the next purge deletes the rows.
         try? await store.purge()
     }
 
@@ -341,12 +341,12 @@ struct StreamReceiver {
         case .gap:
             environment.reporter.warning("messages were missed: \(arrival.content.message)")
         case .unreadable:
-            environment.reporter.warning("an event from the hub was put aside: \(arrival.failure ?? "")")
+            environment.reporter.warning("an event from the hub was stored unhandled: \(arrival.failure ?? "")")
         }
     }
 
-    /// Moves the cursor, on disk only now and then, and checks whether another process could not register a choice at
-    /// the hub.
+    /// Moves the cursor, on disk every ``cursorInterval``, and checks whether another process has changed the choice
+    /// and could not register it.
     private mutating func heartbeat(_ event: ServerSentEvent) async throws(AgentStoreError) -> StreamEnd? {
         guard let id = event.id else { return nil }
         if event.data == nil { flow.caughtUp() }
@@ -359,7 +359,7 @@ struct StreamReceiver {
             unsavedCursor = nil
         } catch {
             guard case .blocked = error else { throw error }
-            // No event is at stake: the next heartbeat tries again.
+            // No event is lost: the next heartbeat tries again.
         }
         let record = try await store.record()
         return record.categories == nil || record.needsRegistration ? .choiceChanged : nil
