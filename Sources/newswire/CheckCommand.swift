@@ -10,9 +10,10 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check",
         abstract: "Validate configuration, feed lists, connection strings and databases; change nothing.",
         discussion: """
-            Prints each problem in a line of its own, and exits with 78 if there is one. Of a log that several hubs \
-            share, it asks the servers; a problem that can clear on its own, such as a server that is away, is a warning. A unit names its program, so \
-            that the files of other programs are not checked: ExecStartPre=newswire check hub.
+            Prints one line per problem, and exits with 78 if there is one. If several hubs share a log, it also \
+            connects to the log's servers. A problem that can clear on its own, such as a server that does not answer, \
+            is a warning. In a unit, name the program, so that the files of other programs are not checked: \
+            ExecStartPre=newswire check hub.
 
             EXAMPLES
               newswire check
@@ -22,7 +23,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Check what these programs use: hub, backend, publisher, agent; by default all.",
+            "The programs whose files to check: hub, backend, publisher, agent (default: all).",
             valueName: "program"
         )
     )
@@ -51,7 +52,7 @@ struct CheckCommand: AsyncParsableCommand {
         let problems = mistakes.map(\.description) + check.problems() + (engine?.problems ?? [])
         for problem in problems { Console.error(problem) }
         guard problems.isEmpty else { throw ExitCode(ExitStatus.badConfiguration.rawValue) }
-        if Console.isInteractive { Console.notice("everything is in order") }
+        if Console.isInteractive { Console.notice("no problems found") }
     }
 }
 

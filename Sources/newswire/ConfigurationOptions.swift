@@ -4,25 +4,25 @@ import HostSystem
 import Settings
 import SubscriberAgent
 
-/// Options that choose the configuration of a command.
+/// Options that select the configuration of a command.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The configuration file.",
             discussion: """
-                Without it: $NEWSWIRE_CONFIG, then /etc/newswire/newswire.yaml, then ~/.config/newswire/newswire.yaml. \
-                A flag counts before its environment variable, that before the file.
+                Without it: $NEWSWIRE_CONFIG, else /etc/newswire/newswire.yaml, else ~/.config/newswire/newswire.yaml. \
+                A flag overrides its environment variable, which overrides the file.
                 """,
             valueName: "path"
         )
     )
     var config: String?
 
-    /// Variables of ours that are not settings: the secret itself, what a unit passes on, and those of a handler, which
-    /// may run us.
+    /// Variables with newswire's prefix that are not settings: the secret, arguments of a unit, and those of a handler,
+    /// which may run newswire.
     static let otherVariables = [ConnectionSource.stringVariable, "NEWSWIRE_SUBSCRIBE"] + InboxHandler.variables
 
-    /// Reads file and environment.
+    /// Reads the configuration file and the environment.
     func load() throws(SettingsError) -> Settings {
         try Settings.load(
             file: config,
@@ -32,7 +32,7 @@ struct ConfigurationOptions: ParsableArguments {
     }
 }
 
-/// Flags made from the table of settings: name, help, default and check are those of the setting.
+/// Flags made from the table of settings, which gives their names, help, defaults and checks.
 extension Option {
     init<Choice>(_ setting: Setting<Choice>, _ names: String...) where Value == Choice? {
         let parse = setting.parse
@@ -52,8 +52,9 @@ extension Option {
         )
     }
 
-    /// Declares a flag whose value is checked when the file is read: the parser would quote a wrong value, which may be
-    /// the secret.
+    /// Declares a flag whose value is checked only when the file is read.
+    ///
+    /// The parser would print an invalid value, which may be the secret itself.
     init(secretFile setting: OpenSetting<String>) where Value == String? {
         self.init(name: Self.name(setting.entry, []), help: setting.entry.help, transform: { $0 })
     }

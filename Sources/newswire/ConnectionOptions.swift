@@ -7,7 +7,7 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
-/// Runs work with a client for all outgoing requests, whose connections are closed before this returns.
+/// Calls `work` with a client for all outgoing requests, and closes its connections before it returns.
 func withHTTP<Output>(
     userAgent: String = Program.userAgent,
     connectionsPerHost: Int = 4,
@@ -25,9 +25,9 @@ func withHTTP<Output>(
 }
 
 extension Program {
-    /// Fetches a document as the publisher would; fails for every reply but the document.
+    /// Fetches a document as the publisher would, and fails for every status but 2xx.
     ///
-    /// `hasLocal` is true if the command has the flag `--local`, which was not passed.
+    /// `hasLocal` is true if the command has the flag `--local` and it was not passed.
     static func fetch(
         _ request: OutboundRequest,
         contact: String,
@@ -49,9 +49,9 @@ extension Program {
     }
 }
 
-/// Options by which a command finds its hub.
+/// Options that select the hub of a command.
 ///
-/// The connection string is a secret: a file or the environment, never an argument.
+/// The connection string is a secret: it comes from a file or the environment, never from an argument.
 struct ConnectionOptions: ParsableArguments {
     @Option(PublisherSettings.connection.hub)
     var hub: String?
@@ -65,7 +65,7 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(PublisherSettings.connection.allowPlainHTTP)
     var allowPlainHttp: Bool?
 
-    /// Returns the settings of this command: its flags override the configuration of its program.
+    /// Returns the settings of this command; its flags override the configuration of its program.
     ///
     /// `hubState` is the hub's state directory if a flag names it.
     func resolved(
@@ -87,7 +87,7 @@ struct ConnectionOptions: ParsableArguments {
 }
 
 extension HubName {
-    /// Makes a name of the configuration or the command line.
+    /// Parses a name from the configuration or the command line.
     init(given name: String, _ status: ExitStatus = .badConfiguration) throws(Failure) {
         do throws(ProtocolError) {
             try self.init(name)
@@ -97,7 +97,7 @@ extension HubName {
     }
 }
 
-/// The connection of a command to its hub, from flags, environment and file.
+/// The connection of a command to its hub, from flags, environment and configuration file.
 struct HubConnection: Sendable {
     let hub: HubName
     /// True if the name is not the default.
@@ -105,14 +105,14 @@ struct HubConnection: Sendable {
     let fileFlag: String?
     /// The connection file from the environment or the configuration file.
     let file: String?
-    /// The authorities that the hub's certificate is checked with; `nil` for the system's.
+    /// The file of trusted authorities for the hub's certificate; `nil` for the system's.
     let authorityFile: String?
-    /// `nil` if neither flag nor configuration states it.
+    /// `nil` if neither flag nor configuration sets it.
     let allowPlainHTTP: Bool?
-    /// The configured state directory of a hub on this machine.
+    /// The configured state directory of a hub on this machine; `nil` for the default.
     let hubState: String?
 
-    /// Finds the connection string that a flag, the environment, the file or the unit's credentials name.
+    /// Returns the connection string that a flag, the environment, the configuration or the unit's credentials name.
     ///
     /// - Throws: ``Failure`` 78 if it cannot be read.
     func named() throws -> ConnectionString? {
@@ -128,7 +128,7 @@ struct HubConnection: Sendable {
         try HubFiles.existing(file, state: hubState).map { try read($0) }
     }
 
-    /// Finds the connection string of a command that sends.
+    /// Returns the connection string for a command that sends.
     ///
     /// - Throws: ``Failure`` 78 if there is none, or it cannot be read.
     func sending() throws -> ConnectionString {
@@ -136,9 +136,9 @@ struct HubConnection: Sendable {
         throw Self.missing
     }
 
-    /// Finds the connection string with which an app backend calls its hub.
+    /// Returns the connection string that an app backend calls its hub with.
     ///
-    /// Without a hub of this user, it is that of `newswire hub --emulate`, unless a state directory is configured.
+    /// If this user has no hub, it is that of `newswire hub --emulate`, unless a state directory is configured.
     ///
     /// - Throws: ``Failure`` 78 if it cannot be read.
     func ofBackend() throws -> (string: ConnectionString, isEmulated: Bool)? {
@@ -149,7 +149,7 @@ struct HubConnection: Sendable {
 
     static let missing = Failure(
         .badConfiguration,
-        "no connection string: there is no hub of yours on this machine and none was named",
+        "no connection string: none is configured, and there is no hub of yours on this machine",
         hint: "start one with 'newswire hub', or put the string into a file and pass --connection-file PATH"
     )
 
@@ -163,7 +163,7 @@ struct HubConnection: Sendable {
         )
     }
 
-    /// Checks a file of authorities, which must contain at least one.
+    /// Checks a file of certificate authorities, which must contain at least one.
     ///
     /// - Throws: ``Failure`` 78.
     static func authorities(_ authorityFile: String?) throws -> String? {
@@ -172,7 +172,7 @@ struct HubConnection: Sendable {
             throw Failure(
                 problem.host?.isTemporary ?? false ? .tryLater : .badConfiguration,
                 "\(problem)",
-                hint: "'newswire hub certificate' on the hub's machine shows the file: copy that"
+                hint: "copy the file that 'newswire hub certificate' shows on the hub's machine"
             )
         }
         return authorityFile
@@ -183,7 +183,7 @@ struct HubConnection: Sendable {
             throw Failure(
                 .badConfiguration,
                 "a connection string was given instead of a file's path",
-                hint: "secrets in arguments can be read by everybody on this machine: put it into a file"
+                hint: "every user of this machine can read arguments: put the string into a file"
             )
         }
         let text = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
@@ -194,8 +194,8 @@ struct HubConnection: Sendable {
         guard text != ConnectionSource.missing else {
             throw Failure(
                 .tryLater,
-                "the file that the unit's LoadCredential= names is not there",
-                hint: "start the hub of this machine, or name another file: LoadCredential=connection:PATH"
+                "the file in the unit's LoadCredential= does not exist",
+                hint: "start the hub on this machine, or set another file: LoadCredential=connection:PATH"
             )
         }
         do {
@@ -204,7 +204,7 @@ struct HubConnection: Sendable {
             throw Failure(
                 .badConfiguration,
                 "the connection string in \(source) cannot be used: \(error)",
-                hint: "it reads Endpoint=…;SharedAccessKeyName=…;SharedAccessKey=…; 'newswire hub keys' shows yours"
+                hint: "the form is Endpoint=…;SharedAccessKeyName=…;SharedAccessKey=…; 'newswire hub keys' shows yours"
             )
         }
     }

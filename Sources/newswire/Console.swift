@@ -2,16 +2,17 @@ import Foundation
 import Glibc
 import HostSystem
 
-/// Output for people: on standard error, lower case, with a prefix.
+/// Messages for people, on standard error, in lower case and with a prefix.
 ///
-/// Only data goes to standard output. Every message is one visible line, since hubs and feeds choose some of its words.
+/// Only data goes to standard output. Every message is one line without control characters, since parts of it may
+/// come from hubs and feeds.
 enum Console {
     static func error(_ text: String) { say("error: \(text)") }
     static func warning(_ text: String) { say("warning: \(text)") }
     static func hint(_ text: String) { say("hint: \(text)") }
     static func notice(_ text: String) { say(text) }
 
-    /// Prints a line of data; ends the program if nobody can read it.
+    /// Prints a line of data; exits if standard output cannot be written to.
     static func print(_ line: String) {
         do {
             try write(line)
@@ -23,9 +24,10 @@ enum Console {
         }
     }
 
-    /// Prints a line like ``print(_:)``, for work that must clean up afterwards.
+    /// Prints a line of data, for callers that must clean up before the program exits.
     ///
-    /// - Throws: ``OutputClosed`` if the reader has gone, ``Failure`` if the line cannot be written for another reason.
+    /// - Throws: ``OutputClosed`` if the reader closed the pipe, ``Failure`` if the line cannot be written for another
+    /// reason.
     static func write(_ line: String) throws {
         let code = put(line, STDOUT_FILENO)
         if code == 0 { return }
@@ -36,7 +38,7 @@ enum Console {
 
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
-    /// Prints a line; if standard error cannot be written to, there is nobody to report it to.
+    /// Prints a line, and ignores errors: they cannot be reported anywhere.
     private static func say(_ text: String) { _ = put("newswire: \(TerminalText.safe(text))", STDERR_FILENO) }
 
     /// - Returns: `errno`; 0 if everything was written.
@@ -57,5 +59,5 @@ enum Console {
     }
 }
 
-/// The reader of our standard output has gone: the work ends without an error.
+/// The reader of standard output closed it; the program ends without an error.
 struct OutputClosed: Error {}

@@ -6,10 +6,10 @@ import SubscriberAgent
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Show the whole pipeline on a scratch directory: hub, publisher and two agents.",
+        abstract: "Run the whole pipeline in a temporary directory: hub, publisher and two agents.",
         discussion: """
-            The sample feeds are served from this machine; nothing leaves it. Without --once the demo stays up and \
-            says what to try.
+            The sample feeds are served from this machine, and nothing leaves it. Without --once the demo keeps \
+            running and suggests commands to try.
 
             EXAMPLES
               newswire demo
@@ -17,12 +17,12 @@ struct DemoCommand: AsyncParsableCommand {
             """
     )
 
-    @Flag(help: "End when the samples were delivered; exit 0 only if every expected delivery and no other arrived.")
+    @Flag(help: "Stop once the samples are delivered; exit 0 only if every expected message arrived, and no other.")
     var once = false
 
     @Option(
         help: ArgumentHelp(
-            "The directory of the sample feeds. Without it: feeds/samples, then the installed ones.",
+            "The directory of the sample feeds (default: feeds/samples, else the installed ones).",
             valueName: "path"
         )
     )
@@ -48,7 +48,7 @@ extension DemoCommand {
         let program = CommandLine.arguments.first ?? "newswire"
         return """
 
-            The demo stays up until Ctrl-C. In a browser, open
+            The demo runs until Ctrl-C. In a browser, open
               \(shown.page)
             and sign in as \(shown.user) with the password \(shown.password)
             In another terminal, try:
@@ -77,7 +77,7 @@ extension DemoCommand {
     )
 }
 
-/// A directory that is removed when it is no longer needed.
+/// A temporary directory, which ``remove()`` deletes.
 struct ScratchDirectory: Sendable {
     let path: String
 

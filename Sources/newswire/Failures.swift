@@ -27,7 +27,7 @@ struct Failure: Error {
     }
 }
 
-/// The meaning of library errors at the command line: exit code, line and hint, for each case or code.
+/// The exit code, message and hint of each library error.
 extension Failure {
     init(_ error: any Error) {
         switch error {
@@ -39,13 +39,13 @@ extension Failure {
         case let error as PublisherStoreError: self.init(error.exit, "\(error)", hint: Self.hint(error))
         case let error as ConnectionStringError:
             if case .plainHTTP = error {
-                let hint = "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
+                let hint = "plain HTTP is allowed on this machine only, unless you pass --allow-plain-http"
                 self.init(.badConfiguration, "\(error)", hint: hint)
             } else {
                 self.init(.badConfiguration, "\(error)")
             }
         case let error as SampleFeedsError:
-            let hint = "run the demo in newswire's own directory, or pass --samples PATH"
+            let hint = "run the demo in newswire's source directory, or pass --samples PATH"
             self.init(.badConfiguration, "\(error)", hint: hint)
         case let error as HandlerFailure: self.init(.failed, error.reason)
         case let error as HubProvisionError: self.init(.badConfiguration, "\(error)")
@@ -74,7 +74,7 @@ extension Failure {
         let hint = error.hint.map(Self.text)
         switch error {
         case .refused(401, ProtocolError.Code.expiredToken, _, _):
-            let text = "the hub says that a new token has expired, so its clock and this machine's differ"
+            let text = "the hub refuses a new token as expired: its clock and this machine's differ"
             self.init(.tryLater, text, hint: hint)
         case .unreachable, .malformedReply: self.init(.hubUnreachable, "\(error)", hint: hint ?? "is the hub running?")
         case .refused(let status, _, _, _) where [401, 403, 404].contains(status):
@@ -86,35 +86,35 @@ extension Failure {
 
     private static func hint(_ error: PublisherStoreError) -> String {
         error.isTemporary
-            ? "nothing is lost: the next pass goes on from here"
-            : "make it usable, or move it away: then the next pass records what the feeds hold and announces none of it"
+            ? "nothing is lost: the next pass continues from here"
+            : "repair it, or move it away: the next pass then records what the feeds contain and announces none of it"
     }
 
     private static func status(_ error: HostError) -> ExitStatus { error.isTemporary ? .tryLater : .badConfiguration }
 
-    private static let clockHint = "set the clock that is wrong; 'timedatectl' shows this machine's"
+    private static let clockHint = "correct the clock that is wrong; 'timedatectl' shows this machine's"
 
     static func text(_ hint: HubHint) -> String {
         switch hint {
         case .certificate(.unknownAuthority):
             """
-            the hub's certificate is signed by an authority that is not trusted here: pass --ca-file PATH with the file \
-            that 'newswire hub certificate' shows on the hub's machine
+            the hub's certificate is signed by an authority that is not trusted here: pass --ca-file PATH with the \
+            file that 'newswire hub certificate' shows on the hub's machine
             """
         case .certificate(.otherName):
-            "the hub's certificate is valid for other names only: add this one to the hub's 'host-names'"
+            "the hub's certificate is not valid for this name: add the name to the hub's 'host-names'"
         case .certificate(.notValidNow): "the hub's certificate has expired, or a clock is wrong"
         case .certificate(.other): "check the hub's certificate: 'newswire hub certificate' shows it"
-        case .listenersKey: "this key may only listen; 'newswire hub keys' shows the connection string that may send"
+        case .listenersKey: "this key can only listen; 'newswire hub keys' shows the connection string that can send"
         case .key:
             """
-            check the key in the connection string, and this machine's clock; 'newswire hub keys' shows those of your own \
-            hub, with --namespace those that manage hubs
+            check the key in the connection string, and this machine's clock; 'newswire hub keys' shows your own hub's \
+            keys, and with --namespace the keys that manage hubs
             """
         case .clock: clockHint
-        case .rights: "the connection string's rule lacks a right that this needs"
+        case .rights: "the connection string's rule lacks a right that this command needs"
         case .hubName: "check the hub's name and the connection string's endpoint"
-        case .noHub: "check that the connection string leads to a notification hub"
+        case .noHub: "check that the connection string's endpoint is a notification hub"
         }
     }
 
@@ -122,7 +122,7 @@ extension Failure {
         switch hint {
         case .hub(let hint): text(hint)
         case .skippedDocument:
-            "'newswire publish --force' reads it again, and a report of this helps to repair the reader"
+            "'newswire publish --force' reads it again; please report it as a bug"
         case .longRun: "'publish --watch' holds it as long as it runs"
         }
     }
@@ -130,11 +130,11 @@ extension Failure {
     static func text(_ hint: FeedImportHint) -> String {
         switch hint {
         case .category: "pass --category NAME for feeds that are in no folder"
-        case .trust: "pass --trust if the document is an export of your own"
+        case .trust: "pass --trust if the document is your own export"
         }
     }
 
-    /// Joins a text of the publisher and its hint into one line.
+    /// Joins a message of the publisher and its hint into one line.
     static func joined(_ text: String, _ hint: PublishHint?) -> String {
         [text, hint.map(Self.text) ?? ""].filter { !$0.isEmpty }.joined(separator: "; ")
     }
@@ -144,57 +144,57 @@ extension Failure {
         case .hub(let hint): text(hint)
         case .clock: clockHint
         case .copiedState:
-            "the state directory was copied or restored from an old copy; with an empty one a new agent begins"
-        case .noStreams: "is it a newswire hub? others have no streams"
+            "the state directory was copied, or restored from an old copy; start a new agent with an empty one"
+        case .noStreams: "is it a newswire hub? other hubs have no streams"
         case .space: "free some space; the hub then sends the pending messages"
         case .noConnectionString:
             """
-            start a hub with 'newswire hub', or give another's Listen string with --connection-file PATH; \
-            'newswire hub keys' there shows it
+            start a hub with 'newswire hub', or pass the Listen string of another with --connection-file PATH; \
+            'newswire hub keys' on its machine shows it
             """
-        case .otherSubscriber: "--categories or --language change its choice; another --profile listens beside it"
+        case .otherSubscriber: "change its choice with --categories or --language, or start another --profile"
         case .noCategories: "newswire subscribe --categories World,Sports; 'newswire categories' lists them"
         case .unknownCategory(let known):
             "\(known.isEmpty ? "the hub has no categories" : "known: \(known.joined(separator: ", "))"); "
-                + "the hub knows a category from its publisher's first pass on"
-        case .language: "it is the end of a property's name: with --language French agents show 'News_French'"
-        case .templateFile: "give the path of a JSON file of at most \(TemplateChoice.maximumBytes) bytes"
+                + "the hub knows a category after its publisher's first pass"
+        case .language: "a language is the last part of a property's name: --language French shows 'News_French'"
+        case .templateFile: "pass the path of a JSON file of at most \(TemplateChoice.maximumBytes) bytes"
         case .template:
             #"a template is a JSON object such as {"title":"$(title)","message":"$(News_French)","link":"$(link)"}"#
-        case .handler: "give the path of a program; it is not run by a shell"
+        case .handler: "pass the path of a program; it is not run by a shell"
         case .logIn: "log in: newswire login --user NAME"
         case .noBackend:
             """
-            is the app backend running? 'newswire hub' serves it on its own port; give the address of another with \
+            is the app backend running? 'newswire hub' serves it on its own port; pass the address of another with \
             --backend https://HOST:8788
             """
-        case .plainHTTP: "plain HTTP is for this machine alone, unless you pass --allow-plain-http"
+        case .plainHTTP: "plain HTTP is allowed on this machine only, unless you pass --allow-plain-http"
         case .revokeToken(let user):
             "revoke it on the app backend's machine: 'newswire user tokens \(user)' shows the tokens"
         case .backendCertificate(.unknownAuthority):
             """
-            the app backend's certificate is signed by an authority that is not trusted here: log in with --ca-file PATH; \
-            'newswire hub certificate' on its machine shows the file
+            the app backend's certificate is signed by an authority that is not trusted here: log in with --ca-file \
+            PATH; 'newswire hub certificate' on its machine shows the file
             """
         case .backendCertificate(.otherName):
-            "the app backend's certificate is valid for other names only: add this one to its 'host-names'"
+            "the app backend's certificate is not valid for this name: add the name to its 'host-names'"
         case .backendCertificate(.notValidNow): "the app backend's certificate has expired, or a clock is wrong"
         case .backendCertificate(.other): "check the app backend's certificate"
         case .noDesktop: "run newswire in a desktop session, or omit --notify"
         case .noNotifications:
-            "start a notification service such as your desktop's own or dunst, or omit --notify"
-        case .notifications: "look at the desktop's notification service, or omit --notify"
+            "start a notification service, such as your desktop's or dunst, or omit --notify"
+        case .notifications: "check the desktop's notification service, or omit --notify"
         }
     }
 }
 
 /// Prints the error of a command.
 ///
-/// - Throws: The exit code of the program; returns normally if the error is not a failure.
+/// - Throws: The exit code of the program. Returns normally if the error is not a failure.
 func report(_ error: any Error) throws {
     switch error {
     case is ExitCode, is ValidationError, is CleanExit: throw error
-    // A signal asked for the end, or nobody reads any more.
+    // A signal stopped the program, or the reader closed standard output.
     case is CancellationError, is OutputClosed, HandlerFailure.outputClosed: return
     case let error as SettingsError: try reportAll(error.problems)
     case let error as FeedListsError: try reportAll(error.problems)

@@ -1,7 +1,7 @@
 import Foundation
 import HostSystem
 
-/// The form of JSON output: one line, keys in order, dates in ISO 8601, safe for a terminal.
+/// JSON output: one line, sorted keys, ISO 8601 dates, safe for a terminal.
 enum JSON {
     static func line(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()

@@ -8,9 +8,9 @@ import Settings
 struct Newswire: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "newswire",
-        abstract: "Self-hosted breaking-news broadcasting: from feeds, through a notification hub, to its subscribers.",
+        abstract: "Self-hosted breaking-news broadcasting: from feeds, through a notification hub, to subscribers.",
         discussion: """
-            Start with 'newswire demo'. Every command explains itself with --help.
+            Start with 'newswire demo'. Every command has --help.
             """,
         version: Version.text,
         subcommands: [
@@ -25,14 +25,15 @@ struct Newswire: AsyncParsableCommand {
 
     static func main() async {
         TerminationSignals.ignoreBrokenPipes()
-        // What the program writes is its user's business alone: keys, choices, news.
+        // Only this user may read the files that the program writes, such as keys.
         umask(0o077)
-        // Else libdispatch tells the system log, at every start by anybody but root, that it may not raise a thread's priority.
+        // Otherwise libdispatch logs, at every start without root, that it may not raise a thread's priority.
         setenv("LIBDISPATCH_LOG", "NO", 0)
         do {
             var parsed = try await asyncParseAsRoot()
             guard var command = parsed as? any AsyncParsableCommand else {
-                // The parser's own: what --help asks for is an error that only it can print.
+                // A command of the parser itself, such as help, whose output is an error that only the parser can
+                // print.
                 return try parsed.run()
             }
             do {
@@ -46,13 +47,13 @@ struct Newswire: AsyncParsableCommand {
     }
 }
 
-/// The program's names for other programs.
+/// The version, the user agents and the loggers of the program.
 enum Program {
     static let version = Version.number
-    /// The name for hubs.
+    /// The user agent for hubs.
     static let userAgent = "newswire/\(version)"
 
-    /// The name for owners of feeds.
+    /// Returns the user agent for servers of feeds.
     static func userAgent(contact: String) -> String { "\(userAgent) (+\(contact))" }
 
     /// Returns a logger for standard error.

@@ -1,9 +1,9 @@
 import HostSystem
 
 extension ServiceNotifier {
-    /// Runs work and meanwhile sends beats to systemd's watchdog, if it watches this process.
+    /// Calls `work`, and meanwhile notifies systemd's watchdog, if it watches this process.
     ///
-    /// Each beat follows a return of `probe`, so that a probe that hangs or throws ends the beats.
+    /// Each notification follows a successful `probe`: if the probe hangs or throws, systemd restarts the process.
     func feedingWatchdog<Output: Sendable>(
         probe: @escaping @Sendable () async throws -> Void,
         during work: () async throws -> Output
@@ -15,7 +15,7 @@ extension ServiceNotifier {
                     try await probe()
                     watchdog()
                 } catch {
-                    // No beat; what is wrong is said where the work meets it.
+                    // No notification; the work itself reports the error.
                 }
                 try? await Task.sleep(for: watchdogInterval)
             }

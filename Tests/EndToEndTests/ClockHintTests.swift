@@ -16,7 +16,7 @@ import Testing
         )
         #expect(sent.status == 75, "\(sent.errors)")
         #expect(sent.errors.contains("its clock and this machine's differ"), "\(sent.errors)")
-        #expect(sent.errors.contains("hint: set the clock that is wrong; 'timedatectl'"), "\(sent.errors)")
+        #expect(sent.errors.contains("hint: correct the clock that is wrong; 'timedatectl'"), "\(sent.errors)")
         #expect(!sent.errors.contains("newswire hub keys"), "nothing is wrong with the key")
     }
 }

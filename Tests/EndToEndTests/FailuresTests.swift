@@ -42,7 +42,7 @@ import Testing
         (refusal(429, 42_900), .tryLater, nil), (refusal(503, 50_004), .tryLater, nil),
         (refusal(409, 40_900), .failed, nil),
         (AgentError(.usage, "x", hint: .language), .usage, Failure.text(AgentHint.language)),
-        (ConnectionStringError.plainHTTP(host: "h"), .badConfiguration, "plain HTTP is for this machine alone"),
+        (ConnectionStringError.plainHTTP(host: "h"), .badConfiguration, "plain HTTP is allowed on this machine only"),
         (ConnectionStringError.repeatedPart("p"), .badConfiguration, nil),
         (HostError("cannot write to", "f", code: 28), .tryLater, nil),
         (HostError("cannot open", "f", code: 2), .badConfiguration, nil),

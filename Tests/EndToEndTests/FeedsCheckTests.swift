@@ -28,7 +28,7 @@ import Testing
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         for part in [
             "rss-2.0, 1 entry", "Mayor & council", "2026-11-20T09:00:00Z", "https://town.example/7", "Both resign.",
-            "not well-formed", "cut, or over a limit",
+            "not well-formed", "truncated or over a limit",
         ] {
             #expect(outcome.output.contains(part), "\(outcome.output)")
         }
@@ -98,9 +98,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["feeds", "check"], Int32(64), "Name one feed"),
-        (["feeds", "check", "--batch", "x", "y"], 64, "Name one feed"),
-        (["feeds", "check", "--batch", "x", "--url", "y"], 64, "belong in the list"),
+        (["feeds", "check"], Int32(64), "pass one feed"),
+        (["feeds", "check", "--batch", "x", "y"], 64, "pass one feed"),
+        (["feeds", "check", "--batch", "x", "--url", "y"], 64, "into the list"),
         (["feeds", "check", "/nonexistent"], 1, "cannot read '/nonexistent': no such file"),
         (["feeds", "check", "--batch", "/nonexistent"], 1, "no such file"),
         (["feeds", "check", "http://127.0.0.1:9/feed"], 1, "--local"),

@@ -94,19 +94,19 @@ import Testing
         try scratch.write("{}", to: "payload.json")
         let payload = ["--payload", scratch.file("payload.json")]
         let rows: [([String], String)] = [
-            (["--format", "appel"] + payload, "did you mean 'apple'"), (["--format", "apple"], "needs its payload"),
-            (["--format", "apple", "--message", "x"] + payload, "exclude each other"),
+            (["--format", "appel"] + payload, "did you mean 'apple'"), (["--format", "apple"], "needs a payload"),
+            (["--format", "apple", "--message", "x"] + payload, "cannot be combined"),
             (["--format", "apple", "--payload", scratch.file("none")], "no such file"),
             (["--device", "AA", "--message", "x"], "needs --format and --payload"),
-            (["--device", "AA", "--tags", "World", "--format", "apple"] + payload, "exclude each other"),
+            (["--device", "AA", "--tags", "World", "--format", "apple"] + payload, "cannot be combined"),
             (["--category", "World"], "--category needs a text"),
             (["--category", ",", "--message", "x"], "--category is empty"),
             (["--category", "username:bob", "--message", "x"], "reserved"),
-            (["--category", "World", "--tags", "x", "--message", "x"], "--category and --tags exclude each other"),
-            (["--category", "World", "--test", "--message", "x"], "--category and --test exclude each other"),
+            (["--category", "World", "--tags", "x", "--message", "x"], "--category and --tags cannot be combined"),
+            (["--category", "World", "--test", "--message", "x"], "--category and --test cannot be combined"),
             (["--at", "tomorrow", "--message", "x"], "is not within the next seven days"),
             (["--at", "2020-01-01T00:00:00Z", "--message", "x"], "is not within the next seven days"),
-            (["--at", "2030-01-01T00:00:00Z", "--test", "--message", "x"], "exclude each other"),
+            (["--at", "2030-01-01T00:00:00Z", "--test", "--message", "x"], "cannot be combined"),
         ]
         for (arguments, words) in rows {
             let sent = try await BuiltProgram.run(["send"] + arguments)

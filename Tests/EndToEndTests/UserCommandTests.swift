@@ -126,8 +126,8 @@ import Testing
         (["add", "alice", "--password-file", "/nonexistent"], 78, "/nonexistent"),
         (["rights", "alice"], 64, "--may-notify"),
         (["rights", "alice", "--role", "a,b"], 64, "'a,b' is not a valid role"),
-        (["rights", "alice", "--role", "a", "--without-role", "a"], 64, "exclude each other"),
-        (["tokens", "alice", "--revoke", "1", "--json"], 64, "exclude each other"),
+        (["rights", "alice", "--role", "a", "--without-role", "a"], 64, "cannot both name"),
+        (["tokens", "alice", "--revoke", "1", "--json"], 64, "cannot be combined"),
         (["audit", "--last", "0"], 64, "--last"),
     ]
 

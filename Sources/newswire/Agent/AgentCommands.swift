@@ -7,7 +7,7 @@ import SubscriberAgent
 struct UnsubscribeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unsubscribe",
-        abstract: "Remove the agent's installation from the hub and forget its choice; the inbox stays."
+        abstract: "Remove the agent's installation from the hub and delete its choice of categories; keep the inbox."
     )
 
     @OptionGroup var agent: AgentOptions
@@ -23,8 +23,8 @@ struct UnsubscribeCommand: AsyncParsableCommand {
 struct CategoriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "categories",
-        abstract: "List the hub's categories; the chosen ones are marked.",
-        discussion: "Ends with the id under which the hub knows this agent, for 'newswire messages show --device'."
+        abstract: "List the hub's categories, and mark the chosen ones.",
+        discussion: "The last line is the agent's installation id at the hub, for 'newswire messages show --device'."
     )
 
     @OptionGroup var agent: AgentOptions
@@ -52,25 +52,25 @@ struct CategoriesCommand: AsyncParsableCommand {
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox",
-        abstract: "List the messages that arrived, with their outcomes.",
+        abstract: "List the received messages and their states.",
         discussion: """
-            pending waits for its handler, started has begun, done has ended well; failed was given up, and empty was \
-            not shown because it has no text in the agent's language or template.
+            The states: pending (its handler has not started), started, done (the handler succeeded), failed (no more \
+            retries) and empty (not shown: it has no text in the agent's language or template).
 
-            The inbox keeps the newest finished messages: 'inbox-size' of them. If it has more than are listed, the \
-            command says how many.
+            The inbox keeps the newest 'inbox-size' finished messages. If it has more than are listed, the command \
+            prints how many.
             """
     )
 
     @OptionGroup var agent: AgentOptions
 
-    @Option(help: "How many of the newest to list.")
+    @Option(help: "The number of messages to list, newest first.")
     var last = 20
 
     @Flag(help: "List only messages whose handler failed.")
     var failed = false
 
-    @Flag(help: "Print one line of JSON for each.")
+    @Flag(help: "Print one line of JSON per message.")
     var json = false
 
     func validate() throws {
@@ -103,7 +103,7 @@ struct InboxCommand: AsyncParsableCommand {
             let count = try await agent.inboxCount(states: states)
             if count > records.count {
                 let size = options.inboxSize(settings)
-                Console.notice("the newest \(records.count) of \(count); the inbox keeps \(size) finished ones")
+                Console.notice("the newest \(records.count) of \(count); the inbox keeps \(size) finished messages")
             }
             let waiting = try await agent.secureCount()
             if waiting > 0 {

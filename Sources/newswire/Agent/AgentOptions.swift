@@ -7,7 +7,7 @@ import OutboundHTTP
 import Settings
 import SubscriberAgent
 
-/// Options that choose the agent of a command.
+/// Options that select the agent of a command.
 struct AgentOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -19,18 +19,18 @@ struct AgentOptions: ParsableArguments {
     @Option(AgentSettings.inboxSize)
     var inboxSize: Int?
 
-    @Option(help: "Which of several agents on this machine.")
+    @Option(help: "The name of the agent, if this machine has several.")
     var profile = "default"
 
     @Option(
         help: ArgumentHelp(
-            "The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/agent/PROFILE.",
+            "The state directory (default: $STATE_DIRECTORY, else ~/.local/state/newswire/agent/PROFILE).",
             valueName: "path"
         )
     )
     var state: String?
 
-    /// Opens the profile's agent, runs work with it, and closes it.
+    /// Opens the profile's agent, calls `work` with it, and closes it.
     func withAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws {
         let settings = try configuration.load()
         let variables = ProcessInfo.processInfo.environment
@@ -40,7 +40,7 @@ struct AgentOptions: ParsableArguments {
             override: state,
             environment: variables
         )
-        // Its owner may have put links in it.
+        // The directory's owner may have put symbolic links in it.
         if !FolderRights.isRoots(directory.file(SubscriberAgent.databaseName)) {
             try FolderRights.keep(ownerOf: directory.path)
         }
@@ -66,7 +66,7 @@ struct AgentOptions: ParsableArguments {
         }
     }
 
-    /// Returns the number of messages that the inbox keeps.
+    /// Returns the number of finished messages that the inbox keeps.
     func inboxSize(_ settings: Settings) -> Int { settings.value(AgentSettings.inboxSize, flag: inboxSize) }
 
     static let reporter = AgentReporter(

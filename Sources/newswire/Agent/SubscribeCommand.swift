@@ -7,36 +7,37 @@ import SubscriberAgent
 struct SubscribeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscribe",
-        abstract: "Listen for news and hand it on.",
+        abstract: "Receive news, and print it, show it or pass it to a program.",
         discussion: """
-            --categories stores the choice, registers it at the hub and listens. Without it the stored choice is \
-            taken: this is what a service runs. While the profile's service runs, --categories changes its choice \
-            and ends; the service follows at once. --language and --template are stored and changed the same way.
+            --categories stores the choice, registers it at the hub and listens. Without it, the command uses the \
+            stored choice, as a service does. While the profile's service runs, --categories only changes the stored \
+            choice, and the service applies it at once. --language and --template are stored and changed the same way.
 
-            --language French shows what messages say in the property News_French, and nothing of those that have \
-            none: 'newswire inbox' lists them as empty. --template takes a JSON object of your own, with terms such as \
-            $(News_French); agents print its members message or title, and link. NEWSWIRE_BODY has all of it.
+            --language French shows the property News_French of each message. Messages without it are not shown; \
+            'newswire inbox' lists them as empty. --template sets your own JSON object, with terms such as \
+            $(News_French); agents print its members message or title, and link. NEWSWIRE_BODY has the whole object.
 
-            A program given with --exec is run once for each message, without a shell. It finds the message in \
+            --exec runs a program once for each message, without a shell. The program gets the message in \
             NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, as the hub sent it in \
-            NEWSWIRE_BODY, and as JSON on standard input; NEWSWIRE_REDELIVERY=1 says that an earlier run may have done \
-            its work. It is also run, with NEWSWIRE_GAP=1, when the hub can no longer give messages that the \
-            agent missed: there is no message then, the title says so and the JSON has 'gap'.
+            NEWSWIRE_BODY, and as JSON on standard input. NEWSWIRE_REDELIVERY=1 means that an earlier run may already \
+            have handled the message. The program also runs, with NEWSWIRE_GAP=1, when the agent missed messages that \
+            the hub has already deleted: there is no message then, the title says so, and the JSON has 'gap'.
 
-            --notify shows each message through the desktop's notification service and prints nothing; a click opens the \
-            message's link. The property urgency (low, normal, critical) says how, and a message replaces an \
-            earlier one with the same property story. With --json or --exec both are done. Without a desktop, \
-            the agent reports that once and prints messages.
+            --notify shows each message through the desktop's notification service and prints nothing; a click opens \
+            the message's link. The property urgency sets the notification's urgency (low, normal, critical), and a \
+            message replaces an earlier one with the same property story. With --json or --exec it does both. Without \
+            a desktop, the agent reports that once and prints messages.
 
-            After 'newswire login' the agent is registered as that user, through the app backend: notifications by name \
-            come as well, and texts of secure notifications are fetched. A login or logout while it runs counts at once.
+            After 'newswire login' the agent is registered as that user, through the app backend: it also receives \
+            notifications to that user, and fetches the texts of secure notifications. A login or logout takes effect \
+            at once, even while the agent runs.
 
             EXAMPLES
               newswire subscribe --categories World,Sports
               newswire subscribe --json | jq .title
               newswire subscribe --exec /usr/local/bin/light-the-lamp
               newswire subscribe --notify
-              newswire subscribe --categories ''       only what goes to everybody
+              newswire subscribe --categories ''       only messages to everybody
               newswire subscribe --categories World --language French
               newswire subscribe --language ''         back to the main language
               newswire subscribe --template my.json
@@ -45,7 +46,7 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     @OptionGroup var agent: AgentOptions
 
-    @Option(help: ArgumentHelp("The categories to choose, with commas between them.", valueName: "names"))
+    @Option(help: ArgumentHelp("The categories to choose, separated by commas.", valueName: "names"))
     var categories: String?
 
     @Option(help: ArgumentHelp("The language to show messages in; '' for the main one.", valueName: "name"))
@@ -53,7 +54,7 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A file with the template to show messages by, a JSON object; '' for the standard one.",
+            "A file with the template for messages, a JSON object; '' for the standard template.",
             valueName: "file"
         )
     )
@@ -72,9 +73,11 @@ struct SubscribeCommand: AsyncParsableCommand {
     var handlerTimeout: Duration?
 
     func validate() throws {
-        if json, exec != nil { throw ValidationError("--json and --exec exclude each other; --exec gets JSON anyway") }
+        if json, exec != nil {
+            throw ValidationError("--json and --exec cannot be combined; the program gets JSON anyway")
+        }
         if language != nil, template != nil {
-            throw ValidationError("--language and --template exclude each other; a template can name a language itself")
+            throw ValidationError("--language and --template cannot be combined; a template can name a language itself")
         }
     }
 
@@ -84,7 +87,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             let ownTemplate = try template.map { try TemplateChoice(file: $0) }
             let chosenTemplate = try language.map { try TemplateChoice(language: $0) } ?? ownTemplate
             if let warning = chosenTemplate?.warning { Console.warning(warning) }
-            // --json on the command line counts before a program in the file.
+            // --json on the command line overrides a program in the configuration file.
             let program = json ? nil : settings.value(AgentSettings.exec, flag: exec)
             let handler: InboxHandler = program.map { .exec(program: $0) } ?? (json ? .json : .print)
             var limits = HandlerLimits()
@@ -106,7 +109,7 @@ struct SubscribeCommand: AsyncParsableCommand {
                     )
                 }
                 guard let notifier else { return try await subscribe() }
-                // Its tasks run and its database answers; the stream has an idle time-out of its own.
+                // The probe shows that tasks run and the database answers. The stream has its own idle time-out.
                 return try await notifier.feedingWatchdog(probe: { _ = try await agent.choice() }, during: subscribe)
             }
             report(ending)
@@ -114,7 +117,7 @@ struct SubscribeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints a subscription at a terminal; a service's log does not need it.
+    /// Prints a subscription on a terminal; a service's log does not need it.
     @Sendable private static func say(_ subscription: Subscription) {
         guard Console.isInteractive else { return }
         let categories = subscription.categories
@@ -129,21 +132,21 @@ struct SubscribeCommand: AsyncParsableCommand {
         case .choiceStored(let outcome):
             let names = outcome.categories.isEmpty ? "broadcasts only" : outcome.categories.joined(separator: ", ")
             let template = outcome.template.note.map { ", \($0)" } ?? ""
-            Console.notice("now chosen: \(names)\(template); the running subscriber follows")
+            Console.notice("now chosen: \(names)\(template); the running agent applies it")
         case .unsubscribed: Console.notice("unsubscribed by another process")
         case .replaced:
             Console.error("another process has opened this installation's stream: was the state directory copied?")
-            Console.hint("give each copy a --profile of its own, with an empty state directory")
+            Console.hint("give each copy its own --profile, with an empty state directory")
         }
     }
 }
 
-/// Runs work until it ends, or until SIGTERM or SIGINT cancels it.
+/// Runs `work` until it ends, or until SIGTERM or SIGINT cancels it.
 func untilStopped<Output: Sendable>(
     onStopping: @escaping @Sendable () -> Void = {},
     _ work: @escaping @Sendable () async throws -> Output
 ) async throws -> Output {
-    // Before the work begins: a signal that comes when it says that it is ready must not kill it.
+    // Installed before the work begins: a signal must not kill the process once the work has reported that it is ready.
     let signals = TerminationSignals.stream()
     let task = Task { try await work() }
     let watcher = Task {

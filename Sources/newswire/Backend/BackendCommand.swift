@@ -16,10 +16,10 @@ struct BackendCommand: AsyncParsableCommand {
         commandName: "backend",
         abstract: "Serve the app backend in front of a hub.",
         discussion: """
-            Signed-in users register their devices, are notified by name and fetch secure notifications. 'newswire user' \
-            manages who can sign in; accounts and devices are kept in the hub's state directory. The hub, ours or \
-            another, is called with a connection string that has Manage: --connection-file names it. Without one it is your \
-            hub on this machine, else the one of 'newswire hub --emulate'.
+            Signed-in users register their devices, are notified by name and fetch secure notifications. 'newswire \
+            user' manages who can sign in; accounts and devices are kept in the hub's state directory. The backend \
+            calls the hub, newswire's or another, with the connection string in --connection-file, which must grant \
+            Manage. Without one, it uses your hub on this machine, else that of 'newswire hub --emulate'.
 
             One port speaks HTTPS and, for programs on this machine, plain HTTP.
 
@@ -78,7 +78,7 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(BackendSettings.logLevel)
     var logLevel: LogLevel?
 
-    /// Number of simultaneous calls to the hub over HTTP/1.1; the hub answers those together that share a commit.
+    /// Maximum number of simultaneous calls to the hub over HTTP/1.1; the hub commits simultaneous changes together.
     private static let connectionsToHub = 64
 
     func run() async throws {
@@ -99,7 +99,7 @@ struct BackendCommand: AsyncParsableCommand {
         if isEmulated { Console.notice("the hub is that of 'newswire hub --emulate'") }
         let listening = try listenConfiguration(settings, state)
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        // A terminal that goes ends a back end that was started at it.
+        // Closing the terminal must end a backend that was started there; a service ignores hang-ups.
         if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
         var log = Logger(label: "newswire.backend")
         log.logLevel = settings.value(BackendSettings.logLevel, flag: logLevel).level

@@ -4,7 +4,7 @@ import NetworkAddresses
 import Settings
 import StartupChecks
 
-/// Flags of roles and of users whom another party signs in.
+/// Flags for roles, and for users that an identity provider or a proxy signs in.
 struct IdentityOptions: ParsableArguments {
     @Option(BackendSettings.mayNotifyRoles)
     var mayNotifyRoles: [String]?
@@ -39,7 +39,7 @@ struct IdentityOptions: ParsableArguments {
     @Option(BackendSettings.userHeaderSuffix)
     var userHeaderSuffix: String?
 
-    /// Returns the settings with these flags.
+    /// Returns the settings, overridden by these flags.
     ///
     /// - Throws: ``Failure`` for settings that contradict each other.
     func resolved(_ settings: Settings) throws -> IdentitySettings {

@@ -2,9 +2,9 @@ import Feeds
 import Foundation
 import HostSystem
 
-/// The output of `newswire feeds check` for people: the feed, its errors, then its entries.
+/// The text output of `newswire feeds check`: the feed, its errors, then its entries.
 enum FeedCheckText {
-    /// Maximum number of characters of a summary.
+    /// Maximum characters of a summary.
     private static let summaryLimit = 160
 
     static func print(_ feed: Feed, of document: String, now: Date) {

@@ -3,7 +3,7 @@ import FeedLists
 import Feeds
 import HostSystem
 
-/// Adds feeds to lists, and shows the outcome of each.
+/// Adds feeds to lists, and prints the outcome of each.
 enum FeedImportOutput {
     static func add(
         _ document: OPMLDocument,
@@ -28,7 +28,7 @@ enum FeedImportOutput {
         }
     }
 
-    /// Prints the report, and ends with 1 if feeds were refused or `isCut` is true.
+    /// Prints the report, and exits with 1 if feeds were refused or `isCut` is true.
     static func print(_ report: FeedImportReport, asJSON: Bool, isCut: Bool = false) throws {
         if asJSON { Console.print(try JSON.line(report)) } else { print(report) }
         for hint in FeedImportHint.allCases where report.hints.contains(hint) { Console.hint(Failure.text(hint)) }

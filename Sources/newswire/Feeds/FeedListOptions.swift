@@ -5,7 +5,7 @@ import Foundation
 import HostSystem
 import Settings
 
-/// Options that choose the feed lists and the publisher's state.
+/// Options that select the feed lists and the publisher's state.
 struct FeedListOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -19,9 +19,9 @@ struct FeedListOptions: ParsableArguments {
         try FeedLists.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
     }
 
-    /// Returns the directory of a publisher, for writing.
+    /// Returns the publisher's state directory, for writing.
     ///
-    /// A command of root continues with the rights of the directory's owner, who may have put links in it.
+    /// A command that root runs continues with the rights of the directory's owner, who may have put links in it.
     func directory(_ settings: Settings) throws -> StateDirectory {
         let directory = try StateDirectory.locate(
             role: "publisher",
@@ -34,7 +34,7 @@ struct FeedListOptions: ParsableArguments {
         return directory
     }
 
-    /// Returns the store's path, for reading; creates nothing.
+    /// Returns the path of the publisher's database, for reading; creates nothing.
     func storePath(_ settings: Settings) throws -> String {
         let directory = try StateDirectory.path(
             role: "publisher",

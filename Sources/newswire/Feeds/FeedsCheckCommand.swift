@@ -10,16 +10,16 @@ import Settings
 struct FeedsCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Show the content of a feed as it is read, and its faults.",
+        abstract: "Show what newswire reads from a feed, and the feed's errors.",
         discussion: """
-            Reads a file, or fetches an address once; stores nothing and announces nothing. Reads RSS 0.90 to 2.0, Atom 0.3 \
-            and 1.0, JSON Feed 1.0 and 1.1, CAP 1.1 and 1.2 and Google News sitemaps, and names the feeds of a web page. \
-            Ends with 1 if there is no feed.
+            Reads a file, or fetches an address once; stores nothing and announces nothing. Reads RSS 0.90 to 2.0, \
+            Atom 0.3 and 1.0, JSON Feed 1.0 and 1.1, CAP 1.1 and 1.2 and Google News sitemaps, and lists the feeds of \
+            a web page. Exits with 1 if there is no feed.
 
-            --batch reads many files and prints a line of JSON for each. A line of LIST is a path, alone or followed by the \
-            address that the file came from and its Content-Type, with tabs between; or an object with the members 'file', \
-            'url' and 'content_type'. Paths are relative to the working directory, else to the folder of LIST; '-' is \
-            standard input.
+            --batch reads many files and prints one line of JSON per file. Each line of LIST is either a path, \
+            optionally followed by the file's source address and its Content-Type, separated by tabs; or a JSON object \
+            with the members 'file', 'url' and 'content_type'. Paths are relative to the working directory, else to \
+            the folder of LIST; '-' is standard input.
 
             EXAMPLES
               newswire feeds check https://example.org/world.rss
@@ -33,13 +33,13 @@ struct FeedsCheckCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The feed.", valueName: "file|url"))
     var document: String?
 
-    @Option(help: ArgumentHelp("The address that the file came from, for relative links.", valueName: "url"))
+    @Option(help: ArgumentHelp("The file's source address, for relative links.", valueName: "url"))
     var url: String?
 
-    @Option(help: ArgumentHelp("The Content-Type that the file came with, for its charset.", valueName: "type"))
+    @Option(help: ArgumentHelp("The file's Content-Type, for its charset.", valueName: "type"))
     var contentType: String?
 
-    @Option(help: ArgumentHelp("The files to read, one a line.", valueName: "list"))
+    @Option(help: ArgumentHelp("The file that lists the files to read, one per line.", valueName: "list"))
     var batch: String?
 
     @Option(PublisherSettings.contact)
@@ -53,10 +53,10 @@ struct FeedsCheckCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (document == nil) != (batch == nil) else {
-            throw ValidationError("Name one feed, or a list with --batch.")
+            throw ValidationError("pass one feed, or a list with --batch")
         }
         guard batch == nil || url == nil && contentType == nil else {
-            throw ValidationError("With --batch, --url and --content-type belong in the list.")
+            throw ValidationError("with --batch, put addresses and content types into the list")
         }
     }
 
@@ -95,7 +95,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// Fetches an address as the publisher would, without its stored knowledge.
+    /// Fetches an address as the publisher would, but without its stored cache headers.
     private func fetched(_ address: String) async throws -> Source {
         let settings = try configuration.load()
         let contact = settings.value(PublisherSettings.contact, flag: contact)

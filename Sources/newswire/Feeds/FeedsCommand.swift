@@ -9,7 +9,7 @@ import Settings
 struct FeedsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "feeds",
-        abstract: "Show the state of feeds and what would be sent, and exchange lists with other programs.",
+        abstract: "Show the state of feeds, preview their messages, and import or export feed lists.",
         subcommands: [
             FeedsListCommand.self, FeedsCheckCommand.self, FeedsPreviewCommand.self, FeedsDiscoverCommand.self,
             FeedsAddCommand.self, FeedsImportCommand.self, FeedsExportCommand.self,
@@ -20,9 +20,9 @@ struct FeedsCommand: AsyncParsableCommand {
 struct FeedsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the feeds: last success, next poll, failures and their reasons.",
+        abstract: "List the feeds, with last success, next poll, and failures with their reasons.",
         discussion: """
-            Reads the publisher's records; sends no request.
+            Reads the publisher's database; sends no request.
 
             EXAMPLES
               newswire feeds list
@@ -32,7 +32,7 @@ struct FeedsListCommand: AsyncParsableCommand {
 
     @OptionGroup var lists: FeedListOptions
 
-    @Option(help: ArgumentHelp("Only this category.", valueName: "name"))
+    @Option(help: ArgumentHelp("List this category only.", valueName: "name"))
     var category: String?
 
     @Flag(help: "Print JSON.")
@@ -63,7 +63,7 @@ struct FeedsListCommand: AsyncParsableCommand {
     private static func show(_ feed: FeedHealth) {
         let read = feed.lastSuccess.map { "read \($0.formatted(.iso8601))" } ?? "never read"
         let due =
-            feed.state == .gone ? "not asked again" : feed.nextDue.map { "due \($0.formatted(.iso8601))" } ?? "due"
+            feed.state == .gone ? "no longer polled" : feed.nextDue.map { "due \($0.formatted(.iso8601))" } ?? "due"
         let failures = feed.failures > 0 ? ["failed \(feed.failures) times"] : []
         let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
@@ -107,10 +107,10 @@ extension FeedsListCommand.Row {
 struct FeedsPreviewCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Fetch feeds now and show what would be sent of each entry, or why not; change nothing.",
+        abstract: "Fetch feeds now, and show which entries would be sent, and why others would not; change nothing.",
         discussion: """
-            Takes all listed feeds, those of a category, or those named. A feed that is in no list yet can be named to \
-            see what it would bring. To count recipients as well, use 'newswire publish --dry-run'.
+            Fetches all listed feeds, those of a category, or those that you name, which need not be in a list. To \
+            count recipients as well, use 'newswire publish --dry-run'.
 
             EXAMPLES
               newswire feeds preview --category World
@@ -120,15 +120,18 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
 
     @OptionGroup var lists: FeedListOptions
 
-    @Argument(help: ArgumentHelp("The feeds; without any, all that are listed.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The feeds (default: all listed ones).", valueName: "url"))
     var urls: [String] = []
 
     @Option(
-        help: ArgumentHelp("The feeds of this category; with a new feed, the list it is meant for.", valueName: "name")
+        help: ArgumentHelp(
+            "Fetch the feeds of this category; for a new feed, treat it as one of them.",
+            valueName: "name"
+        )
     )
     var category: String?
 
-    @Option(help: ArgumentHelp("Show a first reading as if N of its entries were announced.", valueName: "N|all"))
+    @Option(help: ArgumentHelp("Announce N entries of feeds that are read for the first time.", valueName: "N|all"))
     var announceExisting = ExistingEntries.none
 
     @Option(PublisherSettings.cap)
@@ -137,7 +140,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     @Option(PublisherSettings.contact)
     var contact: String?
 
-    @Flag(help: "Allow files and addresses of this machine and its network, for feeds that are in no list.")
+    @Flag(help: "Allow files, and addresses of this machine and its network, for feeds that are in no list.")
     var local = false
 
     @Flag(help: "Print JSON.")
@@ -161,7 +164,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     }
 
     private func chosenLists(_ settings: Settings) throws -> FeedLists {
-        // A feed can be tried before there is any list.
+        // A feed can be previewed before any list exists.
         let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
         let needsLists = urls.isEmpty || category != nil || HostFile.exists(directory)
         let all = needsLists ? try lists.lists(settings) : FeedLists([])

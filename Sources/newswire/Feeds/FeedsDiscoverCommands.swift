@@ -8,7 +8,7 @@ struct FeedSearchOptions: ParsableArguments {
     @Option(PublisherSettings.contact)
     var contact: String?
 
-    @Flag(help: "Where a page names no feed, try the usual addresses: /feed, /rss, /atom.xml, /index.xml, /feed.json.")
+    @Flag(help: "If a page links to no feed, try the usual addresses: /feed, /rss, /atom.xml, /index.xml, /feed.json.")
     var guess = false
 
     func candidates(of address: String, _ settings: Settings) async throws -> [FeedSearch.Candidate] {
@@ -23,7 +23,7 @@ struct FeedSearchOptions: ParsableArguments {
     func failure(_ address: String) -> Failure {
         Failure(
             .failed,
-            TerminalText.safe("'\(address)' names no feed that can be read"),
+            TerminalText.safe("'\(address)' links to no feed that can be read"),
             hint: guess ? nil : "pass --guess to try the usual addresses"
         )
     }
@@ -32,10 +32,10 @@ struct FeedSearchOptions: ParsableArguments {
 struct FeedsDiscoverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discover",
-        abstract: "Find the feeds that a web page names.",
+        abstract: "Find the feeds that a web page links to.",
         discussion: """
-            Fetches the page and each feed that it names, ten at most, and shows those that are feeds: address, format, \
-            number of entries and title. Ends with 1 if there is none.
+            Fetches the page and up to ten feeds that it links to, and shows the address, format, number of entries \
+            and title of each. Exits with 1 if there is none.
 
             EXAMPLES
               newswire feeds discover https://example.org/
@@ -64,7 +64,7 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
 
     private static func show(_ feed: FeedSearch.Candidate) {
         if let problem = feed.problem {
-            return Console.warning(TerminalText.safe("the page names '\(feed.address)': \(problem)"))
+            return Console.warning(TerminalText.safe("the page links to '\(feed.address)': \(problem)"))
         }
         let count = feed.entries.map { "\($0) \($0 == 1 ? "entry" : "entries")" }
         let parts = [feed.address, feed.format, count, feed.title].compactMap(\.self)
@@ -75,10 +75,10 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
 struct FeedsAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add a feed to a category's list, by its own address or that of a page.",
+        abstract: "Add a feed to a category's list, by its address or that of a page.",
         discussion: """
-            The feed is fetched once, to check that it is a feed. Of a page that names several feeds the first is taken and the \
-            others are named. A category without a list gets a new file.
+            Fetches the feed once, to check that it is a feed. If a page links to several feeds, the first is added \
+            and the others are printed. A category without a list gets a new file.
 
             EXAMPLES
               newswire feeds add https://example.org/world.rss --category World
@@ -89,13 +89,13 @@ struct FeedsAddCommand: AsyncParsableCommand {
     @OptionGroup var lists: FeedFolderOptions
     @OptionGroup var search: FeedSearchOptions
 
-    @Argument(help: ArgumentHelp("The feed's address, or a page's.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The address of the feed, or of a page that links to it.", valueName: "url"))
     var address: String
 
-    @Option(help: ArgumentHelp("The category whose list gets the feed.", valueName: "name"))
+    @Option(help: ArgumentHelp("The category to add the feed to.", valueName: "name"))
     var category: String
 
-    @Flag(help: "Show what would be done, and write nothing.")
+    @Flag(help: "Show the changes, and write nothing.")
     var dryRun = false
 
     @Flag(help: "Print JSON.")
@@ -107,7 +107,7 @@ struct FeedsAddCommand: AsyncParsableCommand {
         let feeds = try await search.candidates(of: address, settings).filter { $0.problem == nil }
         guard let feed = feeds.first else { throw search.failure(address) }
         for other in feeds.dropFirst() {
-            Console.notice(TerminalText.safe("the page also names '\(other.address)' \(other.title ?? "")"))
+            Console.notice(TerminalText.safe("the page also links to '\(other.address)' \(other.title ?? "")"))
         }
         let outline = OPMLOutline([OPMLOutline.Attribute(.xmlURL, feed.address)])
         let document = OPMLDocument(title: nil, outlines: [outline])

@@ -8,9 +8,9 @@ struct FeedsExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Write the feed lists as OPML, for feed readers and for 'newswire feeds import'.",
         discussion: """
-            A folder for each category, with its feeds. Keys that OPML has no attribute for are written as attributes of \
-            newswire's own namespace, so that an import gives the same lists. Feeds that are 'local' are left out and \
-            named on standard error.
+            Each category becomes a folder with its feeds. Keys without an OPML attribute become attributes of \
+            newswire's own namespace, so that an import gives the same lists. Feeds marked 'local' are left out, and \
+            listed on standard error.
 
             EXAMPLES
               newswire feeds export feeds.opml
@@ -20,10 +20,10 @@ struct FeedsExportCommand: AsyncParsableCommand {
 
     @OptionGroup var lists: FeedFolderOptions
 
-    @Option(help: ArgumentHelp("Only this category; can be repeated.", valueName: "name"))
+    @Option(help: ArgumentHelp("Export this category only; can be repeated.", valueName: "name"))
     var category: [String] = []
 
-    @Argument(help: ArgumentHelp("The file to write; standard output for '-'.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The file to write; '-' is standard output.", valueName: "file"))
     var file = "-"
 
     func run() async throws {
@@ -38,7 +38,7 @@ struct FeedsExportCommand: AsyncParsableCommand {
         let export = try FeedExport(folder, categories: category)
         for feed in export.leftOut { Console.notice("left out: '\(feed.display)' is local") }
         for feed in export.withCredentials {
-            Console.warning("'\(feed.display)' is written with the user name or password in its address")
+            Console.warning("the exported address of '\(feed.display)' contains a user name or password")
         }
         if file == "-" { return Console.print(String(export.text.dropLast())) }
         try HostFile.replace(file, with: export.text, permissions: 0o644)

@@ -11,14 +11,15 @@ struct FeedsImportCommand: AsyncParsableCommand {
         commandName: "import",
         abstract: "Add the feeds of an OPML file to the feed lists.",
         discussion: """
-            Each folder is a category; characters that a tag cannot hold become '_'. Feeds go to the end of their category's \
-            list, whose comments and order stay as they are, or into a new file. Feeds that are in a list already are \
-            skipped. Files and addresses of a private network are refused: a document never makes a feed 'local'. The keys \
-            for intervals, edits and corrections ('every', 'by-agreement', 'updates', 'corrections', 'retractions') are \
-            taken from your own export only, with --trust. Feeds of a folder without a name go to the folder around it, \
-            else to --category.
+            Each folder becomes a category; characters that a tag cannot contain become '_'. Feeds are appended to \
+            their category's list, whose comments and order are kept, or written to a new file. Feeds that are already \
+            in a list are skipped. Files and addresses of a private network are refused: a document cannot mark a feed \
+            'local'. The keys for intervals, edits and corrections ('every', 'by-agreement', 'updates', 'corrections', \
+            'retractions') are imported only with --trust, from your own export. Feeds in a folder without a name go \
+            to the enclosing folder, else to --category.
 
-            All lists are written, or none. Ends with 1 if a feed was refused or the document is cut; the others are taken nevertheless.
+            All lists are written, or none. Exits with 1 if a feed was refused or the document is incomplete; all \
+            other feeds are imported.
 
             EXAMPLES
               newswire feeds import --dry-run subscriptions.opml
@@ -29,7 +30,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
 
     @OptionGroup var lists: FeedFolderOptions
 
-    @Argument(help: ArgumentHelp("The OPML; standard input for '-'.", valueName: "file|url"))
+    @Argument(help: ArgumentHelp("The OPML document; '-' is standard input.", valueName: "file|url"))
     var document: String
 
     @Option(help: ArgumentHelp("The category of feeds that are in no folder.", valueName: "name"))
@@ -38,10 +39,10 @@ struct FeedsImportCommand: AsyncParsableCommand {
     @Option(PublisherSettings.contact)
     var contact: String?
 
-    @Flag(help: "Take all keys: the document is your own export.")
+    @Flag(help: "Import all keys: the document is your own export.")
     var trust = false
 
-    @Flag(help: "Show what would be done, and write nothing.")
+    @Flag(help: "Show the changes, and write nothing.")
     var dryRun = false
 
     @Flag(help: "Print JSON.")
@@ -60,7 +61,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
         if let reason = opml.malformed {
             Console.warning(TerminalText.safe("'\(document)' is not well-formed, but was read: \(reason)"))
         }
-        if !opml.isComplete { Console.warning("'\(document)' is cut, or over a limit: what follows is missing") }
+        if !opml.isComplete { Console.warning("'\(document)' is truncated or over a limit: its end was not read") }
         let report = try FeedImportOutput.add(
             opml,
             to: folder,

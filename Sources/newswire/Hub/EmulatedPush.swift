@@ -6,11 +6,11 @@ import HubProtocol
 import PushEmulator
 import PushServices
 
-/// Push services of this machine instead of the real ones, for `newswire hub --emulate`.
+/// Push services on this machine that replace the real ones, for `newswire hub --emulate`.
 struct EmulatedPush {
-    /// Keys that must be the same at the next start, because browsers are bound to them.
+    /// Keys that are kept across restarts, because browser subscriptions are bound to them.
     private struct Keys: Codable {
-        /// The seed of the browsers that the emulator makes; 32 bytes.
+        /// The seed of the emulator's browsers; 32 bytes.
         let seed: Data
         /// PEM.
         let apns: String
@@ -33,7 +33,7 @@ struct EmulatedPush {
     let emulator: PushEmulator
     let services: PushServiceDirectory
 
-    /// Starts the emulator; its keys are kept in a state directory.
+    /// Starts the emulator, with keys in the state directory.
     static func start(_ state: StateDirectory) async throws -> EmulatedPush {
         let keys = try keys(state)
         let emulator = try await PushEmulator.start(seed: [UInt8](keys.seed)) { Timestamp(Date()) }
@@ -60,7 +60,7 @@ struct EmulatedPush {
         }
     }
 
-    /// Credentials that work with the emulator only; every hub has them until it is given its own.
+    /// Credentials that work with the emulator only; every hub uses them until it gets its own.
     private static func credentials(_ keys: Keys) throws -> [PlatformCredential] {
         let vapid = try P256.Signing.PrivateKey(rawRepresentation: keys.vapid)
         return [

@@ -6,7 +6,7 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
-/// Options by which a command finds the namespace whose hubs it manages.
+/// Options that select the namespace whose hubs a command manages.
 struct NamespaceOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -15,7 +15,7 @@ struct NamespaceOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The file that holds the namespace's connection string. Without it: what a hub of yours on this machine has written.",
+            "The file with the namespace's connection string (default: that of your hub on this machine).",
             valueName: "path"
         )
     )
@@ -31,14 +31,14 @@ struct NamespaceOptions: ParsableArguments {
     struct Endpoints {
         /// The endpoint that this command calls.
         let own: String
-        /// For SDKs and other machines.
+        /// The endpoint for SDKs and other machines.
         let others: String
-        /// True if ``others`` is an address that only programs of this machine can reach.
+        /// True if only programs on this machine can reach ``others``.
         let isLocal: Bool
 
         /// Returns the endpoint for SDKs and other machines, given the one that the server reported.
         ///
-        /// The address of a string that reaches a server from elsewhere, perhaps through a proxy, is known to work and
+        /// If this command reached the server from another machine, perhaps through a proxy, its own address works and
         /// is kept.
         func others(answered: String?) -> String { isLocal ? answered ?? others : others }
     }
@@ -70,7 +70,7 @@ struct NamespaceOptions: ParsableArguments {
             hubState: settings.value(HubSettings.state, flag: state)
         )
         if let string = try connection.named() {
-            // Several SDKs take the scheme off by its length (protocol §1.1), and every port of a hub speaks TLS.
+            // Several SDKs cut off the scheme by its length (protocol §1.1), and every port of a hub accepts TLS.
             let address = string.endpoint.drop { $0 != ":" }
             return (string, Endpoints(own: string.endpoint, others: "sb\(address)", isLocal: string.isLoopback))
         }
@@ -82,7 +82,7 @@ struct NamespaceOptions: ParsableArguments {
         throw Failure(
             .badConfiguration,
             HubConnection.missing.text,
-            hint: "put the string of 'newswire hub keys --namespace' into a file and pass --connection-file PATH"
+            hint: "write the output of 'newswire hub keys --namespace' to a file and pass --connection-file PATH"
         )
     }
 }
@@ -128,7 +128,7 @@ struct HubListCommand: AsyncParsableCommand {
 struct HubCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
-        abstract: "Make a hub in a running server, and show its connection strings.",
+        abstract: "Create a hub in a running server, and show its connection strings.",
         discussion: """
             EXAMPLES
               newswire hub create orders
@@ -143,14 +143,16 @@ struct HubCreateCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long a registration lives after its last write; for ever without it.",
+            "The lifetime of a registration after its last write (default: no limit).",
             valueName: "time"
         ),
         transform: RegistrationTimeToLive.days
     )
     var registrationTimeToLive: RegistrationTimeToLive?
 
-    @Flag(help: "Show the connection strings for programs of yours on this machine, as this command reaches the hub.")
+    @Flag(
+        help: "Show the connection strings for your programs on this machine, with the endpoint that this command uses."
+    )
     var local = false
 
     @Flag(help: "Print JSON.")
@@ -158,7 +160,7 @@ struct HubCreateCommand: AsyncParsableCommand {
 
     private struct MadeHub: Encodable {
         let name: String
-        /// By the names of their rules.
+        /// Keyed by rule name.
         let connectionStrings: [String: String]
     }
 
@@ -185,9 +187,9 @@ struct HubCreateCommand: AsyncParsableCommand {
 struct HubDeleteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "delete",
-        abstract: "Delete a hub of a running server with all that is in it.",
+        abstract: "Delete a hub of a running server with all its data.",
         discussion: """
-            Its streams end at once, and what it has cannot be brought back: take a 'newswire hub backup' before.
+            Its streams end at once, and its data cannot be recovered: run 'newswire hub backup' first.
 
             EXAMPLES
               newswire hub delete orders
@@ -207,7 +209,7 @@ struct HubDeleteCommand: AsyncParsableCommand {
 }
 
 extension RegistrationTimeToLive {
-    /// Reads a time in days, in the form of every other time setting.
+    /// Parses a number of days, such as `90d`.
     @Sendable fileprivate static func days(_ text: String) throws -> RegistrationTimeToLive {
         guard text.hasSuffix("d"), let days = Int64(text.dropLast()), (1...36_500).contains(days) else {
             throw ValidationError("must be 1d to 36500d")

@@ -45,9 +45,9 @@ struct HubAlarmsListCommand: AsyncParsableCommand {
 struct HubAlarmsSilenceCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "silence",
-        abstract: "Stop reports of an alarm until a time, or until it has ended.",
+        abstract: "Silence an alarm until a time, or until it ends.",
         discussion: """
-            An alarm that outlasts its silence is sent again.
+            An alarm that is still active when its silence ends is sent again.
 
             EXAMPLES
               newswire hub alarms silence 3f2a90c1d4e5
@@ -76,7 +76,7 @@ struct HubAlarmsSilenceCommand: AsyncParsableCommand {
 
     private func end(now: Date) throws -> Date? {
         guard until == nil || length == nil else {
-            throw Failure(.usage, "--until and --for exclude each other")
+            throw Failure(.usage, "--until and --for cannot be combined")
         }
         if let length {
             guard let duration = SettingUnits.time(length), duration > .zero else {

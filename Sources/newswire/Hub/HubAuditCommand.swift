@@ -8,9 +8,9 @@ import Settings
 struct HubAuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Show what operators did on the hub's pages: when, who, from where, and with what outcome.",
+        abstract: "Show the actions of operators on the hub's pages: time, operator, network and outcome.",
         discussion: """
-            An operator is named by the session: each link of 'newswire hub invite --operator' begins one. The last \
+            Each link from 'newswire hub invite --operator' starts a session, which identifies the operator. The last \
             10,000 actions are kept.
 
             EXAMPLES
@@ -24,10 +24,10 @@ struct HubAuditCommand: AsyncParsableCommand {
     @Option(HubSettings.name, "hub")
     var name: String?
 
-    @Option(help: "How many of the newest to show.")
+    @Option(help: "The number of actions to show, newest first.")
     var last = 50
 
-    @Flag(help: "Print one line of JSON for each.")
+    @Flag(help: "Print one line of JSON per action.")
     var json = false
 
     private struct Row: Encodable {
@@ -48,7 +48,7 @@ struct HubAuditCommand: AsyncParsableCommand {
         let state = try stateOptions.directory(settings)
         let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
         let path = state.file(HubFiles.pages)
-        // Opening would make the file.
+        // Opening it would create the file.
         guard HostFile.exists(path) else {
             throw Failure(
                 .badConfiguration,

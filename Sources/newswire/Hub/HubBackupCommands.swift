@@ -9,10 +9,10 @@ import Settings
 struct HubBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
-        abstract: "Copy the hub's database into one file; the hub may go on serving.",
+        abstract: "Copy the hub's database into one file; the hub may be running.",
         discussion: """
-            The copy holds messages, installations and keys: keep it as safe as the keys. If the hub has users of the app \
-            backend, their accounts and devices are copied into a second file, whose name ends in .backend.
+            The copy contains messages, installations and keys: protect it like the keys. If the app backend has \
+            users, their accounts and devices are copied to a second file, whose name ends in .backend.
 
             EXAMPLES
               newswire hub backup /var/backups/hub-$(date +%F).sqlite
@@ -21,21 +21,21 @@ struct HubBackupCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Argument(help: "The file to write: a new one, or an older copy, which is replaced when this one is whole.")
+    @Argument(help: "The file to write: a new one, or an older copy, which is replaced once the new one is complete.")
     var file: String
 
     func run() async throws {
         let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
         let database = state.file(HubFiles.database)
         guard ![HubFiles.lock, HubFiles.backendLock].contains(URL(filePath: file).lastPathComponent) else {
-            throw Failure(.usage, "'\(file)' is the name of a hub's lock", hint: "give the copy another name")
+            throw Failure(.usage, "'\(file)' is the name of a hub's lock file", hint: "give the copy another name")
         }
         let isRoots = HubStateOptions.isRoots(state)
         let reading = { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
         let writing = { try FolderRights.take(ownerOf: Self.folder(of: file)) }
-        // Accounts first: a device that changes hands meanwhile is its new user's at the hub, who registers it again.
+        // Accounts first: if a device changes hands in between, its new user has it at the hub, and registers it again.
         let accounts = await backUpAccounts(state, reading, writing)
-        // An app backend that runs alone may have a state directory without a hub.
+        // The state directory of a separate app backend may contain no hub.
         if HostFile.exists(database) || (try? accounts.get()) == nil {
             try await usingDatabase(database) {
                 try HubBackups.write(database: database, to: file, reading: reading, writing: writing)
@@ -50,7 +50,7 @@ struct HubBackupCommand: AsyncParsableCommand {
 
     /// Copies the app backend's database, if there is one.
     ///
-    /// The hub is copied even if that fails.
+    /// Returns errors as a result, since the hub's database is copied even if this fails.
     private func backUpAccounts(
         _ state: StateDirectory,
         _ reading: () throws -> Void,
@@ -77,16 +77,15 @@ struct HubBackupCommand: AsyncParsableCommand {
 struct HubRestoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
-        abstract: "Replace the hub's database with a copy; the hub must not run.",
+        abstract: "Replace the hub's database with a copy; the hub must be stopped.",
         discussion: """
-            The replaced database is kept beside it. Messages that the hub accepted after the copy was made are lost: \
-            every agent is sent a gap in their place, and registers again on its own.
+            The replaced database is kept in the same directory. Messages that the hub accepted after the copy was \
+            made are lost: every agent gets a gap in their place, and registers again automatically.
 
-            If there is a second file, FILE.backend, the accounts and devices of the app backend are restored as well. All \
-            users must log in again, since tokens may have been revoked after the copy was made.
+            If there is a second file, FILE.backend, the accounts and devices of the app backend are restored as well. \
+            All users must then log in again, since tokens may have been revoked after the copy was made.
 
-            A database or a whole state directory that was put back by other means, such as a snapshot, is declared \
-            with --in-place.
+            Use --in-place if you restored the database or the whole state directory by other means, such as a snapshot.
 
             EXAMPLES
               newswire hub restore /var/backups/hub-2026-11-20.sqlite
@@ -96,10 +95,10 @@ struct HubRestoreCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Flag(help: "The database in the state directory is an older copy already.")
+    @Flag(help: "Treat the database in the state directory as an older copy.")
     var inPlace = false
 
-    @Argument(help: "The copy, as 'newswire hub backup' has written it.")
+    @Argument(help: "The copy that 'newswire hub backup' wrote.")
     var file: String?
 
     func validate() throws {
@@ -122,7 +121,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
         } else {
             if HostFile.exists(database) || accounts == nil {
                 try await usingDatabase(database) { try HubBackups.declareRestored(database) }
-                Console.notice("'\(database)' is declared an older copy; agents are sent a gap at the next start")
+                Console.notice("'\(database)' is marked as an older copy; agents get a gap at the next start")
             }
             try await accounts?.declareRestored()
         }
@@ -138,22 +137,22 @@ struct HubRestoreCommand: AsyncParsableCommand {
                 writing: { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
             )
         }
-        Console.notice("the hub's database is now the one of '\(file)'")
+        Console.notice("the hub's database is restored from '\(file)'")
         FormerDatabases(of: database).say(former)
     }
 
     private func sayAccountsStay(_ file: String, _ state: StateDirectory) {
         guard HostFile.exists(state.file(HubFiles.backend)) else { return }
         let copy = HubFiles.backendCopy(beside: file)
-        Console.notice("users of the app backend stay as they are: there is no '\(copy)'")
+        Console.notice("the users of the app backend are not changed: there is no '\(copy)'")
     }
 }
 
 extension FormerDatabases {
-    /// Reports where a restore has kept the former database, and removes the oldest ones.
+    /// Prints where a restore has kept the former database, and removes the oldest ones.
     fileprivate func say(_ former: String?) {
         guard let former else { return }
-        Console.notice("the former one is kept in '\(former)'")
+        Console.notice("the former database is kept in '\(former)'")
         for path in removeOldest() {
             Console.notice("removed '\(path)': restores keep the last \(Self.kept) former databases")
         }
@@ -162,10 +161,10 @@ extension FormerDatabases {
 
 /// The app backend's part of a restore.
 ///
-/// It holds the app backend's lock, so that no server uses the files.
+/// It holds the app backend's lock, so that no server can use the files.
 private struct AccountsRestore {
     private let state: StateDirectory
-    /// The copy; `nil` for a database that was restored by other means.
+    /// The path of the copy; `nil` for a database that was restored by other means.
     private let copy: String?
     private let lock: FileLock
 
@@ -196,7 +195,7 @@ private struct AccountsRestore {
                 writing: { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
             )
         }
-        Console.notice("the app backend's database is now the one of '\(copy)'")
+        Console.notice("the app backend's database is restored from '\(copy)'")
         FormerDatabases(of: database).say(former)
         sayTokensAreGone()
     }
@@ -209,6 +208,6 @@ private struct AccountsRestore {
 
     private func sayTokensAreGone() {
         Console.notice("all tokens of users are revoked, since some may have been revoked after the copy was made")
-        Console.notice("set passwords that were changed since once more, and remove users once more who were removed")
+        Console.notice("since then changed passwords and removed users are back: change and remove them again")
     }
 }

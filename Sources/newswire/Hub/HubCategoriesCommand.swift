@@ -6,7 +6,7 @@ import HubProtocol
 struct HubCategoriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "categories",
-        abstract: "List the categories that publishers have announced, with the number of their subscribers.",
+        abstract: "List the categories that publishers have announced, with their numbers of subscribers.",
         discussion: """
             EXAMPLES
               newswire hub categories
@@ -19,7 +19,7 @@ struct HubCategoriesCommand: AsyncParsableCommand {
     private struct Row: Encodable, Sendable {
         let category: String
         let total: Int
-        /// By platform.
+        /// Numbers of subscribers, keyed by platform.
         let subscribers: [String: Int]
     }
 

@@ -9,8 +9,9 @@ struct HubCertificateCommand: AsyncParsableCommand {
         commandName: "certificate",
         abstract: "Show the hub's TLS certificate, and how to make clients trust it.",
         discussion: """
-            The hub's own authority is made at its first start and stays; trust it once. Its certificate is renewed \
-            automatically. --pem prints the authority alone, for other machines.
+            The hub creates its own certificate authority at its first start, and keeps it; clients trust it once. The \
+            hub's certificate is renewed automatically. --pem prints only the authority's certificate, for other \
+            machines.
 
             EXAMPLES
               newswire hub certificate
@@ -28,7 +29,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        if pem, json { throw ValidationError("--pem and --json exclude each other") }
+        if pem, json { throw ValidationError("--pem and --json cannot be combined") }
     }
 
     func run() async throws {
@@ -72,12 +73,12 @@ struct HubCertificateCommand: AsyncParsableCommand {
             throw Failure(
                 .badConfiguration,
                 "there is no authority in '\(state.path)'",
-                hint: "the hub makes it at its first start: newswire hub"
+                hint: "the hub creates it at its first start: newswire hub"
             )
         }
         let authority = try CertificateFacts.read(path)
         if pem { return Console.print(authority.text.trimmingCharacters(in: .newlines)) }
-        // Of the hub, else of an app backend that has a directory of its own.
+        // The hub's, else that of a separate app backend.
         let servers = [LocalCertificates.serverName, HubFiles.backendCertificate].map(state.file)
         let certificate = try servers.first(where: HostFile.exists).map { try CertificateFacts.read($0).facts }
         let endpoint = try HubFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
@@ -99,7 +100,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
             Console.print("certificate  \(certificate.names.joined(separator: ", ")); \(end)")
         }
         Console.print("")
-        Console.print("Make a client trust it; on another machine with a copy of the file (--pem prints it):")
+        Console.print("How to make a client trust it; on another machine, use a copy of the file (--pem prints it):")
         for command in commands {
             Console.print("")
             Console.print("# \(command.client)\(command.note.map { ": \($0)" } ?? "")")
@@ -108,7 +109,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         }
     }
 
-    // MARK: - Somebody else's
+    // MARK: - A configured certificate
 
     private struct ShownFiles: Encodable {
         let certificateFile: String
@@ -121,7 +122,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         if pem {
             throw Failure(
                 .badConfiguration,
-                "the hub shows the certificate of 'tls-certificate', '\(path)', which another authority has signed",
+                "the hub uses the certificate of 'tls-certificate', '\(path)', which another authority has signed",
                 hint: "clients must trust '\(facts.issuer)'; most know the public ones"
             )
         }

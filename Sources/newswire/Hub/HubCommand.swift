@@ -36,16 +36,16 @@ struct HubServe: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Serve the notification hub.",
         discussion: """
-            The first start makes the database, the hub, its two rules, and an authority that signs its TLS \
-            certificate. Connection strings are written to the state directory, readable by you alone, and shown when \
-            you start the hub at a terminal. Hubs, rules and keys that the configuration names are made sure of at each \
-            start.
+            The first start creates the database, the hub, its two rules, and an authority that signs its TLS \
+            certificate. Connection strings are written to the state directory, readable only by you, and shown when \
+            you start the hub on a terminal. Each start creates or updates the hubs, rules and keys in the \
+            configuration.
 
-            One port speaks HTTPS and, for programs on this machine, plain HTTP. 'newswire hub certificate' shows how \
-            to make others trust the certificate.
+            One port serves HTTPS and, for programs on this machine, plain HTTP. 'newswire hub certificate' shows how \
+            to make clients trust the certificate.
 
-            The app backend, for users who sign in, is served below /api/ of the same port: see 'newswire user'. \
-            --no-app-backend switches it off.
+            The app backend, for users who sign in, is served below /api/ on the same port: see 'newswire user'. \
+            --no-app-backend disables it.
 
             EXAMPLES
               newswire hub
@@ -131,21 +131,21 @@ struct HubServe: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The address that replaces all push services, for tests: an https address of this machine.",
+            "The address that replaces all push services, for tests: an https address on this machine.",
             visibility: .private
         )
     )
     var pushOrigin: String?
 
-    @Option(help: ArgumentHelp("The authorities that it is checked with, in PEM.", visibility: .private))
+    @Option(help: ArgumentHelp("The file of trusted authorities for that address, in PEM.", visibility: .private))
     var pushAuthorities: String?
 
     @Flag(
         help: ArgumentHelp(
             "Emulate Apple's, Google's, Microsoft's and browsers' push services on this machine.",
             discussion: """
-                For trying an app without their accounts: the hub has a state directory of its own and serves this \
-                machine only; 'newswire messages inbox' shows what a device would have received.
+                To try an app without accounts at these services. The hub has a state directory of its own and serves \
+                this machine only; 'newswire messages inbox' shows what a device would have received.
                 """
         )
     )
@@ -226,7 +226,7 @@ struct HubServe: AsyncParsableCommand {
         await emulated?.emulator.stop()
     }
 
-    /// A mail address becomes a `mailto:` one.
+    /// Returns the contact as a URL; an e-mail address becomes a `mailto:` URL.
     private static func contact(_ text: String?) -> String? {
         text.map { $0.contains("@") && !$0.contains(":") ? "mailto:\($0)" : $0 }
     }
@@ -289,7 +289,7 @@ struct HubServe: AsyncParsableCommand {
         _ http: OutboundClient
     ) async throws {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        // A terminal that goes ends a hub that was started at it.
+        // Closing the terminal must end a hub that was started there; a service ignores hang-ups.
         if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
         var logger = Logger(label: "newswire.hub")
         logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
@@ -339,7 +339,7 @@ struct HubServe: AsyncParsableCommand {
                 do {
                     try announce(service, endpoint, state, listen: listen, port: port, pages: pages, isFirst: isFirst)
                 } catch {
-                    log.error("the connection strings cannot be written", metadata: ["error.reason": "\(error)"])
+                    log.error("cannot write the connection strings", metadata: ["error.reason": "\(error)"])
                 }
             }
             try await service.run(
@@ -363,7 +363,8 @@ struct HubServe: AsyncParsableCommand {
         }
     }
 
-    /// Writes the connection strings for this machine to the state directory, and shows those for others at a terminal.
+    /// Writes the connection strings for this machine to the state directory, and prints those for other machines on a
+    /// terminal.
     private func announce(
         _ service: HubService,
         _ endpoint: HubEndpoint,
@@ -393,7 +394,7 @@ struct HubServe: AsyncParsableCommand {
         }
         if emulate {
             let file = state.file(HubFiles.Connection.full.rawValue)
-            return Console.notice("programs of yours on this machine find it with NEWSWIRE_CONNECTION_FILE=\(file)")
+            return Console.notice("your programs on this machine find the hub with NEWSWIRE_CONNECTION_FILE=\(file)")
         }
         Console.notice("clients on other machines must trust the hub's certificate: see 'newswire hub certificate'")
     }

@@ -35,7 +35,7 @@ struct HubCredentialsCommand: AsyncParsableCommand {
 struct HubCredentialsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the credentials, with what their push services last said of them and when they expire.",
+        abstract: "List the credentials, with the last answer of their push services and their expiry.",
         discussion: """
             EXAMPLES
               newswire hub credentials
@@ -54,7 +54,7 @@ struct HubCredentialsListCommand: AsyncParsableCommand {
 struct HubCredentialsTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Ask each push service whether it accepts the hub's credential; no device gets anything.",
+        abstract: "Ask each push service whether it accepts the hub's credential; nothing is sent to devices.",
         discussion: """
             EXAMPLES
               newswire hub credentials test

@@ -6,14 +6,15 @@ import NetworkAddresses
 import Settings
 import StartupChecks
 
-/// The address of a server of this machine, and the certificate that proves it.
+/// The address of a server on this machine, and its certificate.
 struct HubEndpoint {
-    /// The name in connection strings for SDKs and other machines.
+    /// The host name in connection strings for SDKs and other machines.
     let publicName: HostName
     let certificate: CertificateSource
 
-    /// Reads the configured certificate, or finds the names for one of the server's own authority, stored under
-    /// `serverName`.
+    /// Reads the configured certificate, or creates one for this machine's names with the server's own authority.
+    ///
+    /// The created certificate is stored under `serverName`.
     ///
     /// - Throws: ``Failure``.
     init(
@@ -34,7 +35,7 @@ struct HubEndpoint {
             let address = HostName(listen)
             let isLocal = address?.isLoopback ?? false
             let machine = configured == nil ? MachineNames.all().compactMap { HostName($0) } : []
-            // A name that other machines can look up, if there is one.
+            // Prefer a name that other machines can resolve.
             let best = machine.last { !$0.isLoopback } ?? (Self.isUnspecified(listen) ? nil : address)
             let names = (configured ?? machine + [address].compactMap(\.self)) + Self.loopback
             var unique: [HostName] = []
@@ -50,7 +51,7 @@ struct HubEndpoint {
 
     private static func isUnspecified(_ address: String) -> Bool { ["0.0.0.0", "::"].contains(address) }
 
-    /// Returns the files that the settings name; both or none.
+    /// Returns the configured files; `nil` if neither is set.
     private static func files(_ certificate: String?, _ key: String?) throws -> CertificateFiles? {
         switch (certificate, key) {
         case (let certificate?, let key?): return CertificateFiles(certificate: certificate, key: key)
@@ -60,12 +61,12 @@ struct HubEndpoint {
         }
     }
 
-    /// For SDKs and other machines.
+    /// Returns the endpoint for SDKs and other machines.
     func connectionEndpoint(port: Int) -> String { "sb://\(publicName.urlHost):\(port)/" }
 
-    /// Returns the endpoint for programs of this machine, which need no certificate: nobody can read the traffic.
+    /// Returns the endpoint for programs on this machine, which need no TLS: their traffic does not leave it.
     static func localEndpoint(listen: String, port: Int) -> String {
-        // What listens on another address listens on this one, too.
+        // A server that listens on another address listens on this one as well.
         let own = HostName(listen).flatMap { $0.isLoopback ? $0.urlHost : nil }
         return "http://\(own ?? "127.0.0.1"):\(port)/"
     }

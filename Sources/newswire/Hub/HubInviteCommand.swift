@@ -12,10 +12,10 @@ struct HubInviteCommand: AsyncParsableCommand {
         abstract: "Print a link that lets one browser read the hub's pages, or manage the hub.",
         discussion: """
             Readers on other machines need an invitation unless the setting 'pages' is 'public'. The link works once, \
-            for seven days. The hub must have run: its address is in the link.
+            within seven days. The hub must have run once, since the link contains its address.
 
-            With --operator the link opens the operator's view instead. It works for an hour, and its session for 12 \
-            hours. Whoever has the link can send messages: do not pass it on.
+            With --operator the link opens the operator's view instead. It works once, within an hour, and its session \
+            lasts 12 hours. Whoever has the link can send messages: do not pass it on.
 
             EXAMPLES
               newswire hub invite
@@ -57,10 +57,10 @@ struct HubInviteCommand: AsyncParsableCommand {
         let (path, life) = try await link(store, to: hub)
         let port = url.port.map { ":\($0)" } ?? ""
         Console.print("https://\(host)\(port)/-/\(hub)/\(path)")
-        Console.notice("the link works once, for \(life)")
+        Console.notice("the link works once, within \(life)")
     }
 
-    /// Returns the link below the hub's pages, and how long it works.
+    /// Returns the link, relative to the hub's pages, and its lifetime.
     private func link(_ store: PageStore, to hub: HubName) async throws -> (path: String, life: String) {
         let now = Timestamp(Date())
         guard isForOperator else {

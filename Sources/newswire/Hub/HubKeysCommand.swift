@@ -11,9 +11,10 @@ struct HubKeysCommand: AsyncParsableCommand {
         abstract: "Show the connection strings, or rotate a rule's key.",
         discussion: """
             Shows the rules of every hub, of one hub, or of the namespace, whose keys manage hubs. The strings are for \
-            SDKs and for other machines, which must trust what 'newswire hub certificate' shows. Programs of yours on \
-            this machine need none; --local shows those that they use, over plain HTTP. A rotated rule has a new primary key; the old one goes on as its secondary key, so that programs can change over, and the former \
-            secondary key ends at once. Rotate twice to end both.
+            SDKs and for other machines, which must trust the certificate that 'newswire hub certificate' shows. Your \
+            programs on this machine need none; --local shows the strings that they use, over plain HTTP. --rotate \
+            gives a rule a new primary key; the old one remains valid as its secondary key, so that programs can \
+            change over, and the former secondary key is revoked at once. Rotate twice to revoke both.
 
             EXAMPLES
               newswire hub keys
@@ -24,23 +25,23 @@ struct HubKeysCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Option(help: ArgumentHelp("The hub whose rules are meant; all without it.", valueName: "name"))
+    @Option(help: ArgumentHelp("Show the rules of this hub (default: all hubs).", valueName: "name"))
     var hub: String?
 
-    @Flag(help: "The rules of the namespace, which manage hubs.")
+    @Flag(help: "Show the rules of the namespace, which manage hubs.")
     var namespace = false
 
     @Option(help: ArgumentHelp("Give this rule a new primary key.", valueName: "rule"))
     var rotate: String?
 
-    @Flag(help: "Show the connection strings for this machine alone, over plain HTTP.")
+    @Flag(help: "Show the connection strings for this machine only, over plain HTTP.")
     var local = false
 
     @Flag(help: "Print JSON.")
     var json = false
 
     func validate() throws {
-        if namespace, hub != nil { throw ValidationError("--hub and --namespace exclude each other") }
+        if namespace, hub != nil { throw ValidationError("--hub and --namespace cannot be combined") }
     }
 
     func run() async throws {
@@ -65,7 +66,7 @@ struct HubKeysCommand: AsyncParsableCommand {
         if namespace { return [.namespace] }
         guard let hub else { return keys.hubNames.map { .hub($0) } }
         let name = try HubName(given: hub, .usage)
-        // As it was made: names that differ in case only are the same hub.
+        // In the spelling that the hub was created with; case is ignored.
         return [.hub(keys.hubNames.first { $0 == name } ?? name)]
     }
 
@@ -77,7 +78,7 @@ struct HubKeysCommand: AsyncParsableCommand {
     ) async throws {
         guard let owner = owners.first, owners.count == 1 else {
             let names = keys.hubNames.map { "'\($0)'" }.joined(separator: ", ")
-            throw Failure(.usage, "whose rule? there are the hubs \(names)", hint: "pass --hub NAME or --namespace")
+            throw Failure(.usage, "--rotate needs one hub; there are \(names)", hint: "pass --hub NAME or --namespace")
         }
         let configured =
             switch owner {
@@ -87,16 +88,16 @@ struct HubKeysCommand: AsyncParsableCommand {
         guard !configured.contains(where: { $0.name == rule }) else {
             throw Failure(
                 .badConfiguration,
-                "the keys of rule '\(rule)' are in the configuration, which the next start would return to",
-                hint: "change the file that it names, and restart the hub"
+                "the keys of rule '\(rule)' are configured, and the next start would restore them",
+                hint: "change the file in the configuration, and restart the hub"
             )
         }
         _ = try await keys.rotate(rule, of: owner, at: Timestamp(Date()))
-        // When this command has ended the keys are what it says.
+        // A running hub uses the new keys by the time this command ends.
         try await Task.sleep(for: HubKeys.takeover)
     }
 
-    /// Writes changed strings where programs of this user find them, as a running hub does.
+    /// Writes the changed connection strings to the state directory, as a running hub does.
     private func write(_ keys: HubKeys, _ settings: Settings, to state: StateDirectory) async throws {
         let endpoint = try HubFiles.localEndpoint(in: state)
         let name = try? HubName(settings.value(HubSettings.name))
@@ -112,7 +113,7 @@ struct HubKeysCommand: AsyncParsableCommand {
     // MARK: Output
 
     private struct ShownRule: Encodable {
-        /// Absent for the namespace's.
+        /// Absent for rules of the namespace.
         let hub: String?
         let name: String
         let rights: [String]

@@ -12,7 +12,7 @@ import StartupChecks
 struct HubLogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
-        abstract: "Look after the log that several hubs share.",
+        abstract: "Show or repair the log that several hubs share.",
         subcommands: [HubLogStatusCommand.self, HubLogReseedCommand.self, HubLogLeaveCommand.self]
     )
 }
@@ -20,9 +20,9 @@ struct HubLogCommand: AsyncParsableCommand {
 struct HubLogStatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show how far a hub and the others follow the shared log.",
+        abstract: "Show the position of each hub in the shared log.",
         discussion: """
-            With --offline it reads the database of a hub that does not run, to find the one that is furthest ahead.
+            --offline reads the database of a stopped hub, to find the one that is furthest ahead.
 
             EXAMPLES
               newswire hub log status
@@ -33,7 +33,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
 
     @OptionGroup var inquiry: InquiryOptions
 
-    @Flag(help: "Read the database of a hub that does not run.")
+    @Flag(help: "Read the database of a stopped hub.")
     var offline = false
 
     @Option(HubSettings.state)
@@ -63,7 +63,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
         let position = try await usingDatabase(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
         if inquiry.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
-        Console.print("'\(database)' has the log up to entry \(position)")
+        Console.print("'\(database)' contains the log up to entry \(position)")
     }
 
     private static func lines(_ node: HubOverview.Node) -> [String] {
@@ -72,7 +72,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
             let lag = node.logEnd - min(peer.position, node.logEnd)
             let state =
                 peer.seenSecondsAgo > HubOverview.Node.silence
-                ? "not heard of for \(peer.seenSecondsAgo) s" : "\(lag) entries behind"
+                ? "not seen for \(peer.seenSecondsAgo) s" : "\(lag) entries behind"
             lines.append("node            \(peer.name), newswire \(peer.version): entry \(peer.position), \(state)")
         }
         lines.append("last writer     \(node.writer ?? "unknown")")
@@ -81,13 +81,13 @@ struct HubLogStatusCommand: AsyncParsableCommand {
     }
 }
 
-/// A hub's files, which this command alone uses until it ends.
+/// The locked files of a stopped hub.
 private struct IdleHub {
     let state: StateDirectory
     let database: String
     private let lock: FileLock
 
-    /// - Throws: ``Failure`` 75 while a hub runs.
+    /// - Throws: ``Failure`` 75 if the hub is running.
     init(_ options: HubStateOptions, _ settings: Settings) throws {
         state = try options.directory(settings)
         database = state.file(HubFiles.database)
@@ -106,10 +106,11 @@ private struct IdleHub {
 struct HubLogLeaveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave",
-        abstract: "Make a hub's database one of its own, which follows no log.",
+        abstract: "Detach a hub's database from the shared log.",
         discussion: """
-            This moves a hub from several machines back to one. Stop the hubs on all of them first, run this on the one \
-            that is furthest ahead, and take hub.log out of its configuration. The others can follow it no more.
+            This moves a hub from several machines back to one. Stop the hubs on all machines first, run this on the \
+            one that is furthest ahead, and remove the log settings from its configuration. The other hubs can no \
+            longer follow it.
 
             EXAMPLES
               newswire hub log leave
@@ -127,19 +128,19 @@ struct HubLogLeaveCommand: AsyncParsableCommand {
             }
             try HubLogFile.leave(hub.database)
         }
-        Console.notice("'\(hub.database)' follows no log any more; take hub.log out of the configuration")
+        Console.notice("'\(hub.database)' no longer follows a log; remove the log settings from the configuration")
     }
 }
 
 struct HubLogReseedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reseed",
-        abstract: "Begin a new log from this hub's database.",
+        abstract: "Start a new log from this hub's database.",
         discussion: """
-            For a log that is gone, cut off or forked. Stop the hubs on all machines, find the database that is furthest \
-            ahead with 'newswire hub log status --offline', and run this there: the log is deleted and begun again with \
-            what that database has. Agents get a gap, since other hubs may have accepted more. Then give the \
-            other machines a copy of this database: 'newswire hub backup' here, 'newswire hub restore' there.
+            For a log that is lost, truncated or forked. Stop the hubs on all machines, find the database that is \
+            furthest ahead with 'newswire hub log status --offline', and run this there: it deletes the log and starts \
+            a new one from that database. Agents get a gap, since other hubs may have accepted more messages. Then \
+            copy this database to the other machines: 'newswire hub backup' here, 'newswire hub restore' there.
 
             EXAMPLES
               newswire hub log reseed --yes
@@ -148,13 +149,13 @@ struct HubLogReseedCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Flag(help: "Delete the log that is there.")
+    @Flag(help: "Delete the existing log.")
     var yes = false
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
         guard let log = LogSettings(settings).configuration else {
-            throw Failure(.badConfiguration, "the configuration names no log", hint: "set 'log' in the section 'hub'")
+            throw Failure(.badConfiguration, "no log is configured", hint: "set 'log-servers' in the section 'hub'")
         }
         guard yes else {
             throw Failure(
@@ -169,7 +170,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
         try await usingDatabase(hub.database) {
             try HubLogFile.begin(hub.database, incarnation: incarnation, at: Timestamp(Date()))
         }
-        Console.notice("the log '\(log.name)' begins with '\(hub.database)'; agents get a gap")
-        Console.notice("give the other machines a copy of it: 'newswire hub backup' here, 'newswire hub restore' there")
+        Console.notice("the log '\(log.name)' starts from '\(hub.database)'; agents get a gap")
+        Console.notice("copy it to the other machines: 'newswire hub backup' here, 'newswire hub restore' there")
     }
 }

@@ -10,7 +10,7 @@ import StartupChecks
 
 /// The app backend that a hub mounts.
 extension HubServe {
-    /// Locks the app backend's files for this hub, if it is to serve one.
+    /// Locks the app backend's files for this hub, if it is configured to serve one.
     ///
     /// - Returns: `nil` if it is not, or if another process uses the files, which is logged.
     func backendLock(_ state: StateDirectory, _ settings: Settings, _ logger: Logger) throws -> FileLock? {
@@ -23,10 +23,10 @@ extension HubServe {
         return nil
     }
 
-    /// Makes the app backend of the hub that connection strings are for.
+    /// Creates the app backend of the server's primary hub.
     ///
-    /// The limits and proxies are the hub's; the texts of secure pushes, roles and identity providers come from
-    /// `backend:`.
+    /// Its limits and proxies are the hub's; the texts of secure pushes, the roles and the identity providers come from
+    /// the section `backend`.
     func mount(
         on service: HubService,
         _ hub: HubConfiguration,

@@ -8,7 +8,7 @@ import WebPages
 
 /// The pages that a hub mounts.
 extension HubServe {
-    /// - Returns: `nil` if the hub must not have pages.
+    /// - Returns: `nil` if the hub's pages are disabled.
     func pageServer(
         on service: HubService,
         _ configuration: HubConfiguration,

@@ -5,7 +5,7 @@ import HostSystem
 import HubServer
 import Settings
 
-/// Runs work on a hub's file, and turns SQLite's errors into failures that name the file.
+/// Calls `work`, which uses a database, and turns SQLite's errors into failures that name the file.
 func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) async throws -> Output {
     do {
         return try await work()
@@ -19,17 +19,17 @@ func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) as
     }
 }
 
-/// Options that choose a hub's state directory.
+/// Options that select a hub's state directory.
 struct HubStateOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
     @Option(HubSettings.state)
     var state: String?
 
-    /// Returns the directory that flag, environment, file or default name, and creates it if necessary.
+    /// Returns the state directory from flag, environment, configuration or default, and creates it if necessary.
     ///
-    /// A command of root continues with the rights of the directory's owner, who may have put links in it. It keeps
-    /// root's rights in a directory where root has always run the hub. `isForGood` is false if the command needs root's
+    /// A command that root runs continues with the rights of the directory's owner, who may have put links in it. It
+    /// keeps root's rights if root has always run the hub there. `isForGood` is false if the command needs root's
     /// rights again, for files elsewhere.
     func directory(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
         let directory = try StateDirectory.locate(
@@ -46,7 +46,7 @@ struct HubStateOptions: ParsableArguments {
         return directory
     }
 
-    /// True if the directory contains files of a hub that root runs; no other user could read them.
+    /// True if the directory contains files of a hub that root runs, which no other user can read.
     static func isRoots(_ directory: StateDirectory) -> Bool {
         [HubFiles.database, LocalCertificates.authorityKeyName, LocalCertificates.serverName].contains {
             FolderRights.isRoots(directory.file($0))

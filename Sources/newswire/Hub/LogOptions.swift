@@ -8,7 +8,7 @@ import Settings
 import StartupChecks
 import WebPages
 
-/// The log that several hubs share.
+/// Flags for the log that several hubs share.
 struct LogOptions: ParsableArguments {
     @Option(HubSettings.logServers)
     var logServers: [LogServer]?
@@ -34,7 +34,7 @@ struct LogOptions: ParsableArguments {
     @Option(secretFile: HubSettings.logKey)
     var logKey: String?
 
-    /// The settings with these flags.
+    /// Returns the settings, overridden by these flags.
     func resolved(_ settings: Settings) -> LogSettings {
         var log = LogSettings(settings)
         log.servers = logServers ?? log.servers
@@ -50,9 +50,9 @@ struct LogOptions: ParsableArguments {
 }
 
 extension HubServe {
-    /// The log that this hub shares with others, if there is one.
+    /// Returns the configuration of the log that this hub shares with others; `nil` without one.
     ///
-    /// - Throws: ``Failure`` for what does not go together.
+    /// - Throws: ``Failure`` for settings that cannot be combined.
     func logConfiguration(_ settings: Settings, _ hub: HubConfiguration) throws -> ReplicatedLogConfiguration? {
         let log = logOptions.resolved(settings)
         let problems = log.problems(

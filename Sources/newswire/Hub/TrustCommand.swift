@@ -4,17 +4,19 @@ struct TrustCommand: Encodable {
     /// A note for the reader.
     let note: String?
     let lines: [String]
-    /// The error by which such a client shows that it does not trust the hub yet.
+    /// The error of a client that does not trust the hub yet.
     var errorWithout: String?
 
-    /// Returns one command for each kind of client, the most common ones first; `authority` is the path of a
-    /// certificate in PEM.
+    /// Returns one command for each kind of client, the most common ones first.
+    ///
+    /// `authority` is the path of a certificate in PEM.
     static func all(authority: String, endpoint: String) -> [TrustCommand] {
         let file = quoted(authority)
         return [
             TrustCommand(
                 client: "Debian, Ubuntu",
-                note: "for all programs that use the system's store: curl, .NET, Go, PHP, Ruby, Rust, newswire",
+                note:
+                    "for all programs that use the system's trust store: curl, .NET, Go, PHP, Ruby, Rust, newswire",
                 lines: [
                     "sudo install -m 644 \(file) /usr/local/share/ca-certificates/newswire-hub.crt",
                     "sudo update-ca-certificates",
@@ -23,7 +25,7 @@ struct TrustCommand: Encodable {
             TrustCommand(client: "curl", note: nil, lines: ["curl --cacert \(file) \(endpoint)healthz"]),
             TrustCommand(
                 client: "Java",
-                note: "in the store that comes with the JVM (-cacerts)",
+                note: "in the JVM's default store (-cacerts)",
                 lines: [
                     "sudo keytool -importcert -noprompt -cacerts -storepass changeit -alias newswire-hub -file \(file)"
                 ]
@@ -32,10 +34,11 @@ struct TrustCommand: Encodable {
                 client: ".NET",
                 note: "on Linux; SSL_CERT_DIR adds the system's authorities",
                 lines: ["export SSL_CERT_FILE=\(file) SSL_CERT_DIR=/etc/ssl/certs"],
-                // On Linux the chain ends at the hub's certificate or at the authority, by what the machine has seen before.
+                // On Linux the chain ends at the hub's certificate or at the authority, depending on what .NET has
+                // cached.
                 errorWithout: """
-                    The SSL connection could not be established, see inner exception. The remote certificate is invalid \
-                    because of errors in the certificate chain: PartialChain (or UntrustedRoot)
+                    The SSL connection could not be established, see inner exception. The remote certificate is \
+                    invalid because of errors in the certificate chain: PartialChain (or UntrustedRoot)
                     """
             ),
             TrustCommand(client: "Node.js", note: nil, lines: ["export NODE_EXTRA_CA_CERTS=\(file)"]),
@@ -56,13 +59,13 @@ struct TrustCommand: Encodable {
             ),
             TrustCommand(
                 client: "newswire",
-                note: "its clients on other machines; for the hub's calls only",
+                note: "on other machines; for connections to the hub only",
                 lines: ["export NEWSWIRE_CA_FILE=\(file)"]
             ),
         ]
     }
 
-    /// Returns a text as a word for a shell.
+    /// Returns the text quoted as one word for a shell.
     private static func quoted(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {

@@ -8,18 +8,18 @@ import SubscriberAgent
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",
-        abstract: "Log in at the app backend, so that this agent gets what is sent to you by name.",
+        abstract: "Log in at the app backend, so that this agent gets notifications to you.",
         discussion: """
-            The password is typed at the terminal or read from a file, and exchanged for a token that is valid for 30 days. \
-            The token is kept in the agent's state directory, for this user only; the password is not kept. An agent that \
-            has subscribed is registered as you at once, also while it runs.
+            The password is typed on the terminal or read from a file, and exchanged for a token that is valid for 30 \
+            days. The token is stored in the agent's state directory, readable only by you; the password is not \
+            stored. An agent that has subscribed is registered as you at once, even while it runs.
 
-            The app backend is the one of the last login, else the one that the agent's hub serves on its own port. \
-            --backend names another. Its certificate is checked with --ca-file; without it with the hub's authority if \
-            both have the same host name, else with the system's.
+            The app backend is that of the last login, else that of the agent's hub, on the hub's port. Select another \
+            with --backend. Its certificate is checked with --ca-file; without it, with the hub's authority if both \
+            have the same host name, else with the system's.
 
-            A login under another name drops the messages that still wait at the hub for this agent, since they may be \
-            for the previous user.
+            If you log in under another name, messages that are still pending for this agent at the hub are dropped, \
+            since they may be for the previous user.
 
             EXAMPLES
               newswire login --user alice
@@ -35,7 +35,7 @@ struct LoginCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The file that holds the password; '-' is standard input. Without it you are asked at the terminal.",
+            "The file that contains the password; '-' is standard input (default: ask on the terminal).",
             valueName: "path"
         )
     )
@@ -55,14 +55,14 @@ struct LoginCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A name for this device in 'newswire user tokens' (default: the machine's name and the profile).",
+            "The name of this device in 'newswire user tokens' (default: the machine's name and the profile).",
             valueName: "name"
         )
     )
     var device: String?
 
     func run() async throws {
-        // Before a command of root takes on the rights of the agent's user: the file may be root's.
+        // Read before root takes on the rights of the agent's user, since only root may be able to read the file.
         let given = try passwordFile.map { try Self.password($0) }
         try await agent.withAgent { agent, _ in
             let address: BackendAddress
@@ -76,14 +76,14 @@ struct LoginCommand: AsyncParsableCommand {
             )
             Console.notice("logged in as '\(login.user)' at \(login.backend) until \(login.expires)")
             if login.isRegistered == nil {
-                Console.hint("newswire subscribe --categories World,Sports; notifications to you come with the news")
+                Console.hint("newswire subscribe --categories World,Sports; it also receives notifications to you")
             }
         }
     }
 
     private static func password(_ path: String) throws -> String {
         let text = try NewPasswordOptions.text(of: path)
-        guard !text.isEmpty else { throw Failure(.usage, "\(NewPasswordOptions.name(of: path)) holds no password") }
+        guard !text.isEmpty else { throw Failure(.usage, "\(NewPasswordOptions.name(of: path)) contains no password") }
         return text
     }
 
@@ -102,11 +102,11 @@ struct LoginCommand: AsyncParsableCommand {
 struct LogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Revoke and forget the token of this agent's login.",
+        abstract: "Revoke and delete the token of this agent's login.",
         discussion: """
-            The agent goes on with its categories, and gets nothing more that is sent to you by name. The token is \
-            deleted on this machine even if the app backend cannot be reached; a warning says how long it stays valid there, \
-            and 'newswire user tokens' revokes it. A login file that is damaged is deleted as well.
+            The agent keeps its categories, and no longer gets notifications to you. The token is deleted on this \
+            machine even if the app backend cannot be reached; a warning then says how long it remains valid there, \
+            and 'newswire user tokens' revokes it. A damaged login file is deleted as well.
 
             EXAMPLES
               newswire logout
@@ -118,7 +118,7 @@ struct LogoutCommand: AsyncParsableCommand {
     func run() async throws {
         try await agent.withAgent { agent, _ in
             guard let ended = try await agent.logOut() else { return Console.notice("nobody was logged in") }
-            Console.notice(ended.user.map { "logged out '\($0)'" } ?? "the login is deleted")
+            Console.notice(ended.user.map { "logged out '\($0)'" } ?? "the login file is deleted")
         }
     }
 }

@@ -11,14 +11,14 @@ struct NotifyCommand: AsyncParsableCommand {
         commandName: "notify",
         abstract: "Notify a user by name, on all of their devices.",
         discussion: """
-            You must have logged in with 'newswire login', and need the right to notify others unless it is yourself. A \
-            line is printed for each platform: accepted, skipped or failed, with the reason. The output never shows \
+            Log in with 'newswire login' first. To notify others than yourself, you need the right to do so. The \
+            command prints one line per platform: accepted, skipped or failed, with the reason. The output never shows \
             whether the user exists or has devices.
 
             With --secure only an id passes through push services, and the user's devices fetch the text. Pass '-' to \
-            read a confidential text from standard input: arguments can be seen by others on this machine.
+            read a confidential text from standard input, since other users of this machine can see arguments.
 
-            The exit code is 0 if some platform has accepted the notification and none has failed.
+            The exit code is 0 if at least one platform has accepted the notification and none has failed.
 
             EXAMPLES
               newswire notify alice "The meeting is at ten"
@@ -37,7 +37,7 @@ struct NotifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The platforms: apns, gcm, fcmv1, wns, browser, stream (agents), with commas between them (default: all).",
+            "The platforms, separated by commas: apns, gcm, fcmv1, wns, browser, stream (agents); default: all.",
             valueName: "platforms"
         )
     )
@@ -46,17 +46,17 @@ struct NotifyCommand: AsyncParsableCommand {
     @Flag(help: "Send an id only; the devices fetch the text.")
     var secure = false
 
-    @Flag(help: "Print one line of JSON for each platform.")
+    @Flag(help: "Print one line of JSON per platform.")
     var json = false
 
-    /// Maximum bytes that an app backend accepts.
+    /// Maximum bytes of a text that an app backend accepts.
     private static let maximumText = 65_536
     private typealias Outcome = BackendClient.PlatformOutcome.Name
     private static let everyPlatform = "all"
     private static let platforms = AppBackend.platformNames
 
     func validate() throws {
-        if secure, pns != nil { throw ValidationError("--secure and --pns exclude each other") }
+        if secure, pns != nil { throw ValidationError("--secure and --pns cannot be combined") }
     }
 
     func run() async throws {
@@ -91,7 +91,7 @@ struct NotifyCommand: AsyncParsableCommand {
         return try await backend.notify(name.text, text, on: platform)
     }
 
-    /// Returns the result if a refusal concerns one named platform; `nil` if it ends the whole command.
+    /// Returns the outcome if the error concerns one named platform; `nil` if it ends the whole command.
     private static func outcome(
         _ error: BackendClientError,
         _ platform: String,
@@ -126,7 +126,7 @@ struct NotifyCommand: AsyncParsableCommand {
         }
     }
 
-    // MARK: - What was asked for
+    // MARK: - Arguments
 
     private func chosenPlatforms() throws -> [String] {
         guard let pns else { return [Self.everyPlatform] }

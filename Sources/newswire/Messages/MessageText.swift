@@ -2,9 +2,9 @@ import HostSystem
 import HubProtocol
 import PushEmulator
 
-/// The hub's reports on messages, as text for people; safe for a terminal whatever the hub sends.
+/// The hub's reports on messages as text, safe for a terminal whatever the hub sends.
 enum MessageText {
-    /// Returns one message in a line.
+    /// Returns a message as one line.
     static func line(_ message: MessageReport) -> String {
         let parts = [
             message.acceptedAt, message.id.text, message.state.rawValue, counts(message.matched),
@@ -13,7 +13,7 @@ enum MessageText {
         return TerminalText.safe(parts.joined(separator: "  "))
     }
 
-    /// Returns one message in full.
+    /// Returns all fields of a message.
     static func lines(_ message: MessageReport) -> [String] {
         var lines = ["message   \(message.id)", "accepted  \(message.acceptedAt)\(until(message.expiresAt))"]
         if let dueAt = message.dueAt { lines.append("due       \(dueAt)") }
@@ -35,7 +35,7 @@ enum MessageText {
         return lines.map(TerminalText.safe)
     }
 
-    /// Returns a device that did not get a message.
+    /// Returns a device that did not get a message, as one line.
     static func line(_ target: FailedTargets.Target) -> String {
         let name = target.installation?.text ?? target.handle ?? target.registration?.text ?? "gone"
         return TerminalText.safe("\(target.platform)  \(name)  \(target.outcome)  \(target.reason)")
@@ -44,13 +44,13 @@ enum MessageText {
     /// Returns a message as an emulated push service received it.
     static func lines(_ delivery: InboxDocument.Delivery) -> [String] {
         var lines = ["\(delivery.receivedAt)  \(delivery.service)  \(delivery.messageID)"]
-        if delivery.isReplaced { lines.append("  replaced by a later message of the same key") }
+        if delivery.isReplaced { lines.append("  replaced by a later message with the same key") }
         lines += delivery.headers.map { "  \($0.name): \($0.value)" }
         lines.append("  \(delivery.plaintext ?? delivery.body ?? delivery.bodyBase64 ?? "")")
         return lines.map(TerminalText.safe)
     }
 
-    /// The telemetry of a hub that is not ours.
+    /// Returns the telemetry of a message at a hub other than newswire.
     static func lines(_ details: NotificationDetails) -> [String] {
         var lines = ["message   \(details.id)", "state     \(details.state.rawValue)"]
         if let time = details.enqueueTime { lines.append("accepted  \(ISODateTime.format(time))") }
@@ -73,7 +73,7 @@ enum MessageText {
     private static func lines(_ device: DeviceReport) -> [String] {
         var lines = device.explanation.enumerated().map { "\(pad($0 == 0 ? "why" : ""))\($1)" }
         if let tags = device.tags { lines.append("tags      \(tags.isEmpty ? "none" : tags.joined(separator: ", "))") }
-        // On push platforms a template is one of the registrations.
+        // On push platforms each template is one of the registrations.
         for template in device.registrations == nil ? device.templates ?? [] : [] {
             let own = template.tags.isEmpty ? "" : ", with the tags \(template.tags.joined(separator: ", "))"
             let verdict = template.matches ? (template.isEmpty ? "matches, empty" : "matches") : "does not match"
@@ -94,13 +94,13 @@ enum MessageText {
             "\(pad(""))  \(registration.reason)",
         ]
         if let now = registration.tagsNow {
-            lines.append("\(pad(""))  it has \(now.isEmpty ? "no tags" : now.joined(separator: ", ")) today")
+            lines.append("\(pad(""))  its tags now: \(now.isEmpty ? "none" : now.joined(separator: ", "))")
         }
         if let expression = registration.expression { lines += self.lines(expression, depth: 1) }
         return lines
     }
 
-    /// Returns each part of an expression in a line, with its own parts below it.
+    /// Returns one line for each part of an expression, followed by the indented lines of its operands.
     private static func lines(_ part: TagEvaluation, depth: Int) -> [String] {
         let indent = String(repeating: "  ", count: depth)
         return ["\(pad(""))\(indent)\(part.holds ? "yes" : "no ") \(part.expression)"]
@@ -112,7 +112,7 @@ enum MessageText {
         if let at = stream.connectedAt { parts.append("opened \(at)") }
         if let at = stream.disconnectedAt { parts.append("closed \(at)") }
         if let position = stream.position { parts.append("written up to position \(position)") }
-        if let cursor = stream.resumedFrom { parts.append("last came with the cursor \(cursor)") }
+        if let cursor = stream.resumedFrom { parts.append("last resumed from cursor \(cursor)") }
         return parts.joined(separator: ", ")
     }
 
@@ -141,7 +141,7 @@ enum MessageText {
     }
 }
 
-/// Telemetry as it is printed in JSON.
+/// The JSON output of telemetry.
 struct TelemetryLine: Encodable {
     let id: String
     let state: String

@@ -10,7 +10,7 @@ import Settings
 struct MessagesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "messages",
-        abstract: "Show the outcomes of messages, and why a device got one or did not; cancel scheduled ones.",
+        abstract: "Show the outcomes of messages, and why a device got a message or not; cancel scheduled messages.",
         subcommands: [
             MessagesListCommand.self, MessagesShowCommand.self, MessagesFailuresCommand.self,
             MessagesInboxCommand.self, MessagesCancelCommand.self,
@@ -18,7 +18,9 @@ struct MessagesCommand: AsyncParsableCommand {
     )
 }
 
-/// Options for questions to a hub; its key must grant Manage, as that of publishers and operators does.
+/// Options for requests to a hub.
+///
+/// The connection string must grant Manage, as that of publishers and operators does.
 struct InquiryOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -27,7 +29,7 @@ struct InquiryOptions: ParsableArguments {
     @Flag(help: "Print JSON.")
     var json = false
 
-    /// Asks the hub, and reports its refusals in its own words.
+    /// Sends a request to the hub, and reports its refusals in the hub's own words.
     func ask<Answer: Sendable>(
         _ question: (HubClient) async throws -> Answer
     ) async throws -> Answer {
@@ -38,7 +40,7 @@ struct InquiryOptions: ParsableArguments {
             do {
                 return try await question(client)
             } catch HubClientError.refused(404, let code, let detail, let retryAfter) {
-                // What is not there is no mistake in the configuration.
+                // A missing message or device is no error in the configuration.
                 let error = HubClientError.refused(status: 404, code: code, detail: detail, retryAfter: retryAfter)
                 throw Failure(.failed, "\(error)")
             }
@@ -49,7 +51,7 @@ struct InquiryOptions: ParsableArguments {
 struct MessagesListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the newest messages: time, id, state, how many they matched, and for whom they are.",
+        abstract: "List the newest messages: time, id, state, number of matching devices, and recipients.",
         discussion: """
             EXAMPLES
               newswire messages list
@@ -61,19 +63,19 @@ struct MessagesListCommand: AsyncParsableCommand {
 
     @OptionGroup var inquiry: InquiryOptions
 
-    @Option(help: "How many of the newest to list, at most 100.")
+    @Option(help: "The number of messages to list, at most 100, newest first.")
     var last = 20
 
-    @Option(help: ArgumentHelp("Only messages before this position of the log.", valueName: "position"))
+    @Option(help: ArgumentHelp("List only messages before this log position.", valueName: "position"))
     var before: Int64?
 
-    @Flag(help: "Only messages that wait for their time, the next one first.")
+    @Flag(help: "List only scheduled messages that are not yet due, the next one first.")
     var scheduled = false
 
     func validate() throws {
         guard (1...100).contains(last) else { throw ValidationError("--last must be 1 to 100, not \(last)") }
         guard before ?? 1 > 0 else { throw ValidationError("--before must be at least 1") }
-        guard before == nil || !scheduled else { throw ValidationError("--before and --scheduled exclude each other") }
+        guard before == nil || !scheduled else { throw ValidationError("--before and --scheduled cannot be combined") }
     }
 
     func run() async throws {
@@ -91,11 +93,12 @@ struct MessagesListCommand: AsyncParsableCommand {
 struct MessagesShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show the outcome of a message; with --device, why that device got it or did not.",
+        abstract: "Show the outcome of a message; with --device, why that device got it or not.",
         discussion: """
-            The id is what 'newswire send' prints and 'newswire messages list' shows. A device is named by its \
-            installation id, which 'newswire categories' tells at an agent, or by its push handle. A stream that was 'written' a message has it in all likelihood; that it arrived is known \
-            when the device comes back from beyond it ('resumed past').
+            'newswire send' and 'newswire messages list' print the id of a message. Name a device by its push handle \
+            or its installation id, which 'newswire categories' prints for an agent. 'written' means that the message \
+            was written to the device's stream, and has very probably arrived. It has certainly arrived once the \
+            device has reconnected from a later position ('resumed past').
 
             EXAMPLES
               newswire messages show 5f0c9a3be1d24c6f8a7b90c1d2e3f405
@@ -131,11 +134,11 @@ struct MessagesShowCommand: AsyncParsableCommand {
 
     private enum Answer {
         case report(MessageReport)
-        /// The answer of a hub other than ours.
+        /// The answer of a hub other than newswire.
         case details(NotificationDetails)
     }
 
-    /// Returns our hub's report, else the telemetry that every hub has.
+    /// Returns the report of a newswire hub, else the telemetry that every hub has.
     private static func answer(
         of hub: HubClient,
         on id: MessageID,
@@ -160,9 +163,9 @@ struct MessagesShowCommand: AsyncParsableCommand {
 struct MessagesFailuresCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "failures",
-        abstract: "List the devices on push services that were not sent a message, with the reason for each.",
+        abstract: "List the devices on push services that a message could not be sent to, with reasons.",
         discussion: """
-            The hub keeps the reasons of up to 100,000 devices of a message on one platform, for as long as the message.
+            The hub keeps the reasons for up to 100,000 devices per message and platform, for as long as the message.
 
             EXAMPLES
               newswire messages failures 5f0c9a3be1d24c6f8a7b90c1d2e3f405
@@ -194,8 +197,8 @@ struct MessagesInboxCommand: AsyncParsableCommand {
         commandName: "inbox",
         abstract: "Show what a device would have received from the push services that 'hub --emulate' emulates.",
         discussion: """
-            A device is named by its push handle: a token, a channel URI or a subscription's endpoint. Headers are shown \
-            as the push service would have seen them, the messages of browsers decrypted.
+            Name a device by its push handle: a token, a channel URI or a subscription's endpoint. Headers are shown \
+            as the push service would have received them; messages to browsers are decrypted.
 
             EXAMPLES
               newswire messages inbox 00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0
@@ -212,7 +215,7 @@ struct MessagesInboxCommand: AsyncParsableCommand {
         let inbox = try await inquiry.ask { hub in try await hub.emulatedInbox(of: handle) }
         if inquiry.json { return Console.print(String(decoding: inbox, as: UTF8.self)) }
         let deliveries = try InboxDocument.decode(inbox).deliveries
-        if deliveries.isEmpty { Console.notice("nothing has come for this handle") }
+        if deliveries.isEmpty { Console.notice("nothing was sent to this handle") }
         for delivery in deliveries {
             for line in MessageText.lines(delivery) { Console.print(line) }
         }
@@ -222,9 +225,9 @@ struct MessagesInboxCommand: AsyncParsableCommand {
 struct MessagesCancelCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Take a scheduled message back before its time.",
+        abstract: "Cancel a scheduled message before it is sent.",
         discussion: """
-            The id is what 'newswire send --at' prints; 'newswire messages list' shows the messages that wait.
+            'newswire send --at' prints the id; 'newswire messages list --scheduled' lists the scheduled messages.
 
             EXAMPLES
               newswire messages cancel 5f0c9a3be1d24c6f8a7b90c1d2e3f405
@@ -243,7 +246,7 @@ struct MessagesCancelCommand: AsyncParsableCommand {
             throw Failure(
                 .failed,
                 "there is no scheduled message '\(id)' at this hub",
-                hint: "'newswire messages list' shows those that wait"
+                hint: "'newswire messages list --scheduled' lists the scheduled messages"
             )
         }
         Console.print(inquiry.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
@@ -251,12 +254,12 @@ struct MessagesCancelCommand: AsyncParsableCommand {
 }
 
 extension MessageID {
-    /// Makes an id as it was typed.
+    /// Parses an id from the command line.
     fileprivate init(argument text: String) throws(Failure) {
         do {
             try self.init(text)
         } catch {
-            throw Failure(.usage, error.detail, hint: "'newswire messages list' shows ids of messages")
+            throw Failure(.usage, error.detail, hint: "'newswire messages list' shows the ids of messages")
         }
     }
 }

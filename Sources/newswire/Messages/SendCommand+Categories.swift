@@ -9,15 +9,16 @@ import SubscriberAgent
 // MARK: - One message for each category
 
 extension SendCommand {
-    /// The word for all categories.
+    /// The value of `--category` that means all categories.
     private static let everyCategory = "all"
 
-    /// Sends the text to each category in that category's words, as the tutorial's server does (protocol §10).
+    /// Sends one message to each category, with a text from the category's template, as the tutorial's server does
+    /// (protocol §10).
     func send(toCategories names: String) async throws {
         try checkCategoryOptions()
         let wanted = names == Self.everyCategory ? nil : try CategoryChoice(typed: names)
         guard wanted?.categories.isEmpty != true else {
-            throw Failure(.usage, "--category is empty", hint: "pass names with commas between them, or 'all'")
+            throw Failure(.usage, "--category is empty", hint: "pass names separated by commas, or 'all'")
         }
         let text = try properties()
         let (time, key) = (try time(), try key())
@@ -42,7 +43,7 @@ extension SendCommand {
                 } catch {
                     throw rest.unsent(Failure(error))
                 }
-                // The others shall get theirs, whether or not anybody reads about it.
+                // Continue with the other categories even if the output cannot be written.
                 do { try report(sent, to: category) } catch { unprinted = unprinted ?? error }
             }
             if let unprinted { throw unprinted }
@@ -55,14 +56,14 @@ extension SendCommand {
             ("--device", device != nil), ("--test", test),
         ]
         if let other = others.first(where: \.1)?.0 {
-            throw Failure(.usage, "--category and \(other) exclude each other")
+            throw Failure(.usage, "--category and \(other) cannot be combined")
         }
         guard message != nil else {
             throw Failure(.usage, "--category needs a text", hint: "pass --message TEXT")
         }
     }
 
-    /// Returns the configured feed lists; none if there are none, as on a machine that only sends.
+    /// Returns the configured feed lists, or an empty list on a machine that only sends.
     private func lists(_ settings: Settings) throws -> FeedLists {
         let directory = settings.value(PublisherSettings.feeds, flag: feeds)
         let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
@@ -71,16 +72,16 @@ extension SendCommand {
             return try FeedLists.load(directory: directory)
         } catch {
             if isNamed { throw error }
-            // Whatever happens to lie in the current directory must not hold up breaking news.
-            Console.warning("the standard text is used: the feed lists in '\(directory)' cannot be read")
+            // Unrelated files in the default directory must not delay breaking news.
+            Console.warning("the feed lists in '\(directory)' cannot be read: the standard text is used")
             return FeedLists([])
         }
     }
 
-    /// Returns names in the hub's spelling.
+    /// Returns the categories in the hub's spelling.
     ///
-    /// A hub without a list of categories accepts every name, and `all` means the categories of the feed lists there,
-    /// else the tutorial's.
+    /// For a hub without a list of categories every name is accepted, and `all` means the categories of the feed lists,
+    /// else those of the tutorial.
     private func chosen(
         _ wanted: CategoryChoice?,
         known: [String]?,
@@ -108,7 +109,7 @@ extension SendCommand {
         return OutgoingMessage(
             MessageProperties(values).encoded(),
             tags: category,
-            // Each category's message has a key of its own, the same in a repeat.
+            // Each category's message has a key of its own, which is the same in a repeat.
             idempotencyKey: "\(key)/\(category.lowercased())"
         )
     }
@@ -126,10 +127,10 @@ extension SendCommand {
     }
 }
 
-/// The categories that remain when a send has failed: a repeat of the whole command would send to the others twice.
+/// The categories that remain after a failed send; repeating the whole command would send to the others twice.
 private struct Remaining {
     let categories: ArraySlice<String>
-    /// True if nothing was sent before.
+    /// True if nothing was sent yet.
     let isFirst: Bool
     let key: String
 
@@ -139,18 +140,19 @@ private struct Remaining {
         return Failure(failure.status, "\(failure.text); not sent to \(names)", hint: hint(categories))
     }
 
-    /// Returns the failure if the hub may have accepted the message; `isOurs` is true for a hub that knows idempotency
-    /// keys.
+    /// Returns the failure if the hub may have accepted the message.
+    ///
+    /// `isOurs` is true for a newswire hub, which supports idempotency keys.
     func unconfirmed(_ error: UnconfirmedSend, isOurs: Bool) -> Failure {
         let unsent = categories.dropFirst()
         let first = categories.first ?? ""
         let rest = unsent.isEmpty ? "" : "; not sent to \(unsent.joined(separator: ","))"
-        let text = "; it is unknown if it was sent to \(first)\(rest)"
+        let text = "; it is unknown whether the message was sent to \(first)\(rest)"
         if isOurs {
             let repeated = "repeat with --category '\(names)' --idempotency-key \(key): nothing is sent twice"
             return error.failure(text, hint: repeated)
         }
-        let look = "check if \(first) got the message before you send it again"
+        let look = "check whether \(first) got the message before you send it again"
         return error.failure(text, hint: unsent.isEmpty ? look : "\(look); \(hint(unsent))")
     }
 

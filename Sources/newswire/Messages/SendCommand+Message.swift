@@ -6,7 +6,7 @@ import HubProtocol
 // MARK: - The message
 
 extension SendCommand {
-    /// Makes the message that the options describe, checked as far as possible without a hub.
+    /// Returns the message that the options describe, checked as far as possible without a hub.
     func outgoing() throws -> OutgoingMessage {
         let format = try messageFormat()
         try checkTags()
@@ -14,7 +14,7 @@ extension SendCommand {
             guard tags == nil else {
                 throw Failure(
                     .usage,
-                    "--device and --tags exclude each other",
+                    "--device and --tags cannot be combined",
                     hint: "--device sends to one handle, --tags to all devices that match"
                 )
             }
@@ -26,7 +26,7 @@ extension SendCommand {
                 )
             }
         }
-        if at != nil, test { throw Failure(.usage, "--at and --test exclude each other") }
+        if at != nil, test { throw Failure(.usage, "--at and --test cannot be combined") }
         return OutgoingMessage(
             try body(format),
             format: format,
@@ -36,10 +36,10 @@ extension SendCommand {
         )
     }
 
-    /// Maximum bytes of a key on the command line: the hub accepts 256 characters, and a category may follow it.
+    /// Maximum bytes of a key on the command line; the hub accepts 256 characters, and a category may be appended.
     private static let maximumKey = 64
 
-    /// Returns the key that makes a repeat of this command harmless.
+    /// Returns the key that prevents a repeat of this command from sending twice.
     func key() throws -> String {
         guard let idempotencyKey else { return OutgoingMessage.newIdempotencyKey() }
         guard (1...Self.maximumKey).contains(idempotencyKey.utf8.count),
@@ -63,7 +63,7 @@ extension SendCommand {
             throw Failure(
                 .usage,
                 "--at '\(at)' is not within the next seven days",
-                hint: "give it in UTC, such as 2030-01-02T06:00:00Z, or with a zone: 2030-01-02T06:00:00+02:00"
+                hint: "pass it in UTC, such as 2030-01-02T06:00:00Z, or with a zone: 2030-01-02T06:00:00+02:00"
             )
         }
     }
@@ -88,14 +88,14 @@ extension SendCommand {
             guard format == .template else {
                 throw Failure(
                     .usage,
-                    "a message of format '\(format)' needs its payload",
+                    "a message of format '\(format)' needs a payload",
                     hint: "pass --payload FILE with the platform's own payload"
                 )
             }
             return try properties().encoded()
         }
         guard message == nil, property.isEmpty else {
-            throw Failure(.usage, "--payload and --message or --property exclude each other")
+            throw Failure(.usage, "--payload cannot be combined with --message or --property")
         }
         do {
             return try PrivateFile.bytes(payload, limit: Message.maximumBytes)
@@ -104,7 +104,7 @@ extension SendCommand {
         }
     }
 
-    /// Refuses empty tags: an unset variable of a script must not send a message to everybody.
+    /// Refuses empty tags: an unset variable in a script must not send a message to everybody.
     private func checkTags() throws {
         guard let tags else { return }
         if tags.allSatisfy(\.isWhitespace) {
@@ -119,7 +119,7 @@ extension SendCommand {
             )
         }
         do {
-            // How large it may be is the hub's to say.
+            // Only the hub knows its limits for expressions.
             _ = try TagExpression(parsing: tags, limits: .stored)
         } catch {
             throw Failure(.usage, "--tags '\(tags)': \(error)")
@@ -137,7 +137,7 @@ extension SendCommand {
         }
         if let message {
             guard !message.allSatisfy(\.isWhitespace) else {
-                throw Failure(.usage, "--message is empty", hint: "pass a text, or --property NAME=VALUE alone")
+                throw Failure(.usage, "--message is empty", hint: "pass a text, or only --property NAME=VALUE")
             }
             values[.messageParam] = message
             if values[.title] == nil { values[.title] = message }
@@ -167,7 +167,7 @@ struct SentMessage {
 
 extension SendCommand {
     struct Line: Encodable {
-        /// The category that the message was for, if any.
+        /// The message's category, if `--category` was passed.
         var category: String?
         let id: String
         let recipients: [String: Int]?
@@ -205,7 +205,7 @@ extension SendCommand {
             Console.print(try JSON.line(Line(sent)))
         } else if let time = sent.scheduledFor {
             Console.print("scheduled \(sent.id?.text ?? "")")
-            Console.notice("it is sent at \(ISODateTime.format(time)); 'newswire messages cancel' cancels it")
+            Console.notice("it will be sent at \(ISODateTime.format(time)); 'newswire messages cancel' cancels it")
         } else {
             Console.print("sent \(sent.id?.text ?? "")")
             tell(sent.recipients)
@@ -219,7 +219,7 @@ extension SendCommand {
             if outcome.results.isEmpty { warnOfNobody() }
         }
         if outcome.success == 0, outcome.failure > 0 {
-            throw Failure(.failed, "none of the \(outcome.failure) devices of the test got it")
+            throw Failure(.failed, "none of the test's \(outcome.failure) devices got the message")
         }
     }
 

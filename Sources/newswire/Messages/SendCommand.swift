@@ -11,13 +11,13 @@ struct SendCommand: AsyncParsableCommand {
         commandName: "send",
         abstract: "Send one message by hand.",
         discussion: """
-            Without --format it is a template message: each device shows it through a template of its own. A message of \
-            another format is sent as it is, to the devices of its platform: apple, gcm, fcmv1, windows, windowsphone, adm, \
-            baidu, browser, xiaomi, and stream, which is for agents.
+            Without --format, it sends a template message, which each device shows through its own template. A message \
+            in another format is sent unchanged, to the devices of one platform: apple, gcm, fcmv1, windows, \
+            windowsphone, adm, baidu, browser, xiaomi, or stream for agents.
 
-            --category sends breaking news: each category gets a message of its own, whose text comes from the template of \
-            the category's feed list, else "Breaking $(category) News : $(title)". 'all' means every category that \
-            the hub knows. One line is printed for each category.
+            --category sends breaking news: each category gets its own message, whose text comes from the template of \
+            the category's feed list, else "Breaking $(category) News : $(title)". 'all' means every category that the \
+            hub knows. The command prints one line per category.
 
             EXAMPLES
               newswire send --category World,Sports --message "The bridge is open"
@@ -38,13 +38,13 @@ struct SendCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     @Option(
-        help: ArgumentHelp("Recipients, such as 'World && !Sports'; without it, everybody.", valueName: "expression")
+        help: ArgumentHelp("The recipients, such as 'World && !Sports' (default: everybody).", valueName: "expression")
     )
     var tags: String?
 
     @Option(
         help: ArgumentHelp(
-            "The categories that each get the message in a text of their own, with commas between them.",
+            "The categories, separated by commas; each gets its own message.",
             valueName: "names|all"
         )
     )
@@ -56,7 +56,7 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The text: the property messageParam.", valueName: "text"))
     var message: String?
 
-    @Option(help: ArgumentHelp("A property that templates may name; can be given again.", valueName: "name=value"))
+    @Option(help: ArgumentHelp("A property for templates; can be repeated.", valueName: "name=value"))
     var property: [String] = []
 
     @Option(help: ArgumentHelp("The format of the payload (default: template).", valueName: "format"))
@@ -64,18 +64,18 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The message itself, as its format has it; of a template message its properties in JSON.",
+            "The file with the payload in that format; for a template message, its properties in JSON.",
             valueName: "file"
         )
     )
     var payload: String?
 
-    @Option(help: ArgumentHelp("One push handle that it is sent to directly, without tags.", valueName: "handle"))
+    @Option(help: ArgumentHelp("Send directly to this push handle, without tags.", valueName: "handle"))
     var device: String?
 
     @Option(
         help: ArgumentHelp(
-            "Send it later, at most seven days ahead: a time in UTC, or with its zone.",
+            "Send the message at this time, in UTC or with a zone; at most seven days ahead.",
             valueName: "time"
         )
     )
@@ -83,13 +83,13 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The key of an earlier command whose outcome is unknown: a newswire hub sends nothing twice under one key.",
+            "Repeat an earlier command whose outcome is unknown: a newswire hub sends nothing twice with one key.",
             valueName: "key"
         )
     )
     var idempotencyKey: String?
 
-    @Flag(help: "Send it to at most ten of the devices that match, and print the outcome of each.")
+    @Flag(help: "Send the message to at most ten matching devices, and print the outcome of each.")
     var test = false
 
     @Flag(help: "Print JSON.")
@@ -107,7 +107,7 @@ struct SendCommand: AsyncParsableCommand {
             do {
                 try report(try await send(outgoing, at: time, client))
             } catch let error as UnconfirmedSend {
-                throw error.failure("; it is unknown if the message was sent", hint: Self.repeatHint(outgoing))
+                throw error.failure("; it is unknown whether the message was sent", hint: Self.repeatHint(outgoing))
             }
         }
     }
@@ -118,7 +118,7 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Sends a message.
     ///
-    /// - Throws: ``UnconfirmedSend`` if the hub may have the message nevertheless; a `HubClientError` if it does not.
+    /// - Throws: ``UnconfirmedSend`` if the hub may have accepted the message; a `HubClientError` if it has not.
     func send(_ message: OutgoingMessage, at time: Date?, _ client: HubClient) async throws -> SentMessage {
         var sent = SentMessage()
         if time == nil, !test, message.device == nil {
@@ -142,11 +142,11 @@ struct SendCommand: AsyncParsableCommand {
     }
 }
 
-/// A message that the hub may or may not have.
+/// The error of a send whose outcome is unknown.
 struct UnconfirmedSend: Error {
     let cause: HubClientError
 
-    /// Returns the failure of the command, with additional text.
+    /// Returns the failure of the command, with `text` appended to its message.
     func failure(_ text: String, hint: String) -> Failure {
         let failure = Failure(cause)
         return Failure(failure.status, failure.text + text, hint: hint)

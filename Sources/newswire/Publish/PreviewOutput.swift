@@ -4,7 +4,7 @@ import Foundation
 import HostSystem
 import HubProtocol
 
-/// Shows what a pass would do: each feed with each of its entries, then the messages.
+/// Prints a preview of a pass: each feed with its entries, then the messages.
 enum PreviewOutput {
     static func print(_ preview: PublishPreview, asJSON: Bool) throws {
         if asJSON {
@@ -33,16 +33,16 @@ enum PreviewOutput {
             let silent = feed.entries.count { if case .silent = $0.fate { true } else { false } }
             return "\(feed.entries.count) entries, \(feed.entries.count - silent) to be announced"
         case .failed: return "could not be read"
-        case .skipped: return "not asked: the pass ended before its turn"
-        case .notAsked(let reason): return "not asked: \(Self.text(reason))"
+        case .skipped: return "not polled: the pass ended before its turn"
+        case .notAsked(let reason): return "not polled: \(Self.text(reason))"
         }
     }
 
     fileprivate static func text(_ reason: NotAsked) -> String {
         switch reason {
-        case .notDue(let until): "not due until \(until.formatted(.iso8601)); --force asks anyway"
+        case .notDue(let until): "not due until \(until.formatted(.iso8601)); --force polls it anyway"
         case .hostQuiet(let until): "its host asks for no requests until \(until.formatted(.iso8601))"
-        case .gone(let since): "it answered that it is gone, at \(since.formatted(.iso8601))"
+        case .gone(let since): "it has been gone (410) since \(since.formatted(.iso8601))"
         }
     }
 
@@ -53,7 +53,7 @@ enum PreviewOutput {
         case .digest(let reason, _): "in a digest: \(reason.text)\(translation)"
         case .silent(let reason, let story): "not sent: \(reason.text)\(story.map { " ('\($0)')" } ?? "")"
         case .held(let hour): AnnouncementState.held(until: hour).text
-        case .waiting: "not sent: the pass ended before"
+        case .waiting: "not sent: the pass ended before its turn"
         }
     }
 

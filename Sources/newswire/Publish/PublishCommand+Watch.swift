@@ -12,7 +12,7 @@ import Settings
 import UnixSignals
 
 extension PublishCommand {
-    /// Publishes until a signal asks for a stop, which ends the work between two feeds or messages.
+    /// Publishes until a signal, which ends the work between two feeds or messages.
     func stay(
         _ pass: PublishPass,
         _ settings: Settings,
@@ -60,19 +60,20 @@ extension PublishCommand {
     }
 }
 
-/// A publisher that stays, with the notifications for its service manager.
+/// A continuously running publisher, with notifications to systemd.
 private struct WatchService: Service {
     /// The interval at which metrics are written and the lock is renewed.
     private static let accountPause: Duration = .seconds(30)
 
     let watch: PublishWatch
     let notifier: ServiceNotifier?
-    /// True if it is ready without another service.
+    /// True if the publisher is ready once this service runs; false if the callback server must be ready first.
     let isReady: Bool
     let account: @Sendable () throws -> Void
 
     func run() async throws {
-        // At a terminal a hang-up means that it is closed. Elsewhere it asks for a reload, from the moment of being ready.
+        // On a terminal SIGHUP means that the terminal was closed. Elsewhere it requests a reload, which must work
+        // from the moment that readiness is reported.
         let hangUps = Console.isInteractive ? nil : TerminationSignals.stream([SIGHUP])
         try await cancelWhenGracefulShutdown {
             if isReady { notifier?.ready() }
@@ -100,7 +101,7 @@ private struct WatchService: Service {
                 try account()
                 if let notifier { notifier.status(try watch.status()) }
             } catch {
-                // The store is in trouble, which is said where work meets it.
+                // The store's error is reported by the pass.
             }
             try? await Task.sleep(for: Self.accountPause)
         }

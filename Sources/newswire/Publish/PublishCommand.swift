@@ -8,14 +8,14 @@ import Settings
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
-        abstract: "Poll the feeds that are due and announce what is new.",
+        abstract: "Poll the feeds that are due and announce new entries.",
         discussion: """
-            One pass, for cron or a systemd timer; a pass with nothing to say prints nothing. The first pass records \
-            what the feeds hold and announces none of it.
+            Runs one pass, for cron or a systemd timer; a pass without news or errors prints nothing. The first pass \
+            records the entries of the feeds and announces none of them.
 
-            With --watch it stays: each feed is asked when its time has come, changed feed lists are read again, and \
-            messages go at once. With --callback as well it subscribes to the hubs that feeds name (WebSub), and a story \
-            arrives seconds after it was published; what a hub does not deliver is polled.
+            With --watch it runs until stopped: it polls each feed when it is due, reloads changed feed lists, and \
+            sends messages at once. With --callback it also subscribes to the feeds' WebSub hubs, and a story arrives \
+            seconds after it was published; feeds that a hub does not deliver are polled.
 
             EXAMPLES
               newswire publish
@@ -30,7 +30,7 @@ struct PublishCommand: AsyncParsableCommand {
     @OptionGroup var connection: ConnectionOptions
 
     @Option(
-        help: ArgumentHelp("Announce this many entries of feeds that are read for the first time.", valueName: "N|all")
+        help: ArgumentHelp("Announce N entries of feeds that are read for the first time.", valueName: "N|all")
     )
     var announceExisting = ExistingEntries.none
 
@@ -52,7 +52,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(PublisherSettings.logLevel)
     var logLevel: LogLevel?
 
-    @Flag(help: "Stay, and publish what comes when it comes.")
+    @Flag(help: "Run until stopped, and announce new entries at once.")
     var watch = false
 
     @Option(PublisherSettings.callback)
@@ -61,10 +61,10 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(PublisherSettings.listen)
     var listen: ListenAddress?
 
-    @Flag(help: "Poll feeds that are not due, too.")
+    @Flag(help: "Also poll feeds that are not due.")
     var force = false
 
-    @Flag(help: "Show each message, whom it would reach, and why other entries are not sent; change nothing.")
+    @Flag(help: "Show the messages, their numbers of recipients, and why other entries are not sent; change nothing.")
     var dryRun = false
 
     @Flag(help: "With --dry-run, print JSON.")
@@ -72,7 +72,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     func validate() throws {
         if json, !dryRun { throw ValidationError("--json needs --dry-run") }
-        if watch, dryRun || force { throw ValidationError("--watch goes neither with --dry-run nor with --force") }
+        if watch, dryRun || force { throw ValidationError("--watch cannot be combined with --dry-run or --force") }
         if !watch, callback != nil || listen != nil { throw ValidationError("--callback and --listen need --watch") }
     }
 
@@ -159,7 +159,7 @@ struct PublishCommand: AsyncParsableCommand {
         do {
             try HostFile.replace(path, with: try feeds.metrics(of: store, after: report), permissions: 0o644)
         } catch let error as HostError {
-            Console.warning("the pass is done, but its metrics are not written: \(error)")
+            Console.warning("the pass has ended, but its metrics were not written: \(error)")
         }
     }
 
@@ -191,15 +191,15 @@ struct PublishCommand: AsyncParsableCommand {
         var parts = [
             "\(report.polled) feeds polled", "\(report.announced) new entries", "\(report.sent) messages sent",
         ]
-        if report.recorded > 0 { parts.append("\(report.recorded) entries recorded without one") }
+        if report.recorded > 0 { parts.append("\(report.recorded) entries recorded only") }
         if report.failedFeeds > 0 { parts.append("\(report.failedFeeds) feeds failed") }
-        if report.pending > 0 { parts.append("\(report.pending) messages wait") }
+        if report.pending > 0 { parts.append("\(report.pending) messages pending") }
         Console.notice(parts.joined(separator: ", "))
     }
 }
 
 extension Console {
-    /// Prints a line of the publisher; a line that an earlier pass reported is printed at a terminal only.
+    /// Prints a line of the publisher; a line that an earlier pass already reported is printed on a terminal only.
     @Sendable static func say(_ line: PublishLine) {
         if line.isRepeat, !isInteractive { return }
         let text = Failure.joined(line.text, line.hint)

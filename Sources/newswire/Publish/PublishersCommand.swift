@@ -9,9 +9,9 @@ struct PublishersCommand: AsyncParsableCommand {
         commandName: "publishers",
         abstract: "Show the state of the publishers that report to a hub: feeds, last pass, outbox.",
         discussion: """
-            'newswire publish' reports at the end of a pass if something has changed, and every ten minutes; a publisher \
-            that has not reported for seven days is forgotten. With a name, its feeds are listed; with --entries, so are \
-            the newest entries of each feed, with the reason why each was announced or not.
+            'newswire publish' reports at the end of a pass if something has changed, and otherwise every ten minutes. \
+            The hub forgets a publisher that has not reported for seven days. With a name, the command lists the \
+            publisher's feeds; with --entries also the newest entries of each feed, and why each was announced or not.
 
             EXAMPLES
               newswire publishers
@@ -21,10 +21,10 @@ struct PublishersCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The publisher whose feeds to list.")
+    @Argument(help: "List the feeds of this publisher.")
     var name: String?
 
-    @Flag(help: "List the newest entries of each feed, too.")
+    @Flag(help: "Also list the newest entries of each feed.")
     var entries = false
 
     @OptionGroup var inquiry: InquiryOptions
@@ -56,11 +56,11 @@ struct PublishersCommand: AsyncParsableCommand {
 
     private static func line(_ publisher: PublisherSummary) -> String {
         let failed = publisher.failedFeeds > 0 ? ", \(publisher.failedFeeds) of them failing" : ""
-        let waiting = publisher.outboxOldest.map { "\(publisher.outbox) messages wait since \($0)" }
+        let waiting = publisher.outboxOldest.map { "\(publisher.outbox) messages pending since \($0)" }
         let parts = [
             publisher.publisher, "reported \(publisher.reportedAt)", "\(publisher.feedCount) feeds\(failed)", waiting,
             publisher.exitCode == 0 ? nil : "exit code \(publisher.exitCode)",
-            publisher.schedule == .watch ? "stays" : nil, publisher.version.map { "version \($0)" },
+            publisher.schedule == .watch ? "watching" : nil, publisher.version.map { "version \($0)" },
         ]
         return TerminalText.safe(parts.compactMap(\.self).joined(separator: "  "))
     }

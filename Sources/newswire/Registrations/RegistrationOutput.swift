@@ -1,15 +1,16 @@
 import HostSystem
 import HubProtocol
 
-/// A registration as it is printed; its members have the protocol's names for installations, and absent members are
-/// left out.
+/// The output of a registration.
+///
+/// JSON members have the protocol's names for installations; empty ones are omitted.
 struct RegistrationOutput: Encodable {
     let registrationId: String
     let etag: Int
-    /// Absent for never.
+    /// Absent if the registration never expires.
     let expirationTime: String?
     let platform: String
-    /// The push channel; for a browser its endpoint, whose keys are separate members.
+    /// The push handle; for a browser its endpoint, whose keys are separate members.
     let pushChannel: String
     private(set) var p256dh: String?
     private(set) var auth: String?
@@ -50,14 +51,14 @@ struct RegistrationOutput: Encodable {
         }
     }
 
-    /// Returns one line for a list, safe for a terminal.
+    /// The registration as one line, safe for a terminal.
     var line: String {
         let kind = template.map { $0.name.isEmpty ? "template" : "template '\($0.name)'" } ?? "native"
         let labels = tags.isEmpty ? "no tags" : tags.joined(separator: ", ")
         return TerminalText.safe([registrationId, platform, kind, handlePart, labels].joined(separator: "  "))
     }
 
-    /// The part of a handle that distinguishes devices: the beginning of a token, the end of an address.
+    /// The part of the handle that distinguishes devices: the start of a token or the end of an address.
     private var handlePart: String {
         guard pushChannel.count > Self.shownHandle else { return pushChannel }
         let isAddress = pushChannel.contains("://")
@@ -66,7 +67,7 @@ struct RegistrationOutput: Encodable {
 
     private static let shownHandle = 16
 
-    /// Returns the registration in full.
+    /// All fields of the registration, one per line.
     var lines: [String] {
         var lines = ["id        \(registrationId)", "platform  \(platform)", "handle    \(pushChannel)"]
         if let p256dh, let auth { lines += ["p256dh    \(p256dh)", "auth      \(auth)"] }

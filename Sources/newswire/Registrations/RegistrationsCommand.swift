@@ -7,9 +7,9 @@ import HubProtocol
 struct RegistrationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registrations",
-        abstract: "Show which phones, browsers and desktops are registered, and with which tags and templates.",
+        abstract: "Show the registered phones, browsers and desktops, with their tags and templates.",
         discussion: """
-            Agents of 'newswire subscribe' are not among them: no other client of the protocol knows their platform.
+            Agents of 'newswire subscribe' are not listed: their platform is not part of the Notification Hubs protocol.
             """,
         subcommands: [RegistrationsListCommand.self, RegistrationsShowCommand.self]
     )
@@ -20,7 +20,7 @@ struct RegistrationsListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List registrations: id, platform, template or native, a part of the push handle, tags.",
         discussion: """
-            With --json each is an object on a line of its own, with all that 'newswire registrations show' tells.
+            --json prints one object per line, with everything that 'newswire registrations show' prints.
 
             EXAMPLES
               newswire registrations list --tag World
@@ -32,17 +32,17 @@ struct RegistrationsListCommand: AsyncParsableCommand {
 
     @OptionGroup var inquiry: InquiryOptions
 
-    @Option(help: "Those with this tag only.")
+    @Option(help: "List only registrations with this tag.")
     var tag: String?
 
-    @Option(help: ArgumentHelp("Those of one push handle, or of an installation by its id.", valueName: "device"))
+    @Option(help: ArgumentHelp("List only registrations of this push handle or installation id.", valueName: "device"))
     var device: String?
 
-    @Option(help: "How many to list. Without it: all.")
+    @Option(help: "The maximum number of registrations to list (default: all).")
     var limit: Int?
 
     func validate() throws {
-        guard tag == nil || device == nil else { throw ValidationError("give --tag or --device, not both") }
+        guard tag == nil || device == nil else { throw ValidationError("--tag and --device cannot be combined") }
         guard limit.map({ $0 > 0 }) ?? true else { throw ValidationError("--limit must be at least 1") }
     }
 
@@ -57,7 +57,7 @@ struct RegistrationsListCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns questions to the hub in order: each is asked if the one before finds nothing.
+    /// Returns the queries to the hub, in order; each is used if the previous one finds nothing.
     private func choices() throws(Failure) -> [RegistrationChoice] {
         if let device {
             guard !device.isEmpty, device.utf8.count <= PushChannel.maximumLength else {
@@ -130,7 +130,7 @@ struct RegistrationsShowCommand: AsyncParsableCommand {
         do {
             return try RegistrationID(id)
         } catch {
-            throw Failure(.usage, error.detail, hint: "'newswire registrations list' shows ids of registrations")
+            throw Failure(.usage, error.detail, hint: "'newswire registrations list' shows the ids of registrations")
         }
     }
 }

@@ -3,28 +3,30 @@ import ArgumentParser
 import Foundation
 import HostSystem
 
-/// Options that choose the source of a user's password; never an argument, which other users of the machine can see.
+/// Options for the source of a user's password.
+///
+/// It is never an argument, which other users of the machine can see.
 struct NewPasswordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The file that holds the password; '-' is standard input. Without it you are asked at the terminal.",
+            "The file that contains the password; '-' is standard input (default: ask on the terminal).",
             valueName: "path"
         )
     )
     var passwordFile: String?
 
-    /// Maximum bytes of a password and a line break.
+    /// Maximum bytes of a password with its line break.
     private static let maximumBytes = Password.maximumBytes + 2
 
-    /// Returns the password of the file; `nil` without one.
+    /// Returns the password in the file; `nil` if no file is named.
     ///
-    /// Must be called before a command of root takes the rights of the hub's user: the file may be root's.
+    /// Must be called before root takes on the rights of the hub's user, since only root may be able to read the file.
     func read() throws -> Password? {
         guard let path = passwordFile else { return nil }
         return try Self.password(try Self.text(of: path), Self.name(of: path))
     }
 
-    /// Returns the text of a file without its line break; `-` is standard input.
+    /// Returns the text of a file, without a final line break; `-` is standard input.
     static func text(of path: String) throws -> String {
         var text = path == "-" ? try standardInput() : try PrivateFile.read(path, limit: maximumBytes)
         if text.last?.isNewline ?? false { text.removeLast() }
@@ -33,10 +35,10 @@ struct NewPasswordOptions: ParsableArguments {
 
     static func name(of path: String) -> String { path == "-" ? "standard input" : "'\(path)'" }
 
-    /// Asks for the password at the terminal, twice.
+    /// Asks for the password twice on the terminal.
     static func ask(for name: UserName) throws -> Password {
         let first = try line("New password for \(name): ")
-        let password = try password(first, "what you typed")
+        let password = try password(first, "the input")
         guard try line("Again: ") == first else {
             throw Failure(.failed, "the two passwords differ", hint: "nothing was changed: run the command again")
         }

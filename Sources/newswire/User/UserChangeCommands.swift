@@ -5,9 +5,9 @@ import HostSystem
 struct UserAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add a user, whose password is typed or in a file.",
+        abstract: "Add a user, with a password that is typed or in a file.",
         discussion: """
-            Names are the same ignoring case. The name of a removed user is free again after 30 days.
+            Case in names is ignored. The name of a removed user can be reused after 30 days.
 
             EXAMPLES
               newswire user add alice
@@ -26,7 +26,7 @@ struct UserAddCommand: AsyncParsableCommand {
     var mayNotify = false
 
     @Option(
-        help: ArgumentHelp("A role of the user; may be repeated.", valueName: "name"),
+        help: ArgumentHelp("Give the user this role; can be repeated.", valueName: "name"),
         transform: Role.option
     )
     var role: [Role] = []
@@ -36,7 +36,7 @@ struct UserAddCommand: AsyncParsableCommand {
     func run() async throws {
         let given = try newPassword.read()
         try await users.runMaking { accounts in
-            // Before somebody types a password in vain.
+            // Check before asking for a password.
             try await accounts.checkFree(name)
             let password = try given ?? NewPasswordOptions.ask(for: name)
             try await accounts.add(name, password: password, mayNotifyOthers: mayNotify, roles: Set(role))
@@ -66,7 +66,7 @@ struct UserPasswordCommand: AsyncParsableCommand {
     func run() async throws {
         let given = try newPassword.read()
         try await users.run { accounts in
-            // Before somebody types a password in vain.
+            // Check before asking for a password.
             try await accounts.checkPassword(of: name)
             try await accounts.setPassword(of: name, to: given ?? NewPasswordOptions.ask(for: name))
         }
@@ -77,10 +77,10 @@ struct UserPasswordCommand: AsyncParsableCommand {
 struct UserRightsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rights",
-        abstract: "Let a user notify others, or no longer; give and take roles.",
+        abstract: "Allow or forbid a user to notify others; add and remove roles.",
         discussion: """
-            Users with a role of 'may-notify-roles' in the configuration may notify others as well. Roles that an \
-            identity provider gives are not shown or changed here.
+            Users with a role in the setting 'may-notify-roles' may notify others as well. Roles from an identity \
+            provider are neither shown nor changed.
 
             EXAMPLES
               newswire user rights desk --may-notify
@@ -94,17 +94,17 @@ struct UserRightsCommand: AsyncParsableCommand {
     @Argument(help: "The user's name.", transform: UserName.argument)
     var name: UserName
 
-    @Flag(inversion: .prefixedNo, help: "Let the user notify others.")
+    @Flag(inversion: .prefixedNo, help: "Allow the user to notify others.")
     var mayNotify: Bool?
 
     @Option(
-        help: ArgumentHelp("Give the user this role; may be repeated.", valueName: "name"),
+        help: ArgumentHelp("Give the user this role; can be repeated.", valueName: "name"),
         transform: Role.option
     )
     var role: [Role] = []
 
     @Option(
-        help: ArgumentHelp("Take this role from the user; may be repeated.", valueName: "name"),
+        help: ArgumentHelp("Take this role from the user; can be repeated.", valueName: "name"),
         transform: Role.option
     )
     var withoutRole: [Role] = []
@@ -114,7 +114,7 @@ struct UserRightsCommand: AsyncParsableCommand {
             throw ValidationError("pass --may-notify, --no-may-notify, --role or --without-role")
         }
         if let both = Set(role).intersection(withoutRole).first {
-            throw ValidationError("--role and --without-role exclude each other for '\(TerminalText.safe(both.text))'")
+            throw ValidationError("--role and --without-role cannot both name '\(TerminalText.safe(both.text))'")
         }
     }
 
@@ -128,7 +128,7 @@ struct UserRightsCommand: AsyncParsableCommand {
             )
         }
         if let mayNotify {
-            Console.notice("user '\(name)' \(mayNotify ? "may notify others" : "may notify nobody else")")
+            Console.notice("user '\(name)' may \(mayNotify ? "" : "not ")notify others")
         }
         if !role.isEmpty || !withoutRole.isEmpty { Console.notice("the roles of user '\(name)' are changed") }
     }

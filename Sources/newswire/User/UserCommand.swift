@@ -11,9 +11,9 @@ struct UserCommand: AsyncParsableCommand {
         commandName: "user",
         abstract: "Manage the people who sign in at the app backend.",
         discussion: """
-            The accounts are kept beside the hub's database, and a running server follows every change at once. \
-            Everybody may notify themselves; --may-notify lets a user notify others, and so does a role that the \
-            configuration lists in 'may-notify-roles'.
+            The accounts are stored in the hub's state directory, and a running server applies every change at once. \
+            Users may notify themselves; --may-notify, or a role in the setting 'may-notify-roles', allows a user to \
+            notify others.
             """,
         subcommands: [
             UserAddCommand.self, UserPasswordCommand.self, UserRightsCommand.self, UserRemoveCommand.self,
@@ -22,11 +22,11 @@ struct UserCommand: AsyncParsableCommand {
     )
 }
 
-/// Options by which a command finds the accounts.
+/// Options that select the accounts of a command.
 struct UserOptions: ParsableArguments {
     @OptionGroup var stateOptions: HubStateOptions
 
-    /// Runs work on the accounts of the existing app backend.
+    /// Calls `work` with the accounts of an existing app backend.
     func run<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
         let state = try directory()
         guard HostFile.exists(state.file(HubFiles.backend)) else {
@@ -39,7 +39,7 @@ struct UserOptions: ParsableArguments {
         return try await run(in: state, suffixes: [], work)
     }
 
-    /// Runs work on the accounts, in a new file if there is none.
+    /// Calls `work` with the accounts, and creates their database if there is none.
     func runMaking<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
         let suffixes = IdentitySettings(try stateOptions.configuration.load()).foreignSuffixes
         return try await run(in: try directory(), suffixes: suffixes, work)
@@ -66,7 +66,7 @@ struct UserOptions: ParsableArguments {
 }
 
 extension UserName {
-    /// Reads an argument of a command.
+    /// Parses an argument of a command.
     @Sendable static func argument(_ text: String) throws -> UserName {
         guard let name = UserName(text) else {
             let allowed = "1 to 64 letters without accents, digits and '.', '_', '@' or '-'"
@@ -77,7 +77,7 @@ extension UserName {
 }
 
 extension Role {
-    /// Reads an option of a command.
+    /// Parses an option of a command.
     @Sendable static func option(_ text: String) throws -> Role {
         guard let role = Role(text) else {
             throw ValidationError(

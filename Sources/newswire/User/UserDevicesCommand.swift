@@ -6,11 +6,11 @@ import HubProtocol
 struct UserDevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices",
-        abstract: "List the devices on which a user is notified.",
+        abstract: "List the devices of a user.",
         discussion: """
-            The list is the app backend's own; the hub is not asked. A registration that has expired at the hub may still \
-            be listed. Push handles are not stored and cannot be shown. When the user last registered a device is known \
-            to the day.
+            The list comes from the app backend's database, without a request to the hub, so that a registration that \
+            has expired at the hub may still be listed. Push handles are not stored. The time of a device's last \
+            registration is stored to the day.
 
             EXAMPLES
               newswire user devices alice
@@ -23,21 +23,21 @@ struct UserDevicesCommand: AsyncParsableCommand {
     @Argument(help: "The user's name.", transform: UserName.argument)
     var name: UserName
 
-    @Flag(help: "Print one line of JSON for each.")
+    @Flag(help: "Print one line of JSON per device.")
     var json = false
 
     private struct Row: Encodable {
         let kind: String
         let id: String
         let changedAt: String
-        /// False while it is unknown whether the hub has made the last change.
+        /// False if it is unknown whether the hub has made the last change.
         let confirmed: Bool
     }
 
     func run() async throws {
         let devices = try await users.run { accounts in
             let devices = try await accounts.devices(of: name)
-            // Those of a removed user are listed while there are any.
+            // A removed user's devices are listed until they are deleted at the hub.
             if devices.isEmpty, try await accounts.account(named: name) == nil { throw AccountError.unknown(name) }
             return devices
         }

@@ -6,7 +6,7 @@ import HubProtocol
 struct UserListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the users and who of them may notify others.",
+        abstract: "List the users, and which of them may notify others.",
         discussion: """
             EXAMPLES
               newswire user list
@@ -23,7 +23,7 @@ struct UserListCommand: AsyncParsableCommand {
         let name: String
         let mayNotify: Bool
         let roles: [String]
-        /// The party that signs the user in; absent for users with a password.
+        /// The issuer of the identity provider that signs the user in; absent for users with a password.
         let issuer: String?
         let createdAt: String
         let passwordSetAt: String
@@ -54,10 +54,10 @@ struct UserListCommand: AsyncParsableCommand {
 struct UserTokensCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "tokens",
-        abstract: "List the tokens that a user's devices sign in with, or revoke one.",
+        abstract: "List the tokens of a user's devices, or revoke one.",
         discussion: """
-            A token is handed out by a login and valid for 30 days. It is not stored itself and cannot be shown. When it \
-            was last used is known to the hour.
+            A login issues a token, which is valid for 30 days. Tokens themselves are not stored and cannot be shown. \
+            The time of the last use is stored to the hour.
 
             EXAMPLES
               newswire user tokens alice
@@ -78,7 +78,7 @@ struct UserTokensCommand: AsyncParsableCommand {
 
     private struct Row: Encodable {
         let id: Int64
-        /// Absent if the login named none.
+        /// Absent if the login sent no device name.
         let device: String?
         let createdAt: String
         let usedAt: String
@@ -86,7 +86,7 @@ struct UserTokensCommand: AsyncParsableCommand {
     }
 
     func validate() throws {
-        if revoke != nil, json { throw ValidationError("--revoke and --json exclude each other") }
+        if revoke != nil, json { throw ValidationError("--revoke and --json cannot be combined") }
     }
 
     func run() async throws {
@@ -116,9 +116,10 @@ struct UserTokensCommand: AsyncParsableCommand {
 struct UserAuditCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",
-        abstract: "Show who signed in, who was refused, and what was changed, for the last 90 days.",
+        abstract: "Show sign-ins, refusals and changes of the last 90 days.",
         discussion: """
-            Equal events within a while are one line with their number. Names that no user has are not kept.
+            Equal events that follow each other closely are shown as one line with their number. Names that belong to \
+            no user are not stored.
 
             EXAMPLES
               newswire user audit
@@ -128,10 +129,10 @@ struct UserAuditCommand: AsyncParsableCommand {
 
     @OptionGroup var users: UserOptions
 
-    @Option(help: ArgumentHelp("Of this user only.", valueName: "name"), transform: UserName.argument)
+    @Option(help: ArgumentHelp("Show only events of this user.", valueName: "name"), transform: UserName.argument)
     var user: UserName?
 
-    @Option(help: "How many of the newest to show.")
+    @Option(help: "The number of events to show, newest first.")
     var last = 50
 
     @Flag(help: "Print one line of JSON for each.")

@@ -8,11 +8,11 @@ import Settings
 struct UserRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove a user with all tokens and devices; the name stays taken for 30 days.",
+        abstract: "Remove a user with all tokens and devices; the name cannot be reused for 30 days.",
         discussion: """
-            The user's devices are deleted at the hub, which is called as 'newswire backend' calls it. If the hub cannot \
-            be reached, the user is removed all the same, and a running app backend deletes the devices as soon as the hub \
-            answers. Without one, run the command again.
+            The user's devices are deleted at the hub, with the connection string that 'newswire backend' would use. \
+            If the hub cannot be reached, the user is removed nevertheless, and a running app backend deletes the \
+            devices as soon as the hub answers. If no app backend is running, run the command again.
 
             EXAMPLES
               newswire user remove alice
@@ -34,7 +34,8 @@ struct UserRemoveCommand: AsyncParsableCommand {
             BackendSettings.connection,
             hubState: users.stateOptions.state
         )
-        // Before a command of root takes on the rights of the state directory's owner: the file may be root's.
+        // Read before root takes on the rights of the state directory's owner, since only root may be able to read the
+        // file.
         let string = Result { try hub.ofBackend()?.string }
         try await users.run { accounts in
             let isThere = try await accounts.account(named: name) != nil
@@ -59,7 +60,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
         _ hub: HubConnection,
         _ string: Result<ConnectionString?, any Error>
     ) async throws {
-        // Without devices no hub is needed.
+        // A user without devices needs no hub.
         if try await accounts.devices(of: name).isEmpty { return }
         guard let string = try string.get() else { throw NoConnection() }
         try await withHTTP { http in
@@ -67,7 +68,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Returns a failure that says what remains at the hub, and how to delete it.
+    /// Returns a failure that reports the number of devices that remain at the hub, and how to delete them.
     private func failure(_ error: any Error, remaining: Int) -> Failure {
         let devices = remaining == 1 ? "1 device is" : "\(remaining) devices are"
         let left = "user '\(name)' is removed, but \(devices) still registered at the hub"
@@ -79,7 +80,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
                 hint: "run the command again with the hub's connection string: \(again) --connection-file PATH"
             )
         }
-        let hint = "notifications to '\(name)' still reach what is registered; run the command again: \(again)"
+        let hint = "notifications to '\(name)' still reach these devices; run the command again: \(again)"
         if (error as? BackendRefusal)?.isTemporary == true {
             return Failure(.hubUnreachable, "\(left): the hub cannot be reached or is too busy", hint: hint)
         }

@@ -108,7 +108,7 @@ import Testing
 
         let without = try await run("hub", "restore", file)
         #expect(without.status == 0, "\(without.errors)")
-        #expect(without.errors.contains("users of the app backend stay as they are"), "\(without.errors)")
+        #expect(without.errors.contains("users of the app backend are not changed"), "\(without.errors)")
         hub = try await start()
         let valid = try await send("GET", "/api/notifications/1", bearer, to: hub)
         #expect(valid.status == 404)
