@@ -50,7 +50,7 @@ package struct FeedListKey: Sendable {
             FeedListKey(
                 "every",
                 "time",
-                "How often it is asked for, unless it asks for a longer interval: `1m` to `7d`, with `local` from `1s`. "
+                "The polling interval, unless the feed asks for a longer one: `1m` to `7d`, with `local` from `1s`. "
                     + "Default: `\(PollInterval.standard)`."
             ),
             FeedListKey(
