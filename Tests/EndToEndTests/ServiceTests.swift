@@ -100,7 +100,7 @@ import Testing
         let outcome = try await BuiltProgram.run(["send", "--message", "x"], environment: environment)
         #expect(outcome.status == status, "\(label): \(outcome.errors)")
         #expect(!outcome.errors.contains("eA=="))
-        if status == 75 { #expect(outcome.errors.contains("LoadCredential= names does not exist")) }
+        if status == 75 { #expect(outcome.errors.contains("LoadCredential= does not exist")) }
         let check = try await BuiltProgram.run(["check", "publisher", "agent"], environment: environment)
         let isWrong = (variable ?? file) == "nonsense"
         #expect(check.errors.contains("cannot be used") == isWrong, "\(label): \(check.errors)")

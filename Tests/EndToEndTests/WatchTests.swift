@@ -202,7 +202,8 @@ import Testing
 
     @Test(
         arguments: [
-            (["--watch", "--dry-run"], 64, "--watch goes"), (["--callback", "https://a.example/"], 64, "need --watch"),
+            (["--watch", "--dry-run"], 64, "--watch cannot be combined"),
+            (["--callback", "https://a.example/"], 64, "need --watch"),
             (["--watch", "--callback", "http://a.example/"], 64, "must be an address such as"),
             (["--watch", "--listen", "8789"], 64, "must be an address of this machine"),
         ] as [([String], Int32, String)]

@@ -52,7 +52,7 @@ import Testing
 
     @Test(arguments: [
         ("", "neither a JSON object nor an XML document"),
-        ("<toast>$(News_French)</toast>", "this is XML"),
+        ("<toast>$(News_French)</toast>", "it is XML"),
         (#"{"message":"$(News_French"}"#, "at character"),
         (#"{"message":"$(News_French)""#, "at character"),
         (#"{"message":"News_French"}"#, "names no property"),

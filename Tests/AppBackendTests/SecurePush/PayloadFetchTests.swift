@@ -121,7 +121,7 @@ import Testing
                     let reply = try await backend.send("GET", "/api/notifications/\(id)", as: "bob")
                     #expect(reply.body == #"{"Id":\#(id),"Payload":"x","Read":false}"#)
                 }
-                let warnings = log.all.filter { $0.contains("cannot be marked as read") }
+                let warnings = log.all.filter { $0.contains("cannot mark fetched payloads as read") }
                 #expect(warnings.count == 1 && warnings.first?.contains("the disk is full") == true, "\(log.all)")
                 try await backend.store.write { try $0.execute(sql: "PRAGMA max_page_count = 1000000") }
                 for isRead in [false, true] {
