@@ -1,16 +1,16 @@
 internal import Feeds
 
-/// The ways in which an entry can be known.
+/// The kinds of keys that identify an entry.
 package enum SeenKind: Int, Sendable, CaseIterable {
-    /// By its identity (feeds.md §3).
+    /// The entry's identity (feeds.md §3).
     case entry
-    /// By its identifier without scheme and `www.`.
+    /// Its identifier without scheme and `www.`.
     case loose
-    /// By its normalised link.
+    /// Its normalised link.
     case link
-    /// By its title and date, which distinguish entries of a feed whose identifiers and links change at each fetch.
+    /// Its title and date, for feeds whose identifiers and links change at each fetch.
     case title
-    /// By its identity, as an entry that is held until its date.
+    /// Its identity, as an entry that is held until its date.
     case held
 }
 

@@ -21,7 +21,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             NEWSWIRE_ID, NEWSWIRE_TITLE, NEWSWIRE_MESSAGE, NEWSWIRE_LINK and NEWSWIRE_CATEGORY, as the hub sent it in \
             NEWSWIRE_BODY, and as JSON on standard input. NEWSWIRE_REDELIVERY=1 means that an earlier run may already \
             have handled the message. The program also runs, with NEWSWIRE_GAP=1, when the agent missed messages that \
-            the hub has already deleted: there is no message then, the title says so, and the JSON has 'gap'.
+            the hub no longer has: there is no message then, the title says so, and the JSON has 'gap'.
 
             --notify shows each message through the desktop's notification service and prints nothing; a click opens \
             the message's link. The property urgency sets the notification's urgency (low, normal, critical), and a \
