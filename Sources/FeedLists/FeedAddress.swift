@@ -39,7 +39,9 @@ package struct FeedAddress: Hashable, Sendable {
     ///   - allowsFile: True if the list marked this feed `local: true`.
     /// - Throws: ``FeedAddressError`` with the reason.
     package init(parsing text: String, allowsFile: Bool) throws(FeedAddressError) {
-        guard text.utf8.count <= Self.maximumBytes else { throw FeedAddressError("is longer than 2048 bytes") }
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw FeedAddressError("is longer than \(Self.maximumBytes) bytes")
+        }
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
             throw FeedAddressError("contains a space or a control character")
         }

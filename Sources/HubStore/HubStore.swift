@@ -257,7 +257,7 @@ extension HubStore {
                 messages: try Self.messages(db, hub: hub, after: after, through: through, limit: limit),
                 createdSequence: try LogSequence.fetchOne(
                     db,
-                    sql: "SELECT createdSequence FROM installation WHERE ordinal = ?",
+                    sql: "SELECT createdSequence, expiresAt FROM installation WHERE ordinal = ?",
                     arguments: [ordinal]
                 ),
                 droppedThrough: try LogSequence.fetchOne(db, sql: "SELECT throughSequence FROM retention") ?? 0
@@ -301,11 +301,11 @@ enum Query {
         ORDER BY sequence LIMIT ?
         """
     static let installation = """
-        SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
+        SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
         WHERE hubID = ? AND installationID = ?
         """
     static let streams = """
-        SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation
+        SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
         WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
         """
     static let installationOfOrdinal = """
@@ -343,10 +343,12 @@ extension StoredInstallation {
         let known = try? Installation(record: row["record"])
         // Only a 'stream' installation has a digest. A damaged record must not open it to everybody.
         let platform = digest == nil ? Platform(rawValue: "unreadable") : .stream
+        var installation =
+            try known ?? Installation(id: InstallationID(row["installationID"]), platform: platform, pushChannel: nil)
+        if known == nil { installation.expirationTime = (row["expiresAt"] as Timestamp?)?.date }
         self.init(
             ordinal: row["ordinal"],
-            installation: try known
-                ?? Installation(id: InstallationID(row["installationID"]), platform: platform, pushChannel: nil),
+            installation: installation,
             channelDigest: digest.map { [UInt8]($0) },
             createdSequence: row["createdSequence"],
             isReadable: known != nil

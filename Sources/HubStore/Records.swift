@@ -7,7 +7,7 @@ package import HubRouting
 package struct StoredInstallation: Sendable, Equatable {
     /// The hub's number for the installation, which is never reused.
     package let ordinal: Ordinal
-    /// Without tags and templates if ``isReadable`` is false.
+    /// Has no more than id, expiry and platform if ``isReadable`` is false.
     package let installation: Installation
     /// SHA-256 of the push channel of a `stream` installation; the secret itself is not stored.
     package let channelDigest: [UInt8]?

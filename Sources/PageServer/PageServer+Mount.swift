@@ -11,18 +11,29 @@ extension PageServer {
     }
 
     /// Ends expired sessions, and deletes what they registered.
+    ///
+    /// - Throws: The first failure, after the sessions that have none.
     func endExpiredSessions() async throws {
+        var failure: (any Error)?
+        func attempt(_ work: () async throws -> Void) async {
+            do { try await work() } catch { failure = failure ?? error }
+        }
         for name in try await store.hubNames() {
             let hub = hub(name)
             // The registrations of a deleted hub are gone; those of a disabled hub must wait.
             guard hub != nil || !service.has(name) else { continue }
-            if hub != nil { try await noteIdentity(of: name) }
-            let registrar = hub.map { ReaderRegistrar(pages: self, hub: $0) }
-            for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
-                try await registrar?.remove(session)
-                try await store.end(session)
+            await attempt {
+                if hub != nil { try await noteIdentity(of: name) }
+                let registrar = hub.map { ReaderRegistrar(pages: self, hub: $0) }
+                for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
+                    await attempt {
+                        try await registrar?.remove(session)
+                        try await store.end(session)
+                    }
+                }
             }
         }
+        if let failure { throw failure }
     }
 
     /// The largest number of sessions of a hub that are ended in one round; others wait for the next round.

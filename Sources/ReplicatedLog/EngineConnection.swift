@@ -44,7 +44,7 @@ final class EngineConnection: @unchecked Sendable {
             answers.withLock { $0 = subscription }
         } catch {
             close()
-            throw error
+            throw ReplicatedLogError(error)
         }
     }
 

@@ -38,7 +38,7 @@ package final class ReplicatedLog: Sendable {
             channel = NatsChannel(connection, configuration, logger)
         } catch {
             connection.close()
-            throw error
+            throw (error as? EngineFault).map(ReplicatedLogError.init) ?? error
         }
     }
 

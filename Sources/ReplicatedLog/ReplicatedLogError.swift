@@ -68,3 +68,8 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
         }
     }
 }
+
+extension ReplicatedLogError {
+    /// Names a fault of a connection that had just been made.
+    init(_ fault: EngineFault) { self = fault == .closed ? .closed : .unreachable("\(fault)") }
+}

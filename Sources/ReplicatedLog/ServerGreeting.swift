@@ -73,12 +73,13 @@ package struct ServerGreeting: Sendable, Equatable, Decodable {
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4_096)
-        while bytes.count < maximumBytes {
+        let end = ContinuousClock.now + .seconds(seconds)
+        while bytes.count < maximumBytes, .now < end {
             let count = recv(descriptor, &buffer, buffer.count, 0)
             guard count > 0 else { break }
             bytes += buffer[..<count]
-            if let end = bytes.firstIndex(of: UInt8(ascii: "\n")) {
-                return String(decoding: bytes[..<end], as: UTF8.self)
+            if let lineEnd = bytes.firstIndex(of: UInt8(ascii: "\n")) {
+                return String(decoding: bytes[..<lineEnd], as: UTF8.self)
             }
         }
         throw Problem(description: "it does not answer like a NATS server")

@@ -221,7 +221,7 @@ package struct ConfigurationCheck {
 
     private func stringProblem(_ text: String, _ place: String, allowsPlainHTTP: Bool) -> [String] {
         guard text != ConnectionSource.missing else {
-            return ["the file that the unit's LoadCredential= names does not exist; has the hub ever run?"]
+            return ["the file in the unit's LoadCredential= does not exist; has the hub ever run?"]
         }
         do throws(ConnectionStringError) {
             _ = try ConnectionString(parsing: text).baseURL(allowingPlainHTTP: allowsPlainHTTP)

@@ -53,13 +53,12 @@ struct CredentialFile {
     private mutating func content(of name: String) throws -> String {
         let file = URL(filePath: name, relativeTo: URL(filePath: path).deletingLastPathComponent()).path
         files.append(file)
-        let bytes: Data
-        do {
-            bytes = try Data(contentsOf: URL(filePath: file))
+        let bytes: [UInt8]
+        do throws(HostError) {
+            bytes = try PrivateFile.bytes(file, limit: Self.maximumBytes)
         } catch {
-            throw Problem(description: "'\(file)', named in '\(path)', cannot be read")
+            throw Problem(description: "'\(path)': \(error)")
         }
-        guard bytes.count <= Self.maximumBytes else { throw Problem(description: "'\(file)' is too large for a key") }
-        return String(validating: bytes, as: UTF8.self) ?? bytes.base64EncodedString()
+        return String(validating: bytes, as: UTF8.self) ?? Data(bytes).base64EncodedString()
     }
 }

@@ -73,6 +73,27 @@ struct ExpirationTests {
         }
     }
 
+    @Test func `an installation whose record is damaged is removed when its time has come`() async throws {
+        let scratch = try Scratch()
+        let clock = TestClock()
+        let damaged = try expiring("damaged", in: 3_600, of: clock)
+        let later = try expiring("later", in: 7_200, of: clock)
+        try await TestHub.run(scratch, clock: clock) { hub in
+            for agent in [damaged, later] { try await hub.register(agent) }
+        }
+        try await scratch.damage("UPDATE installation SET record = 'nonsense'")
+        try await TestHub.run(scratch, clock: clock) { hub in
+            let time = TestTime()
+            try await hub.pass(3_600, of: time)
+            let left = try await hub.hub.store.expiredInstallations(
+                hub: hub.hub.record.id,
+                at: .distantFuture,
+                limit: 10
+            )
+            #expect(left.map(\.text) == ["later"])
+        }
+    }
+
     @Test func `a clock that jumps removes no installation before it has settled`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in

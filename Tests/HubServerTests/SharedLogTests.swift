@@ -104,6 +104,28 @@ struct SharedLogTests {
         }
     }
 
+    @Test func `numbers in another node's reports that cannot be true do no harm`() async throws {
+        try await nodes { one, _ in
+            let others = try #require(one.hub.others)
+            var streams = EntryWriter()
+            streams.append(number: UInt64(one.hub.record.id.rawValue))
+            streams.append(list: [UInt64.max]) { bytes, stamp in
+                bytes.append(number: 1)
+                bytes.append(number: stamp)
+            }
+            others.note(streams: streams.bytes[...], one.hub.writer, at: 1)
+            let stamp = others.stamp(at: 1)
+            #expect(others.stamp(at: 1) == stamp + 1)
+
+            var presence = EntryWriter()
+            for text in ["c", "1.0"] { presence.append(text: text) }
+            presence.append(number: .max)
+            others.note(presence: presence.bytes[...])
+            let metrics = try await one.send("GET", "/metrics", as: nil)
+            #expect(metrics.body.contains(#"newswire_node_log_position{node="c"} \#(Int.max)"#))
+        }
+    }
+
     @Test func `streams of a key that another node has revoked end`() async throws {
         try await nodes { one, other in
             let agent = Agent("a")

@@ -6,7 +6,7 @@ package enum BackendBackup {
     private static let copier = DatabaseCopier(of: "an app backend's") { db, path in
         guard try db.tableExists("account"), try db.tableExists("token") else { return false }
         guard try !BackendStore.migrator.hasBeenSuperseded(db) else {
-            throw BackendStoreError(reason: "'\(path)' was written by a newer newswire")
+            throw BackendStoreError(reason: "'\(path)' was written by a newer version of newswire")
         }
         return true
     }

@@ -29,7 +29,7 @@ package final class BackendStore: Sendable {
                 throw BackendStoreError(reason: "'\(path)': commits cannot be made durable")
             }
             guard try !database.read(Self.migrator.hasBeenSuperseded) else {
-                throw BackendStoreError(reason: "'\(path)' was written by a newer newswire")
+                throw BackendStoreError(reason: "'\(path)' was written by a newer version of newswire")
             }
             try Self.migrator.migrate(besideOthers: database)
             let database = database

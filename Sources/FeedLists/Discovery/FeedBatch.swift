@@ -45,7 +45,7 @@ package enum FeedBatch {
     private static let maximumBytes = 256 << 20
 
     package static func items(ofListAt path: String) throws -> [Item] {
-        let lines = try contents(of: path, limit: maximumBytes).split(separator: 0x0A)
+        let lines = try contents(of: path, limit: maximumBytes).split(separator: 0x0A, omittingEmptySubsequences: false)
         let folder = URL(filePath: path).deletingLastPathComponent().path
         return try lines.enumerated().compactMap { number, line in
             if line.first == 0x7B {

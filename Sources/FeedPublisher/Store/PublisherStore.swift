@@ -54,7 +54,7 @@ package final class PublisherStore: Sendable {
         try PublisherStoreError.naming(place) {
             let migrator = Self.migrator
             guard try !database.writeWithoutTransaction(migrator.hasBeenSuperseded) else {
-                throw PublisherStoreError(reason: "it was written by a newer newswire")
+                throw PublisherStoreError(reason: "it was written by a newer version of newswire")
             }
             if try !database.writeWithoutTransaction(migrator.hasCompletedMigrations) {
                 try migrator.migrate(besideOthers: database)

@@ -77,9 +77,11 @@ package struct ConfinedFolder: Sendable, Equatable {
 
     private static func openFolder(_ name: String, in folder: Descriptor, path: String) throws(HostError) -> Descriptor
     {
-        let number = openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard number >= 0 else { throw failure("cannot open", path, errno) }
-        return Descriptor(number)
+        while true {
+            let number = openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+            if number >= 0 { return Descriptor(number) }
+            if errno != EINTR { throw failure("cannot open", path, errno) }
+        }
     }
 
     private static func failure(_ attempt: String, _ path: String, _ code: Int32) -> HostError {

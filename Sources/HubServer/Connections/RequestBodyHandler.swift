@@ -52,7 +52,6 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var incoming: Incoming?
     /// Number of requests that have begun and whose response has not ended.
     private var unanswered = 0
-    private var hasBegunAnswer = false
     private var owesContinue = false
     private var closesAfterAnswer = false
     private var isDiscarding = false
@@ -222,13 +221,11 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
         case .head(var head) where head.status.kind != .informational:
-            hasBegunAnswer = true
             if unanswered == 1, owesContinue || incoming?.isNearlyThere == false { closesAfterAnswer = true }
             if closesAfterAnswer, unanswered == 1, version == .http1 { head.headerFields[.connection] = "close" }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:
-            hasBegunAnswer = false
             unanswered -= 1
             context.write(data, promise: promise)
             if refusesNext, unanswered == 0 {

@@ -123,11 +123,11 @@ struct Installations {
     /// Removes at most `limit` installations that have expired by a trusted clock.
     ///
     /// - Returns: Number of installations that were found.
-    func removeExpired(at now: Timestamp, limit: Int) async throws -> Int {
+    func removeExpired(at now: Timestamp, limit: Int, in term: DutyTerm = .unshared) async throws -> Int {
         let expired = try await hub.store.expiredInstallations(hub: hub.record.id, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
         // Its expiry may have been extended meanwhile.
-        try await remove(expired) { $0.expiresAt.map { $0 <= now } ?? false }
+        try await remove(expired, in: term) { $0.expiresAt.map { $0 <= now } ?? false }
         return expired.count
     }
 
@@ -135,11 +135,13 @@ struct Installations {
     private func remove(
         _ ids: [InstallationID],
         withRegistrations: Bool = false,
+        in term: DutyTerm = .unshared,
         where isMeant: @escaping @Sendable (StoredInstallation) throws -> Bool
     ) async throws {
         let hub = hub.record.id
         let at = self.hub.configuration.timestamp
         try await self.hub.perform { transaction, view in
+            try term.check(transaction)
             var effects: [HubEffect] = []
             for id in ids {
                 if let current = try transaction.installation(hub: hub, id: id), try isMeant(current) {

@@ -210,14 +210,14 @@ struct MetricsPage: Sendable {
             "newswire_node_log_position",
             .gauge,
             "The last entry of the shared log that a node has, as it last reported.",
-            [.init(Int(node.position), ["node": node.name])]
-                + node.peers.map { .init(Int($0.position), ["node": $0.name]) }
+            [.init(Int(clamping: node.position), ["node": node.name])]
+                + node.peers.map { .init(Int(clamping: $0.position), ["node": $0.name]) }
         )
         page.add(
             "newswire_node_log_end",
             .gauge,
             "The last entry of the shared log that this node knows of.",
-            [.init(Int(node.logEnd))]
+            [.init(Int(clamping: node.logEnd))]
         )
         page.add(
             "newswire_node_seen_seconds",

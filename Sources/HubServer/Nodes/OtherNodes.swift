@@ -68,7 +68,8 @@ final class OtherNodes: Sendable {
                 (ordinal: try reader.number(), stamp: try reader.number())
             })
         else { return }
-        for stream in streams {
+        // A damaged number would leave no room for higher stamps.
+        for stream in streams where stream.stamp <= Int64.max {
             last.withLock { $0 = max($0, stream.stamp) }
             writer.post(
                 .openedElsewhere(

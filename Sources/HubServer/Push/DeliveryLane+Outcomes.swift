@@ -204,8 +204,11 @@ extension DeliveryLane {
     }
 
     private func pause(for wait: Duration, _ reason: String?) {
-        pausedUntil = max(pausedUntil, wallTime + wait)
-        guard let reason else { return }
+        let now = wallTime
+        // Each message in flight gets the same answer.
+        let isNews = !isPaused(at: now)
+        pausedUntil = max(pausedUntil, now + wait)
+        guard let reason, isNews else { return }
         hub.logger.info(
             "a push service limits the rate of messages: the hub waits",
             metadata: [

@@ -225,8 +225,9 @@ final class Housekeeping: Service {
         try await compactChanges(in: term)
         guard isSteady else { return }
         try await forEachHub { hub in
-            while try await hub.installations.removeExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
-            while try await hub.registrations.endExpired(at: now, limit: Self.purgeRows) == Self.purgeRows {}
+            let limit = Self.purgeRows
+            while try await hub.installations.removeExpired(at: now, limit: limit, in: term) == limit {}
+            while try await hub.registrations.endExpired(at: now, limit: limit, in: term) == limit {}
         }
     }
 

@@ -38,16 +38,21 @@ final class HubWriter: Service {
         case input(StreamInput, to: HubKey)
         case rules([AccessRule])
         case question(@Sendable (borrowing NamespaceMachine) -> Void)
-        /// A reader that needs everything that other nodes have written until now; it gets a refusal if this node
-        /// cannot follow the log.
-        case reader(@Sendable (inout NamespaceMachine, ProtocolError?) -> Void)
+        /// A stream to attach, which needs everything that other nodes have written until now.
+        case attachment(StreamRequest, to: HubKey)
+        /// A reader that needs the same; it gets a refusal if this node cannot follow the log.
+        case reader(@Sendable (ProtocolError?) -> Void)
 
         var change: Change? {
             if case .change(let change) = self { change } else { nil }
         }
 
+        /// True if it needs the log's end.
         var isReader: Bool {
-            if case .reader = self { true } else { false }
+            switch self {
+            case .attachment, .reader: true
+            case .change, .input, .rules, .question: false
+            }
         }
     }
 
@@ -181,25 +186,14 @@ final class HubWriter: Service {
     func catchUp() async throws {
         guard store.incarnation != nil else { return }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            post(
-                .reader { _, refusal in
-                    continuation.resume(with: refusal.map { .failure($0) } ?? .success(()))
-                }
-            )
+            post(.reader { refusal in continuation.resume(with: refusal.map { .failure($0) } ?? .success(())) })
         }
     }
 
     /// Attaches a stream at its place in the log, with everything that other nodes had written before.
     func attach(_ request: StreamRequest, to hub: HubKey) {
-        guard store.incarnation != nil else {
-            post(.attach(request), to: hub)
-            return
-        }
-        post(
-            .reader { machine, refusal in
-                machine.apply(refusal.map { .refused(request.id, $0) } ?? .attach(request), to: hub)
-            }
-        )
+        guard store.incarnation != nil else { return post(.attach(request), to: hub) }
+        post(.attachment(request, to: hub))
     }
 
     /// Wakes the writer to apply what other nodes have written.
@@ -252,8 +246,8 @@ final class HubWriter: Service {
         }
         switch member {
         case .question(let question): question(confined.machine)
-        case .reader(let read): read(&confined.machine, .stopping)
-        case .change, .input, .rules: break
+        case .reader(let read): read(.stopping)
+        case .change, .input, .rules, .attachment: break
         }
     }
 
@@ -395,7 +389,9 @@ final class HubWriter: Service {
                 question(confined.machine)
             case .reader(let read):
                 carryOut(confined.machine.takeOutput(), self)
-                read(&confined.machine, unreachedEnd)
+                read(unreachedEnd)
+            case .attachment(let request, let hub):
+                confined.machine.apply(unreachedEnd.map { .refused(request.id, $0) } ?? .attach(request), to: hub)
             case .change(let change):
                 switch remaining.popFirst() {
                 case .success(let committed):

@@ -129,7 +129,9 @@ package struct HTMLTokenizer {
                 if byte == open { quote = nil }
             } else if byte == 0x3E {
                 break
-            } else if byte == 0x22 || byte == 0x27, bytes[..<index].last(where: { $0 != 0x20 }) == 0x3D {
+            } else if byte == 0x22 || byte == 0x27,
+                bytes[..<index].last(where: { !XMLRepairInput.isSpace($0) }) == 0x3D
+            {
                 quote = byte
             }
             index += 1

@@ -34,9 +34,12 @@ enum ReaderRoutes {
         let visitor = try await request.admitted()
         let session = visitor?.session
         let known = try await request.hub.categories()
-        let chosen = session?.choice.categories.map(\.text) ?? []
+        let chosen = session?.choice.categories ?? []
+        // A publisher may change the case of a name.
+        func isChosen(_ name: String) -> Bool { (try? Tag(name)).map(chosen.contains) ?? false }
+        let announced = Set(known.compactMap { try? Tag($0) })
         // A category that is no longer announced stays chosen.
-        let names = known + chosen.filter { !known.contains($0) }
+        let names = known + chosen.filter { !announced.contains($0) }.map(\.text)
         let choice =
             session?.choice ?? ReaderChoice(categories: known.prefix(categoriesAtOnce).compactMap { try? Tag($0) })
         let news = try await request.hub.news(of: choice, since: session?.position)
@@ -45,13 +48,13 @@ enum ReaderRoutes {
         let end = session?.position?.sequence
         var page = ReaderPage(
             frame: frame,
-            categories: names.map { .init(name: $0, isChosen: chosen.contains($0)) },
+            categories: names.map { .init(name: $0, isChosen: isChosen($0)) },
             messages: try await messages(news, for: visitor, newAfter: end, request)
         )
         let languages = try await request.hub.languages()
         page.offer(Self.languages(of: names, languages), chosen: choice.language)
         page.send = try NotifyRoutes.form(frame, visitor, request)
-        page.feeds = known.filter { chosen.isEmpty || chosen.contains($0) }.prefix(linkedFeeds).map { name in
+        page.feeds = known.filter { chosen.isEmpty || isChosen($0) }.prefix(linkedFeeds).map { name in
             .init(
                 type: "application/atom+xml",
                 title: name,

@@ -59,17 +59,18 @@ enum SignInRoutes {
     ) async throws -> Response {
         let (store, registrar) = (request.pages.store, request.registrar)
         let session = try await ownSession(of: user, request)
+        // Use a new secret: a third party who has seen the former cookie must not be signed in with it.
+        let secret = SessionSecret.random()
         try await store.setUser(user, of: session)
         do {
             try await registrar.register(session, as: user, request.context)
+            let sealed = try TokenSeal.seal(token, with: secret)
+            try await store.setSignedIn(session, as: user, token: sealed, renewed: secret)
         } catch {
+            // Nobody has the token.
             try? await request.backend?.logOut(token: token, request.context)
             throw error
         }
-        // Use a new secret: a third party who has seen the former cookie must not be signed in with it.
-        let secret = SessionSecret.random()
-        let sealed = try TokenSeal.seal(token, with: secret)
-        try await store.setSignedIn(session, as: user, token: sealed, renewed: secret)
         let next = secure.map { "\(request.home)secure/\($0)" } ?? request.home
         return request.seeOther(next, cookie: await request.cookie.setting(secret))
     }

@@ -153,7 +153,7 @@ final class AgentStore: Sendable {
 
     private static func prepare(_ pool: DatabasePool, path: String) throws {
         if try pool.read(migrator.hasBeenSuperseded) {
-            throw AgentStoreError.unusable(path: path, reason: "it was written by a newer newswire")
+            throw AgentStoreError.unusable(path: path, reason: "it was written by a newer version of newswire")
         }
         try migrator.migrate(besideOthers: pool)
         try pool.writeWithoutTransaction { database in
