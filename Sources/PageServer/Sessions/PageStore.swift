@@ -23,7 +23,10 @@ package final class PageStore: Sendable {
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             database = try DatabasePool(path: path, configuration: configuration)
             guard try !database.read(Self.migrator.hasBeenSuperseded) else {
-                throw PageStoreError(description: "'\(path)' was written by a newer version of newswire", isTemporary: false)
+                throw PageStoreError(
+                    description: "'\(path)' was written by a newer version of newswire",
+                    isTemporary: false
+                )
             }
             try Self.migrator.migrate(besideOthers: database)
         } catch let error as PageStoreError {
