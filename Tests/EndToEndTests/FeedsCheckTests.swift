@@ -28,7 +28,7 @@ import Testing
         #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
         for part in [
             "rss-2.0, 1 entry", "Mayor & council", "2026-11-20T09:00:00Z", "https://town.example/7", "Both resign.",
-            "not well-formed", "truncated or over a limit",
+            "not well-formed", "truncated, or over a limit",
         ] {
             #expect(outcome.output.contains(part), "\(outcome.output)")
         }

@@ -36,7 +36,7 @@ struct FeedsExchangeTests {
         )
         let arguments = ["--feeds", scratch.file("f"), "--category", "World", scratch.file("x.opml")]
         let json = try await BuiltProgram.run(["feeds", "import", "--dry-run", "--json"] + arguments)
-        #expect(json.status == 1 && json.errors.contains("not well-formed") && json.errors.contains("is cut"))
+        #expect(json.status == 1 && json.errors.contains("not well-formed") && json.errors.contains("is truncated"))
         let report = try #require(JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: Any])
         #expect((report["added"] as? [[String: Any]])?.first?["url"] as? String == "https://a.example/")
         #expect((report["refused"] as? [[String: Any]])?.first?["line"] as? Int == 3)

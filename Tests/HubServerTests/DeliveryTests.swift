@@ -384,7 +384,7 @@ struct DeliveryTests {
                 #expect(reply.status == 404)
                 #expect(
                     reply.error?.detail.contains("no message '\(unknown)' here") == true
-                        && reply.error?.detail.contains("kept for 72 h") == true
+                        && reply.error?.detail.contains("stored for 72 h") == true
                 )
             }
             #expect(try await hub.newest().isEmpty)

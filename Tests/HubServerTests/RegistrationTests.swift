@@ -368,7 +368,7 @@ struct RegistrationTests {
                 let refusal = try await #require(throws: ProtocolError.self) {
                     _ = try await hub.hub.registrations.page(selection, from: next, limit: 1)
                 }
-                #expect(refusal.status == 400 && refusal.detail.contains("of another list"))
+                #expect(refusal.status == 400 && refusal.detail.contains("belongs to another list"))
             }
         }
     }

@@ -28,9 +28,9 @@ import Testing
         let size = environment.merging(["NEWSWIRE_AGENT_INBOX_SIZE": "200"]) { $1 }
         let fewer = try await BuiltProgram.run(["inbox", "--last", "1"], environment: size)
         #expect(fewer.output.split(separator: "\n").count == 1 && fewer.output.contains("three"))
-        #expect(fewer.errors == "newswire: the newest 1 of 3; the inbox keeps 200 finished ones\n")
+        #expect(fewer.errors == "newswire: the newest 1 of 3; the inbox keeps 200 finished messages\n")
         let flag = try await BuiltProgram.run(["inbox", "--last", "2", "--inbox-size", "300"], environment: size)
-        #expect(flag.errors == "newswire: the newest 2 of 3; the inbox keeps 300 finished ones\n")
+        #expect(flag.errors == "newswire: the newest 2 of 3; the inbox keeps 300 finished messages\n")
         #expect(try await BuiltProgram.run(["inbox"], environment: size).errors == "")
         #expect(try await BuiltProgram.run(["inbox", "--inbox-size", "1"], environment: environment).status == 64)
         await agent.stop()

@@ -28,7 +28,7 @@ import Testing
             Issue.record("a holder of an hour is worth a line")
             return
         }
-        #expect(late.text.contains("since 60 min"))
+        #expect(late.text.contains("for 60 min"))
         lock.close()
         guard case .acquired = try PublisherLock.acquire(path, isWatched: false) else {
             Issue.record("the lock was not free again")

@@ -116,7 +116,7 @@ import Testing
         (#"{"op":"move","path":"/tags/a","from":"/tags/x"}"#, "not one of add, remove, replace"),
         (#"{"op":"add","path":"/tags"}"#, "needs a value"), (#"{"path":"/tags"}"#, "needs an 'op'"),
         (#""x""#, "not an object"),
-        (#"{"op":"add","path":"/tags","value":"a,b"}"#, "holds ','"),
+        (#"{"op":"add","path":"/tags","value":"a,b"}"#, "contains ','"),
         (#"{"op":"add","path":"/tags","value":7}"#, "not an array"),
         (#"{"op":"add","path":"/tags","value":"[\"a\""}"#, "not JSON"),
         (#"{"op":"add","path":"/tags/$UserId:{a}"}"#, "begins with '$'"),

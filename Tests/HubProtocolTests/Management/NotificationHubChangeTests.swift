@@ -207,7 +207,7 @@ import Testing
         ("<entry", "not well-formed"),
         ("<entry xmlns='http://www.w3.org/2005/Atom'><content/></entry>", "it contains nothing"),
         ("<entry xmlns='http://www.w3.org/2005/Atom'><content><Other/></content></entry>", "it contains 'Other'"),
-        ("<NotificationHubDescription xmlns='urn:other'/>", "it holds"),
+        ("<NotificationHubDescription xmlns='urn:other'/>", "it contains"),
         (
             "<!DOCTYPE a [<!ENTITY b 'c'>]><NotificationHubDescription><UserMetadata>&b;</UserMetadata></NotificationHubDescription>",
             "document type"

@@ -299,7 +299,7 @@ struct JobTests {
             let refused = try await hub.manage("POST", "/news/jobs", TestHub.job("ExportRegistrations"))
             #expect(refused.status == 429)
             #expect(refused.headers["retry-after"] != nil)
-            #expect(refused.error?.detail.contains("16 jobs") == true)
+            #expect(refused.error?.detail.contains("maximum of 16 unfinished jobs") == true)
         }
     }
 
