@@ -47,6 +47,8 @@ package struct HubMachine: Sendable {
     private var reportRevision = 0
     /// Progress of streams that the store does not have yet.
     private(set) var progress: [Ordinal: StreamProgress] = [:]
+    /// The same of streams at other nodes.
+    private(set) var progressElsewhere: [Ordinal: StreamProgress] = [:]
     /// Messages whose stored counts must be corrected.
     private(set) var recounted: [LogSequence: RecipientCounts] = [:]
 
@@ -228,8 +230,15 @@ extension HubMachine {
         case .detached(let id, let ordinal, let written, let ending, let at):
             detached(id, of: ordinal, written: written, ending, at: at)
         case .progress(let reports): for report in reports { note(report) }
-        case .progressFlushed(let flushed):
+        case .progressElsewhere(let reports):
+            for report in reports where registry[report.ordinal] != nil {
+                progressElsewhere[report.ordinal] = .latest(progressElsewhere[report.ordinal], report)
+            }
+        case .progressFlushed(let flushed, let elsewhere):
             for (ordinal, known) in flushed where progress[ordinal] == known { progress[ordinal] = nil }
+            for (ordinal, known) in elsewhere where progressElsewhere[ordinal] == known {
+                progressElsewhere[ordinal] = nil
+            }
         case .rulesObserved(let rules, let revision):
             if revision == rulesRevision, rules != self.rules { take(rules) }
         case .cutOff: endAll(.stopping) { _ in true }

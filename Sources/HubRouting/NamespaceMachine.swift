@@ -162,6 +162,8 @@ package struct HubView: ~Copyable {
     package var scheduled: ScheduledLoad { machine.scheduled }
     /// Progress of streams that the store does not have yet.
     package var progress: [Ordinal: StreamProgress] { machine.progress }
+    /// The same of streams at other nodes.
+    package var progressElsewhere: [Ordinal: StreamProgress] { machine.progressElsewhere }
     /// Messages whose stored counts must be corrected.
     package var recounted: [LogSequence: RecipientCounts] { machine.recounted }
 }

@@ -11,8 +11,10 @@ package enum StreamInput: Sendable {
     case detached(StreamID, of: Ordinal, written: LogSequence, ending: StreamEnd?, at: Timestamp)
     /// Streams were written everything up to these sequences.
     case progress([StreamProgress])
-    /// The store has saved this progress.
-    case progressFlushed([Ordinal: StreamProgress])
+    /// Other nodes have stored this progress of their streams.
+    case progressElsewhere([StreamProgress])
+    /// The store has saved this progress, of streams here and of streams at other nodes.
+    case progressFlushed([Ordinal: StreamProgress], elsewhere: [Ordinal: StreamProgress] = [:])
     /// Another process has written rules; ``HubStatus/rulesRevision`` was `revision` before they were read.
     case rulesObserved(AccessRules, revision: Int)
     /// The server cannot follow the log for now: all streams end.
@@ -115,5 +117,15 @@ extension StreamProgress {
         merged.replacedAt = merged.replacedAt ?? known.replacedAt
         merged.revokedAt = merged.revokedAt ?? known.revokedAt
         return merged
+    }
+
+    /// Combines the records of two nodes: the later connection counts.
+    package static func latest(_ known: StreamProgress?, _ report: StreamProgress) -> StreamProgress {
+        guard let known else { return report }
+        let (one, other) = (known.connectedAt ?? .distantPast, report.connectedAt ?? .distantPast)
+        guard one == other else { return one > other ? known : report }
+        var report = report
+        report.written = max(report.written, known.written)
+        return report
     }
 }

@@ -382,9 +382,22 @@ extension Transaction {
     }
 
     /// Stores how far a stream was written; does nothing if the installation is gone.
-    package func note(_ newer: StreamProgress) throws {
+    ///
+    /// - Returns: Everything that is known of the stream.
+    @discardableResult
+    package func note(_ newer: StreamProgress) throws -> StreamProgress {
         let known = try HubStore.progress(db, ordinal: newer.ordinal)
-        guard let progress = StreamProgress.merged(known, newer) else { return }
+        let progress = StreamProgress.merged(known, newer) ?? newer
+        try put(progress)
+        return progress
+    }
+
+    /// Stores how far another node has written a stream, unless the installation has connected since then.
+    package func note(elsewhere report: StreamProgress) throws {
+        try put(.latest(try HubStore.progress(db, ordinal: report.ordinal), report))
+    }
+
+    private func put(_ progress: StreamProgress) throws {
         try executeLocally(
             """
             INSERT OR REPLACE INTO streamProgress

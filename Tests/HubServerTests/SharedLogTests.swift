@@ -104,6 +104,39 @@ struct SharedLogTests {
         }
     }
 
+    @Test func `a node knows what another one has written to its streams`() async throws {
+        try await nodes { one, other in
+            let agent = Agent("a")
+            try await one.register(agent)
+            let stream = try await other.stream(agent)
+            let id = try await one.accept("news")
+            #expect(try await stream.message().title == "news")
+            #expect(try await one.report(id).streams.owed == 1)
+            let patience = ContinuousClock.now + .seconds(30)
+            var report = try await one.report(id, "a")
+            while report.streams.written == 0, ContinuousClock.now < patience {
+                try await other.hub.flushProgress()
+                try await one.hub.flushProgress()
+                report = try await one.report(id, "a")
+            }
+            #expect(report.streams.written == 1 && report.streams.owed == 0 && report.state == .completed)
+            #expect(report.device?.stream?.connectedAt != nil)
+        }
+    }
+
+    @Test(arguments: [(1_000, 5), (2_000, 5), (1_000, 9), (3_000, 9)])
+    func `of two reports the later connection counts`(connectedAt: Int64, written: Int64) throws {
+        let known = StreamProgress(ordinal: 1, written: 7, connectedAt: 2_000)
+        let report = StreamProgress(
+            ordinal: 1,
+            written: LogSequence(rawValue: written),
+            connectedAt: Timestamp(milliseconds: connectedAt)
+        )
+        let latest = StreamProgress.latest(known, report)
+        #expect(latest.written == (connectedAt > 2_000 ? 9 : 7))
+        #expect(latest.connectedAt?.milliseconds == max(2_000, connectedAt))
+    }
+
     @Test func `numbers in another node's reports that cannot be true do no harm`() async throws {
         try await nodes { one, _ in
             let others = try #require(one.hub.others)

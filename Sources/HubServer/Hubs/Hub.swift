@@ -141,15 +141,17 @@ extension Hub {
 // MARK: - Progress and counts
 
 extension Hub {
-    /// Stores the progress of streams; progress that could not be written is kept for the next attempt.
+    /// Stores the progress of streams, and tells other nodes of those here; progress that could not be written is kept
+    /// for the next attempt.
     func flushProgress() async throws {
-        let batch = try await ask { $0.progress }
-        guard !batch.isEmpty else { return }
-        try await perform { transaction, _ in
-            for progress in batch.values { try transaction.note(progress) }
-            return ((), [])
+        let (own, elsewhere) = try await ask { ($0.progress, $0.progressElsewhere) }
+        guard !own.isEmpty || !elsewhere.isEmpty else { return }
+        let stored = try await perform { transaction, _ in
+            for report in elsewhere.values { try transaction.note(elsewhere: report) }
+            return (try own.values.map { try transaction.note($0) }, [])
         }
-        writer.post(.progressFlushed(batch), to: record.id)
+        writer.post(.progressFlushed(own, elsewhere: elsewhere), to: record.id)
+        others?.announce(progress: stored, of: record.id)
     }
 
     /// Stores the corrected counts of messages.

@@ -281,6 +281,7 @@ package final class HubService: Sendable {
                     others?.note(streams: $0, writer, at: configuration.timestamp)
                 },
                 NodeMessages.Kind.presence: { [others] in others?.note(presence: $0) },
+                NodeMessages.Kind.progress: { [others, writer] in others?.note(progress: $0, writer) },
             ],
             answerers: [NodeMessages.Kind.forwardedRequest: { await execution.answer($0) }]
         )

@@ -16,6 +16,8 @@ struct NodeMessages: Service {
         static let streams: UInt8 = 4
         /// The position of a node in the log.
         static let presence: UInt8 = 5
+        /// The progress of a node's streams.
+        static let progress: UInt8 = 6
     }
 
     let channel: any NodeChannel

@@ -18,6 +18,8 @@ final class OtherNodes: Sendable {
     private static let memory = Duration.seconds(3_600)
     /// Maximum number of nodes that are remembered.
     private static let maximumPeers = 64
+    /// Streams in one announcement, which must be smaller than a message may be.
+    private static let reportsAtOnce = 1_000
 
     let name: String
     private let version: String
@@ -82,6 +84,28 @@ final class OtherNodes: Sendable {
         }
     }
 
+    // MARK: Progress
+
+    /// Announces the stored progress of streams here, so that every node can tell which messages they got.
+    func announce(progress: [StreamProgress], of hub: HubKey) {
+        for first in stride(from: 0, to: progress.count, by: Self.reportsAtOnce) {
+            var bytes = EntryWriter()
+            bytes.append(NodeMessages.Kind.progress)
+            bytes.append(number: UInt64(hub.rawValue))
+            bytes.append(list: Array(progress[first..<min(first + Self.reportsAtOnce, progress.count)])) { $0.append($1) }
+            channel.announce(bytes.bytes)
+        }
+    }
+
+    /// Notes the progress of another node's streams.
+    func note(progress announcement: ArraySlice<UInt8>, _ writer: HubWriter) {
+        var reader = EntryReader(Array(announcement))
+        guard let hub = try? reader.number(),
+            let reports = try? reader.list({ reader throws(LogEntryError) in try reader.progress() })
+        else { return }
+        writer.post(.progressElsewhere(reports), to: HubKey(rawValue: Int64(truncatingIfNeeded: hub)))
+    }
+
     // MARK: Presence
 
     /// Announces this node's position in the log.
@@ -129,5 +153,38 @@ final class OtherNodes: Sendable {
                 )
             }
         )
+    }
+}
+
+extension EntryWriter {
+    fileprivate mutating func append(_ progress: StreamProgress) {
+        append(number: UInt64(progress.ordinal.rawValue))
+        append(number: UInt64(progress.written.rawValue))
+        append(text: progress.resumedFrom ?? "")
+        for time in [progress.connectedAt, progress.disconnectedAt, progress.replacedAt, progress.revokedAt] {
+            append(signed: time?.milliseconds ?? 0)
+        }
+    }
+}
+
+extension EntryReader {
+    fileprivate mutating func progress() throws(LogEntryError) -> StreamProgress {
+        var progress = StreamProgress(
+            ordinal: Ordinal(rawValue: Int64(truncatingIfNeeded: try number())),
+            written: LogSequence(rawValue: Int64(truncatingIfNeeded: try number()))
+        )
+        let cursor = try text()
+        progress.resumedFrom = cursor.isEmpty ? nil : cursor
+        progress.connectedAt = try time()
+        progress.disconnectedAt = try time()
+        progress.replacedAt = try time()
+        progress.revokedAt = try time()
+        return progress
+    }
+
+    /// A time; `nil` for 0.
+    private mutating func time() throws(LogEntryError) -> Timestamp? {
+        let milliseconds = try signed()
+        return milliseconds == 0 ? nil : Timestamp(milliseconds: milliseconds)
     }
 }
