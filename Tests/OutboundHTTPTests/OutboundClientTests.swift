@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import HubTestServer
 import OutboundHTTP
 import Testing
@@ -180,7 +181,13 @@ import Testing
     }
 
     @Test func `idle connections count towards the limit for all hosts together`() async throws {
-        let servers = try (0..<4).map { _ in try ScriptedHTTPServer { _ in .status(200) } }
+        let servers = try (0..<4).map { _ in
+            try ScriptedHTTPServer { _ in
+                // libcurl compares the ages of connections in whole milliseconds.
+                usleep(2_000)
+                return .status(200)
+            }
+        }
         let client = OutboundClient(
             userAgent: "t",
             maximumConnections: 2,

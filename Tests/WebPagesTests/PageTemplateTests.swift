@@ -143,7 +143,8 @@ struct PageTemplateTests {
             #expect(!markup.contains("<style") && !markup.contains(" style="), "\(name)")
             #expect(!markup.contains(/\son[a-z]+=/), "\(name)")
             #expect(
-                !markup.replacing(/<script type="module" async fetchpriority="low" src=""><\/script>/, with: "").contains("<script"),
+                !markup.replacing(/<script type="module" async fetchpriority="low" src=""><\/script>/, with: "")
+                    .contains("<script"),
                 "\(name)"
             )
         }

@@ -92,7 +92,9 @@ final class OtherNodes: Sendable {
             var bytes = EntryWriter()
             bytes.append(NodeMessages.Kind.progress)
             bytes.append(number: UInt64(hub.rawValue))
-            bytes.append(list: Array(progress[first..<min(first + Self.reportsAtOnce, progress.count)])) { $0.append($1) }
+            bytes.append(list: Array(progress[first..<min(first + Self.reportsAtOnce, progress.count)])) {
+                $0.append($1)
+            }
             channel.announce(bytes.bytes)
         }
     }
