@@ -82,7 +82,7 @@ struct StreamTests {
             #expect(position.map(\.id) == [two.last?.id])
             // One that waits is answered by the next message.
             async let waiting = poll(two.last?.id, wait: 60)
-            while hub.streamCount == 0 { await Task.yield() }
+            try await hub.wait { hub.streamCount > 0 }
             try await hub.accept("c")
             #expect(try await waiting.count == 1)
             #expect(try await poll("nonsense-1").first?.event == "gap")

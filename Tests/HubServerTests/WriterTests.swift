@@ -7,6 +7,8 @@ import StreamProbe
 import Synchronization
 import Testing
 
+import class HubTestServer.Gate
+
 @testable import HubServer
 
 struct WriterTests {
@@ -21,11 +23,11 @@ struct WriterTests {
         }
         try await withThrowingTaskGroup(of: LogSequence.self) { group in
             for _ in 0..<HubWriter.maximumBatch + 10 {
-                group.addTask {
+                group.addImmediateTask {
                     try await writer.append(to: hub)
                 }
             }
-            while writer.backlog.changes < HubWriter.maximumBatch + 10 { await Task.yield() }
+            #expect(writer.backlog.changes == HubWriter.maximumBatch + 10)
             let running = Task { try await writer.run() }
             let answered = try await group.reduce(into: []) { $0.append($1) }
             running.cancel()
@@ -48,8 +50,8 @@ struct WriterTests {
                 { try await hub.installations.patch(id, patch, bytes: 10, grant: grant, channel: nil) },
                 { try await hub.setCategories(["World"], publisher: "p", bytes: 100) },
             ]
-            let requests = changes.map { change in Task { try await change() } }
-            while hub.writer.backlog.changes < changes.count { await Task.yield() }
+            let requests = changes.map { change in Task.immediate { try await change() } }
+            #expect(hub.writer.backlog.changes == changes.count)
             #expect(hub.writer.backlog.bytes == 111)
             return { for request in requests { _ = await request.result } }
         }
@@ -79,8 +81,8 @@ struct WriterTests {
         let scratch = try Scratch()
         let (store, hub) = try await store(scratch)
         let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { _, _ in }
-        let request = Task { try await writer.append(to: hub) }
-        while writer.backlog.changes == 0 { await Task.yield() }
+        let request = Task.immediate { try await writer.append(to: hub) }
+        #expect(writer.backlog.changes == 1)
         let running = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             try await writer.run()
@@ -96,13 +98,13 @@ struct WriterTests {
         let (store, hub) = try await store(scratch)
         try await scratch.damage("DROP TABLE alarmState")
         let writer = HubWriter(store: store, machine: .of(hub), logger: .quiet) { _, _ in }
-        let damaged = Task {
+        let damaged = Task.immediate {
             try await writer.perform(on: hub) { transaction, _ in
                 (try transaction.setAlarmState("{}", hub: hub.id), [])
             }
         }
-        let sound = Task { try await writer.append(to: hub) }
-        while writer.backlog.changes < 2 { await Task.yield() }
+        let sound = Task.immediate { try await writer.append(to: hub) }
+        #expect(writer.backlog.changes == 2)
         let running = Task { try await writer.run() }
         let sequence = try await sound.value
         let error = await #expect(throws: ProtocolError.self) { try await damaged.value }
@@ -219,7 +221,7 @@ struct WriterTests {
 
     @Test func `whatever a hub that is stopped had accepted is there`() async throws {
         let scratch = try Scratch()
-        let accepted = Kept<Set<String>>([])
+        let (accepted, isFirst) = (Kept<Set<String>>([]), Gate())
         let sending = try await TestHub.run(scratch) { hub in
             let sending = Task {
                 await withTaskGroup(of: Void.self) { group in
@@ -227,11 +229,12 @@ struct WriterTests {
                         group.addTask {
                             guard let id = try? await hub.accept("\(number)") else { return }
                             accepted.change { $0.insert(id.text) }
+                            isFirst.open()
                         }
                     }
                 }
             }
-            while accepted.value.isEmpty { await Task.yield() }
+            await isFirst.opened()
             return sending
         }
         await sending.value

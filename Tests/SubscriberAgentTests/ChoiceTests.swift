@@ -113,7 +113,9 @@ import Testing
         // The hub may have taken it: it is the answer that does not come.
         hub.set { $0.putReplies = [.status(200).held(by: held)] }
         let change = try stage.start(try stage.agent(), ["Sports"])
-        while hub.server.requests.count(where: { $0.method == "PUT" }) < 2 { await Task.yield() }
+        for count in 1... where await hub.server.requests(atLeast: count).count(where: { $0.method == "PUT" }) == 2 {
+            break
+        }
         change.cancel()
         _ = await change.result
         held.open()

@@ -105,41 +105,6 @@ final class FakeWorld: Sendable {
     func setWallClock(_ change: (Date) -> Date) { state.withLock { $0.now = change($0.now) } }
 }
 
-/// Wakes whoever waits for a condition; no sleeping.
-final class Signal: Sendable {
-    private struct State {
-        var generation = 0
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    func notify() {
-        let waiters = state.withLock { state in
-            state.generation += 1
-            defer { state.waiters = [] }
-            return state.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    /// Returns when the condition holds; it is looked at after each ``notify()``.
-    func wait(until condition: @Sendable () async -> Bool) async {
-        while true {
-            let seen = state.withLock { $0.generation }
-            if await condition() { return }
-            await withCheckedContinuation { continuation in
-                let isStale = state.withLock { state in
-                    if state.generation != seen { return true }
-                    state.waiters.append(continuation)
-                    return false
-                }
-                if isStale { continuation.resume() }
-            }
-        }
-    }
-}
-
 /// An output that keeps lines, and fails as it is told.
 final class FakeOutput: HandlerOutput {
     private struct State {

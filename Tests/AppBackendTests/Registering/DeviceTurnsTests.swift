@@ -28,8 +28,8 @@ import Testing
             }
             await started.opened()
             for number in 1...DeviceTurns<DeviceKey>.maximumWaiting {
-                group.addTask { [key] in try await turns.pass(key) { log.add(number) } }
-                while turns.waitingCount(key) != number { await Task.yield() }
+                group.addImmediateTask { [key] in try await turns.pass(key) { log.add(number) } }
+                #expect(turns.waitingCount(key) == number)
             }
             var refusal: BackendRefusal?
             do {

@@ -62,7 +62,7 @@ import Testing
         let first = Task { try await shared.run { try $0.execute(sql: "INSERT INTO t VALUES (0)") } }
         await transactions.isHeld.opened()
         let tasks = (1...count).map { number in
-            Task {
+            Task.immediate {
                 try await shared.run { db in
                     try db.execute(sql: "INSERT INTO t VALUES (?)", arguments: [number])
                     if failing.contains(number) { throw Refused(number: number) }
@@ -70,7 +70,6 @@ import Testing
                 }
             }
         }
-        for _ in 0..<1_000_000 where shared.waitingCount < count { await Task.yield() }
         #expect(shared.waitingCount == count)
         transactions.gate.open()
         try await first.value
@@ -121,9 +120,9 @@ import Testing
         }
         let first = Task { try await shared.run { try Int.fetchOne($0, sql: "SELECT 1") } }
         await reads.isHeld.opened()
-        let good = Task { try await shared.run { try Int.fetchOne($0, sql: "SELECT 2") } }
-        let bad = Task { try await shared.run { try Int.fetchOne($0, sql: "SELECT 3 FROM nothing") } }
-        for _ in 0..<1_000_000 where shared.waitingCount < 2 { await Task.yield() }
+        let good = Task.immediate { try await shared.run { try Int.fetchOne($0, sql: "SELECT 2") } }
+        let bad = Task.immediate { try await shared.run { try Int.fetchOne($0, sql: "SELECT 3 FROM nothing") } }
+        #expect(shared.waitingCount == 2)
         reads.gate.open()
         let (one, two) = (try await first.value, try await good.value)
         #expect(one == 1 && two == 2)
@@ -160,8 +159,9 @@ import Testing
         let shared = SharedTransactions(transactions.run)
         let first = Task { try await shared.run { _ in } }
         await transactions.isHeld.opened()
-        let others = (0..<SharedTransactions.maximumWaiting).map { _ in Task { try await shared.run { _ in } } }
-        for _ in 0..<1_000_000 where shared.waitingCount < SharedTransactions.maximumWaiting { await Task.yield() }
+        let others = (0..<SharedTransactions.maximumWaiting).map { _ in Task.immediate { try await shared.run { _ in } }
+        }
+        #expect(shared.waitingCount == SharedTransactions.maximumWaiting)
         let refusal = await #expect(throws: BackendRefusal.self) { try await shared.run { _ in } }
         #expect(refusal?.status == .serviceUnavailable)
         transactions.gate.open()

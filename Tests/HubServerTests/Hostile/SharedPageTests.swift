@@ -1,6 +1,8 @@
 import NIOCore
 import Testing
 
+import class HubTestServer.Gate
+
 @testable import HubServer
 
 struct SharedPageTests {
@@ -22,17 +24,17 @@ struct SharedPageTests {
     }
 
     @Test func `those who ask while a page is computed wait for that one`() async throws {
-        let (gate, opened) = AsyncStream<Void>.makeStream()
+        let (isBegun, gate) = (Gate(), Gate())
         let page = SharedPage(interval: .seconds(1), clock: { [clock] in clock.monotonic }) { [computed] in
             computed.add()
-            for await _ in gate { break }
+            isBegun.open()
+            await gate.opened()
             return ByteBuffer(string: "x")
         }
         try await withThrowingTaskGroup { group in
             for _ in 0..<20 { group.addTask { try await page.bytes() } }
-            while computed.count == 0 { await Task.yield() }
-            opened.yield()
-            opened.finish()
+            await isBegun.opened()
+            gate.open()
             for try await bytes in group { #expect(bytes == ByteBuffer(string: "x")) }
         }
         #expect(computed.count == 1)

@@ -160,11 +160,7 @@ struct StreamQuotaTests {
                 try await opened(hub, agent)
                 #expect(try await hub.send("GET", "installations/none/pending", as: hub.listen).status != 200)
             }
-            let patience = ContinuousClock.now + .seconds(30)
-            while hub.streamCount > 0 || hub.service.directory.streamQuota.count > 0 {
-                try #require(ContinuousClock.now < patience)
-                await Task.yield()
-            }
+            try await hub.wait { hub.streamCount == 0 && hub.service.directory.streamQuota.count == 0 }
             hub.clock.advance(by: 1)
             #expect(try await hub.send("GET", path, as: hub.listen, channel: agent.secret).status == 200)
         }

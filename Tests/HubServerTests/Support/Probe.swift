@@ -103,7 +103,6 @@ extension TestHub {
                     }.get() && isSettled
             }
             if isSettled { return }
-            await Task.yield()
         }
         throw Unsettled(states: streams.map { "\($0.session.state) at \($0.session.cursor) of \(head)" })
     }

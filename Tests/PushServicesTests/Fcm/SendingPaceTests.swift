@@ -75,16 +75,15 @@ import Testing
         // The second turn comes after a minute.
         let pace = FcmPaces(perMinute: 60).pace(of: "p")
         #expect(await pace.turn())
-        let task = Task { await pace.turn() }
-        while pace.waiting == 0 { await Task.yield() }
+        let task = Task.immediate { await pace.turn() }
+        #expect(pace.waiting == 1)
         task.cancel()
         #expect(await task.value == false)
         #expect(pace.waiting == 0)
         let late = Task {
-            while !Task.isCancelled { await Task.yield() }
+            withUnsafeCurrentTask { $0?.cancel() }
             return await pace.turn()
         }
-        late.cancel()
         #expect(await late.value == false)
     }
 }
