@@ -43,17 +43,18 @@ struct ClusterTests {
 
     @Test func `writers that race while servers are lost have one chain`() async throws {
         let servers = try await LogServers(3)
-        let observer = try await servers.node("observer") { $0.patience = .seconds(40) }
+        let observer = try await servers.node("observer") { $0.patience = .seconds(120) }
         let count = 150
         let accepted = try await withThrowingTaskGroup { group in
             for name in ["a", "b"] {
                 group.addTask {
-                    let node = try await servers.node(name) { $0.patience = .seconds(40) }
+                    let node = try await servers.node(name) { $0.patience = .seconds(120) }
                     return try await node.race(count, as: name)
                 }
             }
             for round in 1...2 {
-                for _ in 0..<100_000 {
+                // A request after the other would keep the servers from their work.
+                for await _ in observer.log.wakeUps().prefix(1_000) {
                     if try await observer.end() >= UInt64(round * 60) { break }
                 }
                 let leader = try await servers.leader(of: observer)
