@@ -367,7 +367,7 @@ let package = Package(
             dependencies: [
                 "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
-                "NetworkAddresses", "PushEmulator", .argumentParser, .crypto, .cryptoExtras,
+                "NetworkAddresses", "PushEmulator", .argumentParser, .crypto, .cryptoExtras, .grdb,
             ]
         ),
     ]

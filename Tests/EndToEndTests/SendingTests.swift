@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HubProtocol
 import Testing
 
@@ -55,11 +56,14 @@ import Testing
         try await wait(for: scheduled.id, .completed)
         #expect(try await show(scheduled.id).dueAt == ISODateTime.format(due))
 
-        let late = Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + 3).rounded(.up))
-        let owed = try await send("late", ["--at", ISODateTime.format(late)])
+        let owed = try await send("late", ["--at", ISODateTime.format(Date(timeIntervalSinceNow: 3_600))])
         await hub.killNow()
-        // The hub is away when the message is due.
-        try await Task.sleep(for: .seconds(late.timeIntervalSinceNow))
+        // As if the hub had been away for more than an hour.
+        try await DatabaseQueue(path: scratch.file("hub/hub.sqlite")).write { db in
+            let sql = "UPDATE scheduledMessage SET dueAt = dueAt - 3700000 WHERE messageID = ?"
+            try db.execute(sql: sql, arguments: [owed.id.text])
+            #expect(db.changesCount == 1)
+        }
         hub = try await RunningProgram(start, folder: scratch.path)
         try await wait(for: owed.id, .completed)
 

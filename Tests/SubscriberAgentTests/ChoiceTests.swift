@@ -113,9 +113,7 @@ import Testing
         // The hub may have taken it: it is the answer that does not come.
         hub.set { $0.putReplies = [.status(200).held(by: held)] }
         let change = try stage.start(try stage.agent(), ["Sports"])
-        for count in 1... where await hub.server.requests(atLeast: count).count(where: { $0.method == "PUT" }) == 2 {
-            break
-        }
+        await hub.wait { $0.putReplies.isEmpty }
         change.cancel()
         _ = await change.result
         held.open()
