@@ -1,3 +1,4 @@
+import Foundation
 import OutboundHTTP
 import HubTestServer
 import Testing
@@ -70,5 +71,17 @@ struct FeedSearchTests {
         #expect(error?.description.contains("not a public address") == true)
         let missing = await #expect(throws: FeedSearchError.self) { _ = try await search("/nowhere") }
         #expect(missing?.description.hasSuffix("it answered 404") == true)
+    }
+}
+
+struct FeedBatchTests {
+    @Test func `a bad line of a list is named by its number in the file`() throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "nw-list-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("a.rss\n\n{}\n".utf8).write(to: URL(filePath: path))
+        let error = #expect(throws: FeedBatch.BadLine.self) { try FeedBatch.items(ofListAt: path) }
+        #expect(error?.line == 3)
+        try Data("a.rss\n\nb.rss\n".utf8).write(to: URL(filePath: path))
+        #expect(try FeedBatch.items(ofListAt: path).map(\.name) == ["a.rss", "b.rss"])
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import Logging
 import PushServices
 import Testing
 
@@ -19,9 +20,10 @@ struct PushDeliveryTests {
         _ service: ScriptedPushService,
         scratch: Scratch? = nil,
         clock: TestClock = TestClock(),
+        logger: Logger = .quiet,
         _ body: (TestHub) async throws -> Void
     ) async throws {
-        try await TestHub.run(try scratch ?? Scratch(), clock: clock) {
+        try await TestHub.run(try scratch ?? Scratch(), clock: clock, logger: logger) {
             $0.pushServices = service
         } _: { hub in
             try await hub.set { $0.credentials = [Self.credential] }
@@ -89,6 +91,22 @@ struct PushDeliveryTests {
             #expect(service.sent[0].target.id == service.sent[1].target.id)
             #expect(try await hub.report(id).outcomes == ["apns": ["Success": 1]])
             #expect(try await state(id, hub)?.retries == 0)
+        }
+    }
+
+    @Test func `a rate limit is logged once for each pause`() async throws {
+        let service = ScriptedPushService { _ in .throttled(.credential, after: .seconds(30), "TooManyRequests") }
+        let (clock, lines) = (TestClock(), LogLines())
+        func count() -> Int { lines.all.count { $0.contains("limits the rate of messages") } }
+        try await run(service, clock: clock, logger: lines.logger) { hub in
+            try await phones(20, hub)
+            try await hub.send(format: "template", #"{"title":"Flood"}"#)
+            await hub.service.push.settle()
+            #expect(service.sent.count > 1 && count() == 1)
+            clock.advance(by: 31)
+            hub.service.push.wakeAll()
+            await hub.service.push.settle()
+            #expect(count() == 2)
         }
     }
 
