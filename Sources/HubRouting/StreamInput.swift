@@ -14,7 +14,7 @@ package enum StreamInput: Sendable {
     /// Other nodes have stored this progress of their streams.
     case progressElsewhere([StreamProgress])
     /// The store has saved this progress, of streams here and of streams at other nodes.
-    case progressFlushed([Ordinal: StreamProgress], elsewhere: [Ordinal: StreamProgress] = [:])
+    case progressFlushed([Ordinal: StreamProgress], elsewhere: [Ordinal: StreamProgress])
     /// Another process has written rules; ``HubStatus/rulesRevision`` was `revision` before they were read.
     case rulesObserved(AccessRules, revision: Int)
     /// The server cannot follow the log for now: all streams end.

@@ -43,7 +43,7 @@ package struct IdentitySettings: Sendable {
         if issuer != nil, keys.isEmpty {
             problems.append("'oidc-issuer' needs the provider's keys: set 'oidc-jwks-url' or 'oidc-jwks-file'")
         }
-        if keys.count == 2 { problems.append("'oidc-jwks-url' and 'oidc-jwks-file' exclude each other") }
+        if keys.count == 2 { problems.append("'oidc-jwks-url' and 'oidc-jwks-file' cannot be combined") }
         if issuer == nil, audience != nil || !keys.isEmpty {
             problems.append("settings of an OpenID Connect provider are set, but 'oidc-issuer' is not")
         }

@@ -289,7 +289,7 @@ import Testing
             [
                 "OIDC_ISSUER": "https://login.example.org", "OIDC_AUDIENCE": "app", "OIDC_JWKS_FILE": "jwks.json",
                 "OIDC_JWKS_URL": "https://login.example.org/jwks",
-            ], "exclude each other"
+            ], "cannot be combined"
         ),
         (
             [

@@ -205,7 +205,8 @@ struct WriterTests {
         let second = StreamProgress(ordinal: 1, written: 4, connectedAt: 7)
         try await TestHub.held(scratch) { hub in
             hub.writer.post(.progress([first]), to: hub.record.id)
-            hub.writer.post(.progressFlushed([1: StreamProgress(ordinal: 1, written: 2)]), to: hub.record.id)
+            let older = StreamProgress(ordinal: 1, written: 2)
+            hub.writer.post(.progressFlushed([1: older], elsewhere: [:]), to: hub.record.id)
             return {
                 #expect(try await hub.ask { $0.progress } == [1: first], "something older was flushed")
                 let flushed = Task { try await hub.flushProgress() }

@@ -187,7 +187,7 @@ function connect() {
       const answer = await fetch(news.dataset.session, { cache: "no-store" });
       if (answer.status === 401) return location.reload();
     } catch {
-      // The server is away: the next attempt will tell.
+      // The server is not available: the next attempt will show more.
     }
     if (source?.readyState === EventSource.CLOSED) connect();
   };

@@ -47,8 +47,7 @@ final class HubWriter: Service {
             if case .change(let change) = self { change } else { nil }
         }
 
-        /// True if it needs the log's end.
-        var isReader: Bool {
+        var needsLogEnd: Bool {
             switch self {
             case .attachment, .reader: true
             case .change, .input, .rules, .question: false
@@ -432,7 +431,7 @@ final class HubWriter: Service {
     /// - Returns: The reason why the end was not reached, or why nothing can be written.
     private func unreachedEnd(_ batch: [Member]) async -> ProtocolError? {
         if let refusal = health.refusal { return refusal }
-        return batch.contains(where: \.isReader) ? await unreachedEnd() : nil
+        return batch.contains(where: \.needsLogEnd) ? await unreachedEnd() : nil
     }
 
     private func unreachedEnd() async -> ProtocolError? {
