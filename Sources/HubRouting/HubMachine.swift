@@ -300,7 +300,8 @@ extension HubMachine {
         if isLast { forget(ordinal) }
         guard registry[ordinal] != nil else { return }
         var report = StreamProgress(ordinal: ordinal, written: written)
-        report.disconnectedAt = isLast ? at : progress[ordinal]?.disconnectedAt
+        // One that was replaced is open, here or at another node.
+        report.disconnectedAt = isLast && ending != .replaced ? at : progress[ordinal]?.disconnectedAt
         switch ending {
         case .replaced: report.replacedAt = at
         case .revoked: report.revokedAt = at

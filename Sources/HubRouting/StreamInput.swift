@@ -112,6 +112,8 @@ extension StreamProgress {
     /// Combines two records: values that the newer one lacks stay, except that an open stream has no ending.
     package static func merged(_ known: StreamProgress?, _ newer: StreamProgress?) -> StreamProgress? {
         guard var merged = newer, let known else { return newer ?? known }
+        // Another node may have written more since the connection that the newer one is about.
+        if merged.connectedAt == nil { merged.written = max(merged.written, known.written) }
         merged.resumedFrom = merged.resumedFrom ?? known.resumedFrom
         merged.connectedAt = merged.connectedAt ?? known.connectedAt
         merged.replacedAt = merged.replacedAt ?? known.replacedAt
@@ -123,9 +125,13 @@ extension StreamProgress {
     package static func latest(_ known: StreamProgress?, _ report: StreamProgress) -> StreamProgress {
         guard let known else { return report }
         let (one, other) = (known.connectedAt ?? .distantPast, report.connectedAt ?? .distantPast)
-        guard one == other else { return one > other ? known : report }
-        var report = report
-        report.written = max(report.written, known.written)
-        return report
+        var latest = one > other ? known : report
+        if one == other {
+            latest.written = max(known.written, report.written)
+            latest.disconnectedAt = report.disconnectedAt ?? known.disconnectedAt
+        }
+        latest.replacedAt = [known.replacedAt, report.replacedAt].compactMap(\.self).max()
+        latest.revokedAt = [known.revokedAt, report.revokedAt].compactMap(\.self).max()
+        return latest
     }
 }

@@ -257,7 +257,7 @@ extension HubStore {
                 messages: try Self.messages(db, hub: hub, after: after, through: through, limit: limit),
                 createdSequence: try LogSequence.fetchOne(
                     db,
-                    sql: "SELECT createdSequence, expiresAt FROM installation WHERE ordinal = ?",
+                    sql: "SELECT createdSequence FROM installation WHERE ordinal = ?",
                     arguments: [ordinal]
                 ),
                 droppedThrough: try LogSequence.fetchOne(db, sql: "SELECT throughSequence FROM retention") ?? 0
@@ -309,7 +309,8 @@ enum Query {
         WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
         """
     static let installationOfOrdinal = """
-        SELECT ordinal, installationID, record, channelDigest, createdSequence FROM installation WHERE ordinal = ?
+        SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
+        WHERE ordinal = ?
         """
     static let message = """
         SELECT sequence, \(MessageRecord.columns) FROM log WHERE sequence = ? AND messageID IS NOT NULL

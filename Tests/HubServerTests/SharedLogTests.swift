@@ -124,6 +124,32 @@ struct SharedLogTests {
         }
     }
 
+    @Test func `the end of a stream that was replaced at another node takes nothing back`() async throws {
+        try await nodes { one, other in
+            let agent = Agent("a")
+            try await one.register(agent)
+            let former = try await one.stream(agent)
+            try await one.accept("first")
+            #expect(try await former.message().title == "first")
+            try await one.hub.flushProgress()
+            let stream = try await other.stream(agent, after: former.cursor)
+            #expect(try await former.named().name == StreamEventName.replaced)
+            let id = try await other.accept("second")
+            #expect(try await stream.message().title == "second")
+            let patience = ContinuousClock.now + .seconds(30)
+            var report = try await one.report(id, "a")
+            while report.streams.written == 0, ContinuousClock.now < patience {
+                try await other.hub.flushProgress()
+                try await one.hub.flushProgress()
+                report = try await one.report(id, "a")
+            }
+            #expect(report.streams.written == 1 && report.device?.stream?.disconnectedAt == nil)
+            #expect(report.device?.stream?.replacedAt != nil)
+            try await other.hub.flushProgress()
+            #expect(try await other.report(id).streams.written == 1)
+        }
+    }
+
     @Test(arguments: [(1_000, 5), (2_000, 5), (1_000, 9), (3_000, 9)])
     func `of two reports the later connection counts`(connectedAt: Int64, written: Int64) throws {
         let known = StreamProgress(ordinal: 1, written: 7, connectedAt: 2_000)
@@ -135,6 +161,14 @@ struct SharedLogTests {
         let latest = StreamProgress.latest(known, report)
         #expect(latest.written == (connectedAt > 2_000 ? 9 : 7))
         #expect(latest.connectedAt?.milliseconds == max(2_000, connectedAt))
+    }
+
+    @Test func `endings stay when another node reports a later connection`() throws {
+        let known = StreamProgress(ordinal: 1, written: 7, connectedAt: 2_000, replacedAt: 3_000, revokedAt: 1_500)
+        let latest = StreamProgress.latest(known, StreamProgress(ordinal: 1, written: 9, connectedAt: 3_000))
+        #expect(latest.written == 9 && latest.replacedAt == 3_000 && latest.revokedAt == 1_500)
+        let merged = StreamProgress.merged(latest, StreamProgress(ordinal: 1, written: 8, replacedAt: 3_001))
+        #expect(merged?.written == 9 && merged?.connectedAt == 3_000 && merged?.replacedAt == 3_001)
     }
 
     @Test func `numbers in another node's reports that cannot be true do no harm`() async throws {

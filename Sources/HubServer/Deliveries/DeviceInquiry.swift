@@ -206,6 +206,9 @@ extension DeviceInquiry {
             guard let progress = standing.progress else {
                 return "the message is pending for \(name): it has never opened its stream"
             }
+            if inquiry.hub.others != nil, progress.connectedAt != nil, progress.disconnectedAt == nil {
+                return "the message is pending for \(name): by the last report, its stream is open at another node"
+            }
             let since = progress.disconnectedAt.map { " since \($0.wholeSecond)" } ?? ""
             return "the message is pending for \(name): its stream is closed\(since)"
         }

@@ -5,8 +5,9 @@ import Synchronization
 
 /// The announcements that the nodes of a hub make about themselves.
 ///
-/// Each node announces its streams, so that an installation has only one stream across all nodes, and its position in
-/// the log. Announcements may be lost; an installation then has two streams until the older one breaks.
+/// Each node announces its streams, so that an installation has only one stream across all nodes, what they got, and its
+/// position in the log. Announcements may be lost; an installation then has two streams until the older one breaks, and
+/// what it got is known here when its node next reports on it.
 final class OtherNodes: Sendable {
     private struct Peer {
         let version: String
@@ -172,8 +173,8 @@ extension EntryWriter {
 extension EntryReader {
     fileprivate mutating func progress() throws(LogEntryError) -> StreamProgress {
         var progress = StreamProgress(
-            ordinal: Ordinal(rawValue: Int64(truncatingIfNeeded: try number())),
-            written: LogSequence(rawValue: Int64(truncatingIfNeeded: try number()))
+            ordinal: Ordinal(rawValue: try whole()),
+            written: LogSequence(rawValue: try whole())
         )
         let cursor = try text()
         progress.resumedFrom = cursor.isEmpty ? nil : cursor
@@ -182,6 +183,11 @@ extension EntryReader {
         progress.replacedAt = try time()
         progress.revokedAt = try time()
         return progress
+    }
+
+    private mutating func whole() throws(LogEntryError) -> Int64 {
+        guard let number = Int64(exactly: try number()) else { throw .damaged("a number is too large") }
+        return number
     }
 
     /// A time; `nil` for 0.

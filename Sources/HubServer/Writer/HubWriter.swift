@@ -269,6 +269,8 @@ final class HubWriter: Service {
             for await _ in wakeUps {
                 while health.finalFailure == nil, let batch = take() {
                     await write(batch)
+                    // Senders that try again at once must not keep a node from following that is cut off.
+                    if health.refusal != nil, takeFollowing() { await followAlone() }
                     await gather(after: batch.count)
                 }
                 // Last, because a log that does not answer takes seconds.
