@@ -1,5 +1,6 @@
 import Foundation
 import HubRouting
+import HubTestServer
 import NIOCore
 import Testing
 

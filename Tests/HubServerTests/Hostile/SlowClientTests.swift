@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
 import HubRouting
+import HubTestServer
 import NIOCore
 import NIOSSL
 import Testing

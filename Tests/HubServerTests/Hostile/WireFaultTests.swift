@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
 import HubRouting
+import HubTestServer
 import HubStore
 import NIOCore
 import Synchronization

@@ -1,11 +1,11 @@
-/// Frames of HTTP/2 as a client writes them, byte for byte: also those that no library would write.
+/// Frames of HTTP/2, byte for byte: also those that no library would write.
 ///
 /// Source: RFC 9113 §6; RFC 7541 §6.2.2 for the fields, which are neither indexed nor compressed.
-enum HTTP2Bytes {
+package enum HTTP2Bytes {
     /// What every connection begins with, and settings without any.
-    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(4, flags: 0, stream: 0, [])
+    package static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + frame(4, flags: 0, stream: 0, [])
 
-    static func request(
+    package static func request(
         _ method: String,
         _ path: String,
         _ fields: [(name: String, value: String)] = []
@@ -13,7 +13,7 @@ enum HTTP2Bytes {
         [(":method", method), (":scheme", "https"), (":authority", "h"), (":path", path)] + fields
     }
 
-    static func headers(
+    package static func headers(
         _ stream: UInt32,
         _ fields: [(name: String, value: String)],
         ends: Bool = false,
@@ -23,20 +23,20 @@ enum HTTP2Bytes {
         return frame(1, flags: (ends ? 1 : 0) | (isWhole ? 4 : 0), stream: stream, block)
     }
 
-    static func continuation(_ stream: UInt32, _ block: [UInt8]) -> [UInt8] {
+    package static func continuation(_ stream: UInt32, _ block: [UInt8]) -> [UInt8] {
         frame(9, flags: 0, stream: stream, block)
     }
 
-    static func data(_ stream: UInt32, _ bytes: [UInt8], ends: Bool = false) -> [UInt8] {
+    package static func data(_ stream: UInt32, _ bytes: [UInt8], ends: Bool = false) -> [UInt8] {
         frame(0, flags: ends ? 1 : 0, stream: stream, bytes)
     }
 
     /// With the code CANCEL.
-    static func reset(_ stream: UInt32) -> [UInt8] { frame(3, flags: 0, stream: stream, [0, 0, 0, 8]) }
+    package static func reset(_ stream: UInt32) -> [UInt8] { frame(3, flags: 0, stream: stream, [0, 0, 0, 8]) }
 
-    static func goAway(last stream: UInt32) -> [UInt8] { frame(7, flags: 0, stream: 0, number(stream) + number(0)) }
+    package static func goAway(last stream: UInt32) -> [UInt8] { frame(7, flags: 0, stream: 0, number(stream) + number(0)) }
 
-    static func frame(_ type: UInt8, flags: UInt8, stream: UInt32, _ payload: [UInt8]) -> [UInt8] {
+    package static func frame(_ type: UInt8, flags: UInt8, stream: UInt32, _ payload: [UInt8]) -> [UInt8] {
         let length = payload.count
         let size = [length >> 16 & 0xFF, length >> 8 & 0xFF, length & 0xFF].map { UInt8($0) }
         return size + [type, flags] + number(stream) + payload
