@@ -25,6 +25,20 @@ final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
         return try await work()
     }
 
+    /// Runs a piece of work at once if nobody is changing the device; `nil` otherwise.
+    ///
+    /// It never waits, so that a request may call it that has another device's turn.
+    func passIfFree<Output>(_ key: Key, _ work: () async throws -> Output) async throws -> Output? {
+        let isFree = waiting.withLock { waiting in
+            guard waiting[key] == nil else { return false }
+            waiting[key] = []
+            return true
+        }
+        guard isFree else { return nil }
+        defer { yield(key) }
+        return try await work()
+    }
+
     private func take(_ key: Key) async throws(BackendRefusal) {
         let isIn = await withCheckedContinuation { (turn: CheckedContinuation<Bool, Never>) in
             // `nil`: the request whose turn ends will give the answer.

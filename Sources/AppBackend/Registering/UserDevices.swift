@@ -99,6 +99,7 @@ package struct UserDevices: Sendable {
         let handle = HandleDigest(wanted.channel)
         let wish = Device.Holder(user: user.key, handle: handle)
         try await handleTurns.pass(handle) {
+            if try await rewrite(wanted, given, wish, of: user, network) { return }
             var spare: RegistrationID?
             for _ in 0..<Self.maximumTries {
                 let (found, others) = try await store.readDevices { table in
@@ -118,6 +119,38 @@ package struct UserDevices: Sendable {
             }
             throw BackendRefusal.busyDevice
         }
+    }
+
+    /// Writes a registration that the hub has under the given id for this user, as nearly all requests do.
+    ///
+    /// One read finds everything out, since the device's turn comes before it.
+    ///
+    /// - Returns: False if nothing was done: the device is being changed, or needs more than this.
+    private func rewrite(
+        _ wanted: WantedRegistration,
+        _ given: GivenID,
+        _ wish: Device.Holder,
+        of user: UserName,
+        _ network: ClientNetwork
+    ) async throws -> Bool {
+        guard let handle = wish.handle, let id = try? RegistrationID(given.text) else { return false }
+        let key = given.key
+        let isDone = try await turns.passIfFree(key) {
+            let (found, others) = try await store.readDevices { table in
+                let found = try table.find(given, user: wish.user, handle: handle)
+                return (found, try table.devices(with: handle, ofOthersThan: wish.user, limit: Self.maximumOthers))
+            }
+            guard case .device(let device) = found, device.key == key, device.isRegistered,
+                device.isHeld(by: wish.user), !device.isInDoubt(for: wish, at: timestamp),
+                others.allSatisfy({ $0.key == key })
+            else { return false }
+            let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
+            try await change(key, from: device, to: wish, alias: given, network) { hub throws(HubClientError) in
+                try await hub.put(registration)
+            }
+            return true
+        }
+        return isDone == true
     }
 
     /// The hub's id of the registration that a device refers to; `nil` if the device is refused this time, which is

@@ -48,6 +48,29 @@ import Testing
         #expect(turns.waitingCount(key) == nil)
     }
 
+    @Test func `a turn that is taken only if it is free waits for nobody, and others wait for it`() async throws {
+        let (turns, log, gate, started) = (DeviceTurns<DeviceKey>(), Log(), Gate(), Gate())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [key] in
+                let done: Void? = try await turns.passIfFree(key) {
+                    started.open()
+                    await gate.opened()
+                    log.add(0)
+                }
+                #expect(done != nil)
+            }
+            await started.opened()
+            let refused: Void? = try await turns.passIfFree(key) { log.add(-1) }
+            #expect(refused == nil)
+            group.addImmediateTask { [key] in try await turns.pass(key) { log.add(1) } }
+            #expect(turns.waitingCount(key) == 1)
+            gate.open()
+            try await group.waitForAll()
+        }
+        #expect(log.all == [0, 1])
+        #expect(turns.waitingCount(key) == nil)
+    }
+
     @Test func `a turn passes on when its work fails`() async throws {
         struct Failed: Error {}
         let turns = DeviceTurns<DeviceKey>()
