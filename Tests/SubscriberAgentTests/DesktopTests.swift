@@ -102,7 +102,7 @@ import Testing
         // a worker that did not wait for more would be done with each long before it was looked at so often.
         for number in 2...20 {
             stage.hub.streams[0].message(number, id: "e-\(number)")
-            while try await agent.inbox(last: 99).count < number { await Task.yield() }
+            try await agent.store.wait(forRows: number)
             for _ in 0..<40 { #expect(try await agent.inbox(last: 99).allSatisfy { $0.state != .done }) }
         }
         #expect(service.shown.elements.isEmpty)

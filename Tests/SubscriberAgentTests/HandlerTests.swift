@@ -156,11 +156,8 @@ import Testing
         let agent = try stage.agent()
         let task = try stage.start(agent, handler: .exec(program: program))
         hub.streams[0].gap(after: "e-1", resumesAt: 7, id: "f-6")
-        var rows: [InboxRecord] = []
-        while rows.first?.state != .done {
-            rows = try await agent.inbox(last: 9)
-            await Task.yield()
-        }
+        try await agent.store.wait(forRows: 1, where: "state = 'done'")
+        let rows = try await agent.inbox(last: 9)
         try await stage.stop(task)
         let body = #"{"after":"e-1","resumesAt":7,"reason":"the log was too short"}"#
         #expect(stage.scratch.read("gap") == "1|Messages were missed|the log was too short|\(body)")

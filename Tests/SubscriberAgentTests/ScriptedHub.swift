@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HostSystem
 import HubProtocol
 import HubTestServer
@@ -199,6 +200,15 @@ final class Stage: Sendable {
         output.lines.compactMap { line in
             (try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])?["id"] as? String
         }
+    }
+}
+
+extension AgentStore {
+    /// Returns when so many rows of the inbox satisfy a condition in SQL; SQLite reports each change.
+    func wait(forRows count: Int, where condition: String = "true") async throws {
+        let sql = "SELECT count(*) FROM inbox WHERE \(condition)"
+        let counts = ValueObservation.tracking { try Int.fetchOne($0, sql: sql) ?? 0 }.values(in: pool)
+        for try await number in counts where number >= count { break }
     }
 }
 
