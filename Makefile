@@ -1,8 +1,8 @@
 # The few commands of this project. `make help` lists them.
 
 SHELL := /bin/bash
-PACKAGES := libcurl4-openssl-dev libnats-dev libsqlite3-dev libsystemd-dev libxml2-dev pkg-config zlib1g-dev
-PKGCONFIGS := libcurl libnats sqlite3 libsystemd libxml-2.0 zlib
+PACKAGES := libcurl4-openssl-dev libnats-dev libnghttp2-dev libsqlite3-dev libsystemd-dev libxml2-dev pkg-config zlib1g-dev
+PKGCONFIGS := libcurl libnats libnghttp2 sqlite3 libsystemd libxml-2.0 zlib
 CONFIG ?= release
 NEWSWIRE := .build/$(CONFIG)/newswire
 # The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain. Exporting its symbols, which no library
@@ -136,7 +136,7 @@ deps:
 	[ -z "$$missing" ] && exit 0; \
 	install="apt-get install --yes --no-install-recommends $(PACKAGES) $(TEST_PROGRAMS)"; \
 	if ! command -v apt-get >/dev/null; then \
-	  echo "newswire needs the development files of libcurl, libnats, SQLite, libsystemd, libxml2 and zlib, and pkg-config" >&2; \
+	  echo "newswire needs the development files of libcurl, libnats, nghttp2, SQLite, libsystemd, libxml2 and zlib, and pkg-config" >&2; \
 	  [ -z "$(TEST_PROGRAMS)" ] || echo "its tests need $(TEST_PROGRAMS)" >&2; exit 69; \
 	elif [ "$$(id -u)" = 0 ]; then \
 	  export DEBIAN_FRONTEND=noninteractive; \

@@ -53,6 +53,11 @@ let package = Package(
             providers: [.apt(["libcurl4-openssl-dev"])]
         ),
         .systemLibrary(
+            name: "CNghttp2",
+            pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"])]
+        ),
+        .systemLibrary(
             name: "CSystemd",
             pkgConfig: "libsystemd",
             providers: [.apt(["libsystemd-dev"])]
@@ -97,7 +102,10 @@ let package = Package(
         ),
 
         // Out of this machine, and to a hub.
-        .target(name: "OutboundHTTP", dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl"]),
+        .target(
+            name: "OutboundHTTP",
+            dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl", "CNghttp2"]
+        ),
         .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
         .target(
             name: "PushServices",
@@ -272,7 +280,7 @@ let package = Package(
         .testTarget(
             name: "OutboundHTTPTests",
             dependencies: [
-                "OutboundHTTP", "NetworkAddresses", "HubTestServer",
+                "OutboundHTTP", "NetworkAddresses", "HubTestServer", "Certificates", .nioCore, .nioPosix, .nioSSL,
             ]
         ),
         .testTarget(

@@ -78,6 +78,22 @@ static inline CURLcode ccurl_set_socket_watch(CURL *easy, void *context, curl_so
     return code;
 }
 
+/* The callbacks of a handle that only opens a connection: the first one prepares OpenSSL's SSL_CTX, the second one ends
+   the attempt by returning another number than 0. */
+static inline CURLcode ccurl_set_opening_callbacks(CURL *easy, void *context, curl_ssl_ctx_callback tls,
+                                                   curl_xferinfo_callback progress) {
+    CURLcode code = CURLE_OK;
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, tls);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_XFERINFOFUNCTION, progress);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_XFERINFODATA, context);
+    if (code == CURLE_OK) code = curl_easy_setopt(easy, CURLOPT_NOPROGRESS, 0L);
+    return code;
+}
+
+static inline CURLcode ccurl_get_socket(CURL *easy, curl_socket_t *socket) {
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, socket);
+}
+
 /* The context of ccurl_set_callbacks. */
 static inline void *ccurl_get_private(CURL *easy) {
     char *context = NULL;
@@ -95,6 +111,7 @@ static inline CURLcode ccurl_get_size(CURL *easy, CURLINFO info, curl_off_t *val
 
 /* CURLVERSION_NOW is a macro for an enumerator that Swift does not see. */
 static inline int ccurl_features(void) { return curl_version_info(CURLVERSION_NOW)->features; }
+static inline const char *ccurl_tls_library(void) { return curl_version_info(CURLVERSION_NOW)->ssl_version; }
 
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
     return curl_multi_setopt(multi, option, value);

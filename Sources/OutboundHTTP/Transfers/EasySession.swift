@@ -92,6 +92,39 @@ final class EasySession {
         profile = needed
     }
 
+    /// Sets a new handle up to open a connection over TLS, and nothing more.
+    ///
+    /// - Throws: ``OutboundError/unreachable(host:reason:)`` if libcurl has no memory for an option.
+    func prepareConnection(for transfer: Transfer) throws(OutboundError) {
+        let context = Unmanaged.passUnretained(transfer).toOpaque()
+        var code = configure(transfer.plan)
+        func set(_ next: @autoclosure () -> CURLcode) {
+            if code == CURLE_OK { code = next() }
+        }
+        set(ccurl_set_text(easy, CURLOPT_URL, transfer.url))
+        set(ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1))
+        set(ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)))
+        set(ccurl_set_long(easy, CURLOPT_SSL_ENABLE_ALPN, 0))
+        set(ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1))
+        set(ccurl_set_callbacks(easy, context, receiveHeader, receiveBody, openSocket, checkConnection))
+        set(ccurl_set_opening_callbacks(easy, context, offerProtocols, noteProgress))
+        guard code == CURLE_OK else {
+            throw .unreachable(
+                host: transfer.plan.address.displayHost,
+                reason: String(cString: curl_easy_strerror(code)).lowercased()
+            )
+        }
+    }
+
+    /// Opens the connection; waits until it is there.
+    func connect() -> CURLcode { curl_easy_perform(easy) }
+
+    /// The socket of the connection; `nil` without one.
+    var socket: curl_socket_t? {
+        var socket = ccurl_no_socket()
+        return ccurl_get_socket(easy, &socket) == CURLE_OK && socket != ccurl_no_socket() ? socket : nil
+    }
+
     /// Returns the transfer that a handle was prepared for; the handle must be in a multi handle.
     static func transfer(of easy: UnsafeMutableRawPointer) -> Transfer? {
         runningTransfer(ccurl_get_private(easy))
@@ -291,6 +324,24 @@ private func checkConnection(
 ) -> Int32 {
     guard let transfer = runningTransfer(context), let remote else { return CURL_PREREQFUNC_ABORT }
     return transfer.acceptConnection(to: String(cString: remote)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+}
+
+private func offerProtocols(
+    _: UnsafeMutableRawPointer?,
+    _ tls: UnsafeMutableRawPointer?,
+    _: UnsafeMutableRawPointer?
+) -> CURLcode {
+    ProtocolOffer.make(tls)
+}
+
+private func noteProgress(
+    _ context: UnsafeMutableRawPointer?,
+    _: curl_off_t,
+    _: curl_off_t,
+    _: curl_off_t,
+    _: curl_off_t
+) -> Int32 {
+    runningTransfer(context)?.isFinished == true ? 1 : 0
 }
 
 extension Duration {

@@ -28,20 +28,31 @@ final class TransferBatch: Sendable {
     /// Passes on the same failure for all requests.
     func fail(_ error: OutboundError) { receive(targets.map { ($0.place, .failure(error)) }) }
 
-    /// Passes on the results of transfers that have ended to their receivers; others are ignored.
-    static func deliver(_ transfers: [Transfer]) {
-        var rest = transfers[...]
+    /// Passes on answers to their receivers, in groups of consecutive ones of a batch.
+    static func deliver(_ answers: [BatchAnswer]) {
+        var rest = answers[...]
         while let first = rest.first {
-            let same = rest.prefix { $0.part?.batch === first.part?.batch }
+            let same = rest.prefix { $0.batch === first.batch }
             rest = rest.dropFirst(same.count)
-            first.part?.batch.receive(same.map { ($0.part?.place ?? 0, $0.response()) })
+            first.batch.receive(same.map { ($0.place, $0.result) })
         }
     }
 }
 
+/// The result of one request of a batch.
+struct BatchAnswer {
+    let batch: TransferBatch
+    let place: Int
+    let result: Result<OutboundResponse, OutboundError>
+}
+
 extension Transfer {
-    /// Returns the complete reply after the end of the transfer.
-    fileprivate func response() -> Result<OutboundResponse, OutboundError> {
+    /// The answer to a request of a batch whose transfer has ended; `nil` for any other.
+    var answer: BatchAnswer? {
+        part.map { BatchAnswer(batch: $0.batch, place: $0.place, result: response()) }
+    }
+
+    private func response() -> Result<OutboundResponse, OutboundError> {
         reply().map { head, body in
             OutboundResponse(status: head.status, headers: head.headers, body: body, url: url)
         }

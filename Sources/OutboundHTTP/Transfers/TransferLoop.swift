@@ -15,6 +15,9 @@ final class TransferLoop: Sendable {
 
         /// Ends the transfer soon even if bytes continue to arrive.
         case boundRest(Transfer)
+
+        /// An attempt to open a connection for HTTP/2 has ended.
+        case opened(ConnectionOpening)
     }
 
     /// The commands that the thread takes at once.

@@ -13,12 +13,13 @@ final class TransferWorker {
     /// Transfers that wait or run.
     private var unfinished: [ObjectIdentifier: Transfer] = [:]
     private var ended: [(Transfer, CURLcode)] = []
-    /// Transfers of batches that have ended and whose results have not been passed on yet.
-    private var answered: [Transfer] = []
+    /// Answers to requests of batches that have not been passed on yet.
+    private var answers: [BatchAnswer] = []
     private var openStreams = 0
     private let admission: Admission<Transfer>
     private var idleSessions: [EasySession] = []
     private let corks: SocketCorks?
+    private let multiplexer: Multiplexer
 
     /// Time before which no transfer is overdue.
     private var nextDeadline: ContinuousClock.Instant?
@@ -33,6 +34,7 @@ final class TransferWorker {
             maximumConnectionsPerOrigin: limits.maximumConnectionsPerOrigin,
             maximumStreamsPerOrigin: limits.streamsPerConnection * limits.multiplexedConnectionsPerOrigin
         )
+        self.multiplexer = Multiplexer(loop, limits)
         self.idleSince = clock.now
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection)
         // Open streams would count; a client that shares connections has no streams.
@@ -53,12 +55,14 @@ final class TransferWorker {
             if mail.isClosed { return close() }
             startAdmitted()
             perform()
+            advanceBatches()
             expireOverdue()
             deliverAnswers()
-            if unfinished.isEmpty, clock.now - idleSince >= limits.idleLifetime, loop.releaseIdleWorker() {
+            if isIdle, clock.now - idleSince >= limits.idleLifetime, loop.releaseIdleWorker() {
                 return free()
             }
-            let code = curl_multi_poll(multi, nil, 0, Int32(waitMilliseconds()), nil)
+            var sockets = multiplexer.descriptors
+            let code = curl_multi_poll(multi, &sockets, UInt32(sockets.count), Int32(waitMilliseconds()), nil)
             if code != CURLM_OK { failAll(code) }
         }
     }
@@ -66,13 +70,15 @@ final class TransferWorker {
     private func obey(_ command: TransferLoop.Command) {
         switch command {
         case .start(let transfer): admit(transfer)
-        case .startBatch(let batch): for transfer in batch.transfers { admit(transfer) }
+        case .startBatch(let batch):
+            if !multiplexer.start(batch) { for transfer in batch.transfers { admit(transfer) } }
         case .cancel(let transfer):
             if unfinished[ObjectIdentifier(transfer)] != nil { finish(transfer, .cancelled) }
         case .boundRest(let transfer):
             let limit = clock.now.advanced(by: Self.restTimeout)
             transfer.deadline = min(transfer.deadline ?? limit, limit)
             noteDeadline(transfer.deadline)
+        case .opened(let opening): multiplexer.opened(opening)
         case .resume(let transfer):
             guard let session = transfer.session else { return }
             transfer.resume()
@@ -158,16 +164,30 @@ final class TransferWorker {
         } else if transfer.isAdmitted {
             admission.finish(origin: transfer.plan.address.origin, isMultiplexed: isMultiplexed)
         }
-        if unfinished.isEmpty { idleSince = clock.now }
+        if isIdle { idleSince = clock.now }
         transfer.finish(error)
-        if transfer.part != nil { answered.append(transfer) }
+        if let answer = transfer.answer { answers.append(answer) }
     }
 
+    /// Lets the requests over HTTP/2 go on; those to hosts without it become transfers.
+    private func advanceBatches() {
+        let wasIdle = isIdle
+        for ticket in multiplexer.advance() {
+            let part = Transfer.Part(batch: ticket.work.batch, place: ticket.place, target: ticket.target)
+            admit(Transfer(ticket.work.plan, part))
+        }
+        startAdmitted()
+        answers += multiplexer.takeAnswers()
+        if isIdle, !wasIdle { idleSince = clock.now }
+    }
+
+    private var isIdle: Bool { unfinished.isEmpty && multiplexer.isIdle }
+
     private func deliverAnswers() {
-        guard !answered.isEmpty else { return }
-        let transfers = answered
-        answered = []
-        TransferBatch.deliver(transfers)
+        guard !answers.isEmpty else { return }
+        let delivered = answers
+        answers = []
+        TransferBatch.deliver(delivered)
     }
 
     /// Keeps a handle for later transfers; each takes about 10 KB, so most are freed after a burst.
@@ -190,6 +210,8 @@ final class TransferWorker {
 
     private func close() {
         for transfer in Array(unfinished.values) { finish(transfer, .shutDown) }
+        multiplexer.close()
+        answers += multiplexer.takeAnswers()
         idleSessions = []
         let (late, waiters) = loop.releaseClosedWorker()
         curl_multi_cleanup(multi)
@@ -198,13 +220,14 @@ final class TransferWorker {
             switch command {
             case .start(let transfer): transfer.finish(.shutDown)
             case .startBatch(let batch): batch.fail(.shutDown)
-            case .cancel, .resume, .boundRest: break
+            case .cancel, .resume, .boundRest, .opened: break
             }
         }
         for waiter in waiters { waiter.resume() }
     }
 
     private func free() {
+        multiplexer.close()
         idleSessions = []
         curl_multi_cleanup(multi)
     }
@@ -262,8 +285,9 @@ extension TransferWorker {
     private func waitMilliseconds() -> Int {
         let now = clock.now
         var wait = Self.longestWait
-        if let nextDeadline { wait = min(wait, nextDeadline - now) }
-        if unfinished.isEmpty { wait = min(wait, limits.idleLifetime - (now - idleSince)) }
+        if multiplexer.hasMore { return 0 }
+        for deadline in [nextDeadline, multiplexer.nextDeadline].compactMap(\.self) { wait = min(wait, deadline - now) }
+        if isIdle { wait = min(wait, limits.idleLifetime - (now - idleSince)) }
         return max(0, wait.milliseconds + 1)
     }
 

@@ -1,0 +1,228 @@
+/// The connections to one host over HTTP/2, and the requests that wait for a place on them.
+///
+/// Confined to the loop's thread.
+final class ConnectionPool {
+    /// Number of connections on which a host may refuse a request without looking at it.
+    private static let maximumRefusals = 5
+    /// Wait after a failed attempt to open one connection more.
+    private static let pause = Duration.seconds(1)
+
+    /// The request that the connections were first opened for; all others have the same host, proxy and policy.
+    private let plan: TransferPlan
+    private(set) var connections: [HTTP2Connection] = []
+    private(set) var opening: ConnectionOpening?
+    private var waiting = FirstInFirstOut<RequestTicket>()
+    private var waitingCount = 0
+    private var answers: [BatchAnswer] = []
+    private var opensAgainAt: ContinuousClock.Instant?
+    /// Time by which the host must have said that it speaks HTTP/2, for each connection that is new.
+    private var settingsDeadlines: [ObjectIdentifier: ContinuousClock.Instant] = [:]
+    /// True once the host has turned out not to speak HTTP/2.
+    private(set) var isStrange = false
+
+    init(_ plan: TransferPlan) { self.plan = plan }
+
+    /// True if requests with this plan can be sent over HTTP/2, should their host speak it.
+    static func canServe(_ plan: TransferPlan) -> Bool {
+        guard ProtocolOffer.isPossible, plan.address.scheme == "https", !plan.isStream, !plan.followsRedirects,
+            plan.method != "HEAD", plan.address.user == nil
+        else { return false }
+        // The protocol would be offered to the proxy as well.
+        return plan.proxy?.hasPrefix("https:") != true
+    }
+
+    func serves(_ other: TransferPlan) -> Bool {
+        plan.address.origin == other.address.origin && plan.proxy == other.proxy
+            && plan.certificateAuthorities == other.certificateAuthorities && plan.addresses == other.addresses
+            && plan.clientCertificate == other.clientCertificate
+    }
+
+    /// True if no request waits or is under way.
+    var isIdle: Bool { waitingCount == 0 && connections.allSatisfy { $0.openCount == 0 } }
+
+    /// True if nothing would be lost with the pool.
+    var isSpent: Bool { isIdle && connections.isEmpty && opening == nil && !isStrange }
+
+    /// Number of connections that there are or will be.
+    var connectionCount: Int { connections.count + (opening == nil ? 0 : 1) }
+
+    // MARK: - Requests
+
+    func enqueue(_ work: BatchWork) {
+        for index in work.batch.targets.indices { enqueue(RequestTicket(work: work, index: index)) }
+    }
+
+    private func enqueue(_ ticket: RequestTicket) {
+        waiting.append(ticket)
+        waitingCount += 1
+    }
+
+    private func nextWaiting() -> RequestTicket? {
+        let ticket = waiting.popFirst()
+        if ticket != nil { waitingCount -= 1 }
+        return ticket
+    }
+
+    /// Returns the requests that wait.
+    func takeWaiting() -> [RequestTicket] {
+        var tickets: [RequestTicket] = []
+        while let ticket = nextWaiting() { tickets.append(ticket) }
+        return tickets
+    }
+
+    private func failWaiting(_ error: OutboundError) {
+        answers += takeWaiting().map { $0.answer(.failure(error)) }
+    }
+
+    /// Begins requests on the connections, the first ones first; `limit` is the number on one connection.
+    private func beginRequests(limit: Int, at now: ContinuousClock.Instant) {
+        for connection in connections {
+            var room = connection.room(limit: limit)
+            while room > 0, let ticket = nextWaiting() {
+                if !connection.begin(ticket, at: now) {
+                    enqueue(ticket)
+                    break
+                }
+                room -= 1
+            }
+        }
+    }
+
+    /// Takes no further requests on the present connections.
+    func retireAll() { for connection in connections { connection.retire() } }
+
+    // MARK: - Turns
+
+    /// Reads what has arrived, begins requests and writes.
+    ///
+    /// - Returns: The answers since the last turn.
+    func advance(
+        _ buffer: UnsafeMutableRawBufferPointer,
+        limit: Int,
+        at now: ContinuousClock.Instant
+    ) -> [BatchAnswer] {
+        for connection in connections {
+            if !connection.receive(buffer, at: now) { lose(connection) }
+            for ticket in connection.takeRefused() { refuse(ticket) }
+        }
+        beginRequests(limit: limit, at: now)
+        for connection in connections {
+            if !connection.flush() {
+                lose(connection)
+            } else if connection.isRetired, connection.openCount == 0 {
+                remove(connection)
+            }
+        }
+        answers += connections.flatMap { $0.takeAnswers() }
+        defer { answers = [] }
+        return answers
+    }
+
+    private func refuse(_ ticket: RequestTicket) {
+        var ticket = ticket
+        ticket.refusals += 1
+        if ticket.refusals < Self.maximumRefusals { return enqueue(ticket) }
+        let reason = "it refuses requests on \(ticket.refusals) connections"
+        answers.append(ticket.answer(.failure(.ended(host: plan.address.displayHost, reason: reason))))
+    }
+
+    /// Removes a connection that is over, and notes what that says of the host.
+    private func lose(_ connection: HTTP2Connection) {
+        // A host that speaks HTTP/2 sends its settings first.
+        if !connection.isReady { isStrange = true }
+        remove(connection)
+    }
+
+    /// Removes a connection, and ends its requests.
+    private func remove(_ connection: HTTP2Connection, _ error: OutboundError? = nil) {
+        connection.sayFarewell()
+        connection.end(error)
+        answers += connection.takeAnswers()
+        for ticket in connection.takeRefused() { refuse(ticket) }
+        connections.removeAll { $0 === connection }
+        settingsDeadlines[ObjectIdentifier(connection)] = nil
+    }
+
+    /// Ends requests and new connections whose time is over.
+    ///
+    /// - Returns: The earliest time at which another one's is; `nil` if there is none.
+    func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        var deadlines = connections.compactMap { $0.expire(at: now) }
+        for connection in connections where !connection.isReady {
+            guard let deadline = settingsDeadlines[ObjectIdentifier(connection)] else { continue }
+            if deadline <= now { lose(connection) } else { deadlines.append(deadline) }
+        }
+        for ticket in takeWaiting() {
+            if let deadline = ticket.work.plan.deadline, deadline <= now {
+                answers.append(ticket.answer(.failure(timedOut(ticket))))
+            } else {
+                deadlines += [ticket.work.plan.deadline].compactMap(\.self)
+                enqueue(ticket)
+            }
+        }
+        if let opensAgainAt { deadlines.append(opensAgainAt) }
+        return deadlines.min()
+    }
+
+    private func timedOut(_ ticket: RequestTicket) -> OutboundError {
+        .timedOut(
+            host: plan.address.displayHost,
+            stage: connections.isEmpty ? .connecting : .queueing,
+            after: ticket.work.plan.totalTimeout ?? .zero
+        )
+    }
+
+    // MARK: - Connections
+
+    /// Starts to open a connection if requests wait that have no place on the others.
+    func openConnection(upTo maximum: Int, for loop: TransferLoop, at now: ContinuousClock.Instant) {
+        let usable = connections.count { !$0.isRetired }
+        guard waitingCount > 0, opening == nil, !isStrange, usable < maximum,
+            connections.allSatisfy({ $0.isReady || $0.isRetired }), opensAgainAt.map({ $0 <= now }) ?? true
+        else { return }
+        opensAgainAt = nil
+        do throws(OutboundError) {
+            let opening = try ConnectionOpening(plan)
+            try opening.start(for: loop)
+            self.opening = opening
+        } catch {
+            failOpening(error, at: now)
+        }
+    }
+
+    /// Takes the connection of an attempt that has ended.
+    ///
+    /// - Returns: The time by which the host must show that it speaks HTTP/2, or another attempt is made.
+    func take(_ opening: ConnectionOpening, at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        self.opening = nil
+        if let failure = opening.failure { return failOpening(failure, at: now) }
+        guard let connection = HTTP2Connection(opening, at: now) else {
+            return failOpening(.unreachable(host: opening.host, reason: "out of memory"), at: now)
+        }
+        connections.append(connection)
+        let deadline = now + plan.connectTimeout
+        settingsDeadlines[ObjectIdentifier(connection)] = deadline
+        return deadline
+    }
+
+    @discardableResult
+    private func failOpening(_ error: OutboundError, at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        guard connections.contains(where: { !$0.isRetired }) else {
+            failWaiting(error)
+            return nil
+        }
+        opensAgainAt = now + Self.pause
+        return opensAgainAt
+    }
+
+    /// Closes the connections, and ends all requests.
+    ///
+    /// - Returns: The answers to them.
+    func close() -> [BatchAnswer] {
+        opening?.giveUp()
+        failWaiting(.shutDown)
+        for connection in connections { remove(connection, .shutDown) }
+        failWaiting(.shutDown)
+        return answers
+    }
+}

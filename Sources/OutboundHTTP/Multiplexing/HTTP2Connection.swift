@@ -1,0 +1,469 @@
+import CCurl
+import CNghttp2
+import Glibc
+
+/// A connection that libcurl has opened, and the requests under way on it over HTTP/2.
+///
+/// libcurl's own HTTP/2 keeps a state machine for each request, which takes about five times the processor time. It
+/// still finds the address, goes through the proxy and verifies the host.
+///
+/// Confined to the loop's thread. Source: RFC 9113.
+final class HTTP2Connection {
+    /// A request under way.
+    private struct Stream {
+        let ticket: RequestTicket
+        let beganAt: ContinuousClock.Instant
+        var id: Int32 = 0
+        var head = ReplyHead(status: 0, headers: OutboundHeaders())
+        var headerBytes = 0
+        var hasHead = false
+        var isComplete = false
+        var body: [UInt8] = []
+        var sentBody = 0
+        var failure: OutboundError?
+
+        var response: OutboundResponse {
+            OutboundResponse(
+                status: head.status,
+                headers: head.headers,
+                body: body,
+                url: ticket.work.plan.address.text + ticket.target.path
+            )
+        }
+    }
+
+    /// Keeps the handle with its connection, and the request's limits that hold for the connection.
+    private let opening: ConnectionOpening
+    private let easy: UnsafeMutableRawPointer
+    let socket: curl_socket_t
+    private var session: OpaquePointer?
+    private var streams: [Stream?] = []
+    private var freePlaces: [Int] = []
+    /// Written frames that the socket has not taken.
+    private let output = UnsafeMutableRawBufferPointer.allocate(byteCount: outputBytes, alignment: 1)
+    private var written = 0
+    private var sent = 0
+    /// Memory for the fields of one request.
+    private var text = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1_024)
+    private var fields = UnsafeMutableBufferPointer<nghttp2_nv>.allocate(capacity: 32)
+
+    private(set) var openCount = 0
+    /// True once the peer's settings have arrived, which every host sends that speaks HTTP/2.
+    private(set) var isReady = false
+    /// True if the connection takes no further request.
+    private(set) var isRetired = false
+    private(set) var wantsToWrite = false
+    /// True if bytes may have arrived that were not read, and for which the socket does not wake the thread.
+    private(set) var hasMore = false
+    private var lastArrival: ContinuousClock.Instant
+
+    /// Answers, and requests that the host has refused without looking at them, since they were last taken.
+    private(set) var answers: [BatchAnswer] = []
+    private(set) var refused: [RequestTicket] = []
+
+    /// Returns `nil` if there is no connection or no memory.
+    init?(_ opening: ConnectionOpening, at now: ContinuousClock.Instant) {
+        guard let socket = opening.session.socket else { return nil }
+        self.opening = opening
+        self.socket = socket
+        easy = opening.session.easy
+        lastArrival = now
+        var callbacks: OpaquePointer?
+        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+        defer { nghttp2_session_callbacks_del(callbacks) }
+        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)
+        nghttp2_session_callbacks_set_on_header_callback(callbacks, receiveField)
+        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, receiveFrame)
+        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, receiveData)
+        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closeStream)
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        guard nghttp2_session_client_new(&session, callbacks, context) == 0 else { return nil }
+        var settings = [nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)]
+        nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
+        nghttp2_session_set_local_window_size(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, Self.windowBytes)
+    }
+
+    deinit {
+        nghttp2_session_del(session)
+        output.deallocate()
+        text.deallocate()
+        fields.deallocate()
+    }
+
+    private static let outputBytes = 65_536
+    /// Room that the next frame may need: 16 KiB, the largest frame that nghttp2 writes, and its header.
+    private static let frameBytes = 16_384 + 9
+    /// Bytes of all answers together that the host may send before they are read.
+    private static let windowBytes: Int32 = 1_048_576
+    /// Number of reads after which other connections get their turn.
+    private static let readsInTurn = 64
+    /// Bytes of the header of one reply.
+    private static let maximumHeaderBytes = 65_536
+}
+
+// MARK: - Requests
+
+extension HTTP2Connection {
+    /// Number of further requests that the connection can take; `limit` is our own maximum on one connection.
+    func room(limit: Int) -> Int {
+        guard isReady, !isRetired, let session, nghttp2_session_check_request_allowed(session) != 0 else { return 0 }
+        let allowed = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+        return max(0, min(limit, Int(allowed)) - openCount)
+    }
+
+    /// Takes no further requests; those under way can end.
+    func retire() { isRetired = true }
+
+    /// Begins a request, whose frames the next ``flush()`` writes.
+    ///
+    /// - Returns: False if the connection cannot take it; the connection is retired then.
+    func begin(_ ticket: RequestTicket, at now: ContinuousClock.Instant) -> Bool {
+        let place = freePlaces.popLast() ?? streams.count
+        if place == streams.count { streams.append(nil) }
+        streams[place] = Stream(ticket: ticket, beganAt: now)
+        let count = writeFields(of: ticket)
+        // Zero would be no pointer.
+        let mark = UnsafeMutableRawPointer(bitPattern: place + 1)
+        var body = nghttp2_data_provider(source: nghttp2_data_source(ptr: mark), read_callback: readBody)
+        let id =
+            ticket.work.plan.body?.isEmpty == false
+            ? nghttp2_submit_request(session, nil, fields.baseAddress, count, &body, mark)
+            : nghttp2_submit_request(session, nil, fields.baseAddress, count, nil, mark)
+        guard id > 0 else {
+            streams[place] = nil
+            freePlaces.append(place)
+            isRetired = true
+            return false
+        }
+        streams[place]?.id = id
+        openCount += 1
+        return true
+    }
+
+    /// Writes the fields of a request into `fields`.
+    ///
+    /// - Returns: Their number.
+    private func writeFields(of ticket: RequestTicket) -> Int {
+        let (work, target) = (ticket.work, ticket.target)
+        let needed = target.headers.reduce(16 + work.path.utf8.count + target.path.utf8.count) {
+            $0 + $1.name.utf8.count + $1.value.utf8.count
+        }
+        if text.count < needed {
+            text.deallocate()
+            text = .allocate(capacity: needed)
+        }
+        if fields.count < work.fields.count + 1 + target.headers.count {
+            fields.deallocate()
+            fields = .allocate(capacity: work.fields.count + 1 + target.headers.count)
+        }
+        var count = 0
+        func append(_ field: nghttp2_nv) {
+            fields.initializeElement(at: count, to: field)
+            count += 1
+        }
+        var writer = FieldWriter(text)
+        for field in work.fields.prefix(BatchWork.pseudoFields) { append(field) }
+        append(writer.write(":path", work.path.utf8, target.path.utf8))
+        for field in work.fields.dropFirst(BatchWork.pseudoFields) { append(field) }
+        // What differs from request to request would only displace the rest from the host's table.
+        for (name, value) in target.headers where !BatchWork.isOfConnection(name) {
+            append(writer.write(name, value.utf8, flags: NGHTTP2_NV_FLAG_NO_INDEX))
+        }
+        return count
+    }
+
+    /// Ends the requests whose time is over.
+    ///
+    /// - Returns: The earliest time at which another one will be; `nil` if there is none.
+    func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+        var next: ContinuousClock.Instant?
+        for place in streams.indices {
+            guard let stream = streams[place], stream.failure == nil, let deadline = stream.ticket.work.plan.deadline
+            else {
+                continue
+            }
+            if deadline > now {
+                next = min(next ?? deadline, deadline)
+                continue
+            }
+            let plan = stream.ticket.work.plan
+            fail(
+                place,
+                .timedOut(
+                    host: plan.address.displayHost,
+                    stage: stream.hasHead ? .reading : .waiting,
+                    after: plan.totalTimeout ?? .zero
+                )
+            )
+            // A connection on which nothing has arrived since is dead, whatever the system says.
+            if lastArrival <= stream.beganAt { isRetired = true }
+        }
+        return next
+    }
+
+    private func fail(_ place: Int, _ error: OutboundError) {
+        guard let id = streams[place]?.id, streams[place]?.failure == nil else { return }
+        streams[place]?.failure = error
+        nghttp2_submit_rst_stream(
+            session,
+            UInt8(NGHTTP2_FLAG_NONE.rawValue),
+            id,
+            UInt32(NGHTTP2_CANCEL.rawValue)
+        )
+    }
+
+    func takeAnswers() -> [BatchAnswer] {
+        defer { answers.removeAll(keepingCapacity: true) }
+        return answers
+    }
+
+    func takeRefused() -> [RequestTicket] {
+        defer { refused = [] }
+        return refused
+    }
+}
+
+// MARK: - Bytes
+
+extension HTTP2Connection {
+    /// Writes frames, as many as the socket takes.
+    ///
+    /// - Returns: False if the connection is over.
+    func flush() -> Bool {
+        while true {
+            while written + Self.frameBytes <= output.count {
+                var frame: UnsafePointer<UInt8>?
+                let count = nghttp2_session_mem_send(session, &frame)
+                guard count >= 0 else { return false }
+                guard count > 0, let frame else { break }
+                let room = UnsafeMutableRawBufferPointer(rebasing: output[written...])
+                room.copyMemory(from: UnsafeRawBufferPointer(start: frame, count: count))
+                written += count
+            }
+            guard sent < written else {
+                wantsToWrite = false
+                return nghttp2_session_want_read(session) != 0 || nghttp2_session_want_write(session) != 0
+            }
+            var count = 0
+            let code = curl_easy_send(easy, output.baseAddress.map { $0 + sent }, written - sent, &count)
+            if code == CURLE_AGAIN {
+                wantsToWrite = true
+                return true
+            }
+            guard code == CURLE_OK else { return false }
+            sent += count
+            if sent == written { (sent, written) = (0, 0) }
+        }
+    }
+
+    /// Reads what has arrived, with `buffer` as memory for it.
+    ///
+    /// - Returns: False if the connection is over.
+    func receive(_ buffer: UnsafeMutableRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
+        hasMore = false
+        for _ in 0..<Self.readsInTurn {
+            var count = 0
+            let code = curl_easy_recv(easy, buffer.baseAddress, buffer.count, &count)
+            if code == CURLE_AGAIN { return true }
+            guard code == CURLE_OK, count > 0 else { return false }
+            lastArrival = now
+            let bytes = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            guard nghttp2_session_mem_recv(session, bytes, count) >= 0 else { return false }
+        }
+        hasMore = true
+        return true
+    }
+
+    /// Ends the connection, and with it the requests under way.
+    ///
+    /// - Parameter error: Their failure; `nil` because of the connection's end.
+    func end(_ error: OutboundError? = nil) {
+        isRetired = true
+        for place in streams.indices {
+            guard let stream = streams[place] else { continue }
+            answers.append(stream.ticket.answer(.failure(error ?? stream.failure ?? Self.broken(stream))))
+            streams[place] = nil
+        }
+        openCount = 0
+    }
+
+    /// Tells the host that no more will come, as far as the socket takes it.
+    func sayFarewell() {
+        nghttp2_session_terminate_session(session, UInt32(NGHTTP2_NO_ERROR.rawValue))
+        _ = flush()
+    }
+
+    private static func broken(_ stream: Stream) -> OutboundError {
+        let host = stream.ticket.work.plan.address.displayHost
+        guard stream.hasHead else { return .ended(host: host, reason: "the connection ended without an answer") }
+        let announced = stream.head.headers["content-length"].flatMap { Int($0) }
+        return .cut(host: host, received: stream.body.count, expected: announced)
+    }
+}
+
+// MARK: - nghttp2's side
+
+extension HTTP2Connection {
+    fileprivate func place(of id: Int32) -> Int? {
+        let mark = nghttp2_session_get_stream_user_data(session, id)
+        return mark.map { Int(bitPattern: $0) - 1 }
+    }
+
+    fileprivate func copyBody(_ place: Int, to buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
+        guard let stream = streams[place], let body = stream.ticket.work.plan.body else { return (0, true) }
+        let count = min(buffer.count, body.count - stream.sentBody)
+        body.withUnsafeBytes { bytes in
+            buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[stream.sentBody..<stream.sentBody + count]))
+        }
+        streams[place]?.sentBody += count
+        return (count, stream.sentBody + count == body.count)
+    }
+
+    /// Begins a head; one that follows an interim reply (1xx) replaces it.
+    fileprivate func beginHead(_ place: Int) {
+        guard streams[place]?.hasHead == false else { return }
+        streams[place]?.head = ReplyHead(status: 0, headers: OutboundHeaders())
+    }
+
+    fileprivate func receive(_ place: Int, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+        // Fields after the head are trailers.
+        guard streams[place]?.hasHead == false else { return }
+        streams[place]?.headerBytes += name.count + value.count
+        if name.first == UInt8(ascii: ":") {
+            // nghttp2 has checked that it is a number of three digits.
+            streams[place]?.head.status = value.reduce(0) { $0 * 10 + Int($1) - 0x30 }
+            return
+        }
+        guard let bytes = streams[place]?.headerBytes, bytes <= Self.maximumHeaderBytes else {
+            let reason = "its header is longer than \(Self.maximumHeaderBytes) bytes"
+            return fail(place, .malformedReply(host: opening.host, reason: reason))
+        }
+        let field = OutboundHeaders.Field(name: String(decoding: name, as: UTF8.self), bytes: Array(value))
+        streams[place]?.head.headers.append(field)
+    }
+
+    fileprivate func receive(_ place: Int, body bytes: UnsafeBufferPointer<UInt8>) {
+        guard let stream = streams[place], stream.failure == nil else { return }
+        if case .whole(let limit) = stream.ticket.work.plan.delivery, stream.body.count + bytes.count > limit {
+            return fail(place, .tooLarge(host: opening.host, limit: limit))
+        }
+        streams[place]?.body.append(contentsOf: bytes)
+    }
+
+    fileprivate func endHead(_ place: Int) {
+        if let status = streams[place]?.head.status, status >= 200 { streams[place]?.hasHead = true }
+    }
+
+    fileprivate func complete(_ place: Int) { streams[place]?.isComplete = true }
+
+    fileprivate func noteSettings() { isReady = true }
+
+    fileprivate func close(_ place: Int, _ error: UInt32) {
+        guard let stream = streams[place] else { return }
+        streams[place] = nil
+        freePlaces.append(place)
+        openCount -= 1
+        if let failure = stream.failure {
+            answers.append(stream.ticket.answer(.failure(failure)))
+        } else if stream.isComplete, stream.hasHead {
+            answers.append(stream.ticket.answer(.success(stream.response)))
+        } else if error == NGHTTP2_REFUSED_STREAM.rawValue {
+            refused.append(stream.ticket)
+        } else {
+            answers.append(stream.ticket.answer(.failure(Self.broken(stream))))
+        }
+    }
+}
+
+// MARK: - Callbacks
+
+private func connection(_ context: UnsafeMutableRawPointer?) -> HTTP2Connection? {
+    context.map { Unmanaged<HTTP2Connection>.fromOpaque($0).takeUnretainedValue() }
+}
+
+private func readBody(
+    _: OpaquePointer?,
+    _: Int32,
+    _ bytes: UnsafeMutablePointer<UInt8>?,
+    _ count: Int,
+    _ flags: UnsafeMutablePointer<UInt32>?,
+    _ source: UnsafeMutablePointer<nghttp2_data_source>?,
+    _ context: UnsafeMutableRawPointer?
+) -> Int {
+    guard let connection = connection(context), let mark = source?.pointee.ptr else { return 0 }
+    let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: count)
+    let (copied, isLast) = connection.copyBody(Int(bitPattern: mark) - 1, to: buffer)
+    if isLast { flags?.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue) }
+    return copied
+}
+
+private func beginHeaders(
+    _: OpaquePointer?,
+    _ frame: UnsafePointer<nghttp2_frame>?,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let connection = connection(context), let frame else { return 0 }
+    if let place = connection.place(of: frame.pointee.hd.stream_id) { connection.beginHead(place) }
+    return 0
+}
+
+private func receiveField(
+    _: OpaquePointer?,
+    _ frame: UnsafePointer<nghttp2_frame>?,
+    _ name: UnsafePointer<UInt8>?,
+    _ nameCount: Int,
+    _ value: UnsafePointer<UInt8>?,
+    _ valueCount: Int,
+    _: UInt8,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let connection = connection(context), let frame else { return 0 }
+    guard let place = connection.place(of: frame.pointee.hd.stream_id) else { return 0 }
+    connection.receive(
+        place,
+        UnsafeBufferPointer(start: name, count: nameCount),
+        UnsafeBufferPointer(start: value, count: valueCount)
+    )
+    return 0
+}
+
+private func receiveFrame(
+    _: OpaquePointer?,
+    _ frame: UnsafePointer<nghttp2_frame>?,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let connection = connection(context), let header = frame?.pointee.hd else { return 0 }
+    if header.type == NGHTTP2_SETTINGS.rawValue { connection.noteSettings() }
+    guard let place = connection.place(of: header.stream_id) else { return 0 }
+    if header.type == NGHTTP2_HEADERS.rawValue { connection.endHead(place) }
+    if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+        header.type == NGHTTP2_HEADERS.rawValue || header.type == NGHTTP2_DATA.rawValue
+    {
+        connection.complete(place)
+    }
+    return 0
+}
+
+private func receiveData(
+    _: OpaquePointer?,
+    _: UInt8,
+    _ id: Int32,
+    _ bytes: UnsafePointer<UInt8>?,
+    _ count: Int,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let connection = connection(context), let place = connection.place(of: id) else { return 0 }
+    connection.receive(place, body: UnsafeBufferPointer(start: bytes, count: count))
+    return 0
+}
+
+private func closeStream(
+    _: OpaquePointer?,
+    _ id: Int32,
+    _ error: UInt32,
+    _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+    guard let connection = connection(context), let place = connection.place(of: id) else { return 0 }
+    connection.close(place, error)
+    return 0
+}

@@ -1,0 +1,226 @@
+import HubTestServer
+import Testing
+
+@testable import OutboundHTTP
+
+/// Batches over HTTP/2, with hosts that do what no library would.
+@Suite struct MultiplexedBatchTests {
+    typealias Outcome = Result<OutboundResponse, OutboundError>
+
+    private let client = OutboundClient(
+        userAgent: "test/1",
+        streamsPerConnection: 4,
+        multiplexedConnectionsPerHost: 2,
+        proxies: .none
+    )
+
+    /// Sends a request to each path and returns the results in order.
+    private func send(
+        _ paths: [String],
+        to server: FrameServer,
+        limit: Int = 1_000,
+        timeout: Duration = .seconds(60),
+        opensConnection: Bool = false
+    ) async -> [Outcome] {
+        var common = OutboundRequest(
+            method: "POST",
+            url: server.url,
+            headers: [("Authorization", "bearer x"), ("Connection", "close"), ("Empty", "")],
+            body: Array("{}".utf8),
+            connectTimeout: timeout,
+            totalTimeout: timeout,
+            idleTimeout: nil,
+            maximumBodyBytes: limit,
+            addresses: .any
+        )
+        common.certificateAuthorities = server.authorities
+        common.opensConnection = opensConnection
+        let (stream, continuation) = AsyncStream<(Int, Outcome)>.makeStream()
+        client.send(common, to: paths.map { OutboundTarget(path: $0, headers: [("Apns-Id", "id-\($0)")]) }) { results in
+            for (place, result) in results { continuation.yield((place, result)) }
+        }
+        var outcomes: [Int: Outcome] = [:]
+        for await (place, outcome) in stream.prefix(paths.count) { outcomes[place] = outcome }
+        return paths.indices.compactMap { outcomes[$0] }
+    }
+
+    private static func reply(_ stream: UInt32, _ status: String = "200", body: String = "") -> [UInt8] {
+        let head = HTTP2Bytes.headers(stream, [(":status", status), ("apns-id", "\(stream)")], ends: body.isEmpty)
+        return body.isEmpty ? head : head + HTTP2Bytes.data(stream, Array(body.utf8), ends: true)
+    }
+
+    /// Answers each request when its body has come.
+    private static func answer(_ frame: FrameServer.Frame, _ status: String = "200", body: String = "") -> [UInt8] {
+        frame.type == 0 && frame.flags & 1 == 1 ? reply(frame.stream, status, body: body) : []
+    }
+
+    @Test func `requests share connections, as many as the host and we allow, and get their own answers`() async throws
+    {
+        // MAX_CONCURRENT_STREAMS of 2.
+        let greeting = HTTP2Bytes.frame(4, flags: 0, stream: 0, [0, 3, 0, 0, 0, 2])
+        let gate = Counter<UInt32>()
+        let server = try await FrameServer(greeting: greeting) { frame in
+            guard frame.type == 0 else { return .nothing }
+            gate.append(frame.stream)
+            return .bytes(Self.reply(frame.stream, frame.stream == 1 ? "410" : "200", body: "for \(frame.stream)"))
+        }
+        let outcomes = await send((0..<40).map { "\($0)" }, to: server)
+        let replies = try outcomes.map { try $0.get() }
+        #expect(replies.count == 40)
+        for reply in replies {
+            #expect(String(decoding: reply.body, as: UTF8.self) == "for \(reply.headers["apns-id"] ?? "")")
+        }
+        #expect(replies.count { $0.status == 410 } == server.connections.count)
+        #expect(server.connections.count <= 2)
+        #expect(replies[3].url == "\(server.url)3")
+        await client.shutdown()
+    }
+
+    @Test func `requests that the host refuses without looking at them are sent again`() async throws {
+        let server = try await FrameServer { frame in
+            switch (frame.connection, frame.type) {
+            // Refused (RFC 9113 §7), and the connection takes no more than stream 1.
+            case (1, 1) where frame.stream == 3: .bytes(HTTP2Bytes.frame(3, flags: 0, stream: 3, [0, 0, 0, 7]))
+            case (1, 1) where frame.stream == 5: .bytes(HTTP2Bytes.goAway(last: 1))
+            default: .bytes(frame.connection == 1 && frame.stream != 1 ? [] : Self.answer(frame))
+            }
+        }
+        let outcomes = await send(["a", "b", "c", "d"], to: server)
+        #expect(try outcomes.map { try $0.get().status } == [200, 200, 200, 200])
+        #expect(server.connections == [1, 2])
+        await client.shutdown()
+    }
+
+    @Test func `a host that refuses everything is given up`() async throws {
+        let server = try await FrameServer { frame in
+            frame.isRequest ? .bytes(HTTP2Bytes.frame(3, flags: 0, stream: frame.stream, [0, 0, 0, 7])) : .nothing
+        }
+        let outcomes = await send(["a"], to: server)
+        #expect(throws: OutboundError.self) { try outcomes[0].get() }
+        #expect(server.frames.elements.count { $0.isRequest } == 5)
+        await client.shutdown()
+    }
+
+    @Test func `a connection that ends leaves each request with what happened to it`() async throws {
+        let server = try await FrameServer { frame in
+            guard frame.isRequest else { return .nothing }
+            switch frame.stream {
+            case 1:
+                let head = HTTP2Bytes.headers(1, [(":status", "200"), ("content-length", "9")])
+                return .bytes(head, HTTP2Bytes.data(1, [1, 2]))
+            case 3: return .nothing
+            default: return .end
+            }
+        }
+        let outcomes = await send(["a", "b", "c"], to: server)
+        #expect(outcomes[0] == .failure(.cut(host: "127.0.0.1:\(server.port)", received: 2, expected: 9)))
+        let reason = "the connection ended without an answer"
+        let ended = OutboundError.ended(host: "127.0.0.1:\(server.port)", reason: reason)
+        #expect(outcomes[1...] == [.failure(ended), .failure(ended)])
+        await client.shutdown()
+    }
+
+    @Test func `interim answers and trailers are not part of the answer, nor is a reset after it`() async throws {
+        let server = try await FrameServer { frame in
+            guard frame.isRequest else { return .nothing }
+            return .bytes(
+                HTTP2Bytes.headers(frame.stream, [(":status", "103"), ("link", "x")]),
+                HTTP2Bytes.headers(frame.stream, [(":status", "200"), ("a", "b")]),
+                HTTP2Bytes.data(frame.stream, [7]),
+                HTTP2Bytes.headers(frame.stream, [("trailer", "x")], ends: true),
+                HTTP2Bytes.frame(3, flags: 0, stream: frame.stream, [0, 0, 0, 0])
+            )
+        }
+        let reply = try await send(["a"], to: server)[0].get()
+        #expect(reply.status == 200 && reply.body == [7])
+        #expect(reply.headers == OutboundHeaders([("a", "b")]))
+        await client.shutdown()
+    }
+
+    @Test func `answers that are too large or malformed are refused, and others go on`() async throws {
+        let server = try await FrameServer { frame in
+            guard frame.isRequest else { return .nothing }
+            switch frame.stream {
+            case 1: return .bytes(Self.reply(1, body: String(repeating: "x", count: 2_000)))
+            case 3:
+                let long = String(repeating: "y", count: 7_000)
+                let fields = [(":status", "200"), ("f0", long), ("f1", long)]
+                return .bytes(HTTP2Bytes.headers(3, fields, ends: true))
+            case 5: return .bytes(HTTP2Bytes.headers(5, [("no-status", "x")], ends: true))
+            default: return .bytes(Self.reply(frame.stream))
+            }
+        }
+        let outcomes = await send(["a", "b", "c", "d"], to: server)
+        #expect(outcomes[0] == .failure(.tooLarge(host: "127.0.0.1:\(server.port)", limit: 1_000)))
+        #expect(try outcomes[1].get().headers.all("f1").first?.count == 7_000)
+        #expect(throws: OutboundError.self) { try outcomes[2].get() }
+        #expect(try outcomes[3].get().status == 200)
+        await client.shutdown()
+    }
+
+    @Test(arguments: [["http/1.1"], ["none"]])
+    func `a host without HTTP/2 gets its requests in the other way`(protocols: [String]) async throws {
+        let server = try await FrameServer(protocols: protocols, greeting: []) { _ in .end }
+        let outcomes = await send(["a", "b"], to: server, timeout: .seconds(5))
+        // It speaks neither, so that the other way fails as well; and says so.
+        #expect(outcomes.count == 2)
+        for outcome in outcomes { #expect(throws: OutboundError.self) { try outcome.get() } }
+        await client.shutdown()
+    }
+
+    @Test func `after requests without an answer in time the next ones get a new connection`() async throws {
+        let server = try await FrameServer { frame in
+            frame.connection == 1 ? .nothing : .bytes(Self.answer(frame))
+        }
+        let outcomes = await send(["a", "b"], to: server, timeout: .milliseconds(300))
+        for outcome in outcomes {
+            guard case .failure(.timedOut) = outcome else {
+                Issue.record("\(outcome)")
+                continue
+            }
+        }
+        #expect(try await send(["f"], to: server)[0].get().status == 200)
+        await client.shutdown()
+    }
+
+    @Test func `a request that asks for a new connection gets one, and the old one its answers`() async throws {
+        let server = try await FrameServer { .bytes(Self.answer($0)) }
+        #expect(try await send(["a"], to: server)[0].get().status == 200)
+        #expect(try await send(["b"], to: server)[0].get().status == 200)
+        #expect(server.connections == [1])
+        #expect(try await send(["c"], to: server, opensConnection: true)[0].get().status == 200)
+        #expect(server.connections == [1, 2])
+        await client.shutdown()
+    }
+
+    @Test func `a host that cannot be reached or trusted fails each request with the reason`() async throws {
+        let server = try await FrameServer { .bytes(Self.answer($0)) }
+        var common = OutboundRequest(method: "POST", url: server.url, body: [1], addresses: .any)
+        for (policy, authorities) in [(AddressPolicy.any, "/dev/null"), (.publicOnly, server.authorities)] {
+            common.certificateAuthorities = authorities
+            common.addresses = policy
+            let results = Counter<Outcome>()
+            client.send(common, to: ["a", "b"].map { OutboundTarget(path: $0) }) { answers in
+                for (_, result) in answers { results.append(result) }
+            }
+            for result in await results.elements(atLeast: 2) {
+                switch (policy, result) {
+                case (.any, .failure(.untrusted)), (.publicOnly, .failure(.refusedAddress)): break
+                default: Issue.record("\(result)")
+                }
+            }
+        }
+        #expect(server.frames.elements.isEmpty)
+        await client.shutdown()
+    }
+
+    @Test func `a shutdown ends what waits and what is under way`() async throws {
+        let server = try await FrameServer { _ in .nothing }
+        let client = client
+        async let outcomes = send((0..<20).map { "\($0)" }, to: server)
+        _ = await server.frames.elements(atLeast: 8)
+        await client.shutdown()
+        for outcome in await outcomes { #expect(outcome == .failure(.shutDown)) }
+        #expect(await send(["x"], to: server) == [.failure(.shutDown)])
+    }
+}
