@@ -6,6 +6,8 @@ final class ConnectionPool {
     private static let maximumRefusals = 5
     /// Wait after a failed attempt to open one connection more.
     private static let pause = Duration.seconds(1)
+    /// Time after which a host without HTTP/2 may have learnt it; a connection can also have failed by chance.
+    private static let strangeness = Duration.seconds(600)
 
     /// The request that the connections were first opened for; all others have the same host, proxy and policy.
     private let plan: TransferPlan
@@ -17,8 +19,8 @@ final class ConnectionPool {
     private var opensAgainAt: ContinuousClock.Instant?
     /// Time by which the host must have said that it speaks HTTP/2, for each connection that is new.
     private var settingsDeadlines: [ObjectIdentifier: ContinuousClock.Instant] = [:]
-    /// True once the host has turned out not to speak HTTP/2.
-    private(set) var isStrange = false
+    /// Time until which the host counts as one without HTTP/2: after a connection on which it has not spoken it.
+    private var strangeUntil: ContinuousClock.Instant?
 
     init(_ plan: TransferPlan) { self.plan = plan }
 
@@ -41,7 +43,12 @@ final class ConnectionPool {
     var isIdle: Bool { waitingCount == 0 && connections.allSatisfy { $0.openCount == 0 } }
 
     /// True if nothing would be lost with the pool.
-    var isSpent: Bool { isIdle && connections.isEmpty && opening == nil && !isStrange }
+    func isSpent(at now: ContinuousClock.Instant) -> Bool {
+        isIdle && connections.isEmpty && opening == nil && !isStrange(at: now)
+    }
+
+    /// True if the host does not speak HTTP/2.
+    func isStrange(at now: ContinuousClock.Instant) -> Bool { strangeUntil.map { now < $0 } ?? false }
 
     /// Number of connections that there are or will be.
     var connectionCount: Int { connections.count + (opening == nil ? 0 : 1) }
@@ -102,13 +109,13 @@ final class ConnectionPool {
         at now: ContinuousClock.Instant
     ) -> [BatchAnswer] {
         for connection in connections {
-            if !connection.receive(buffer, at: now) { lose(connection) }
+            if !connection.receive(buffer, at: now) { lose(connection, at: now) }
             for ticket in connection.takeRefused() { refuse(ticket) }
         }
         beginRequests(limit: limit, at: now)
         for connection in connections {
             if !connection.flush() {
-                lose(connection)
+                lose(connection, at: now)
             } else if connection.isRetired, connection.openCount == 0 {
                 remove(connection)
             }
@@ -127,9 +134,9 @@ final class ConnectionPool {
     }
 
     /// Removes a connection that is over, and notes what that says of the host.
-    private func lose(_ connection: HTTP2Connection) {
+    private func lose(_ connection: HTTP2Connection, at now: ContinuousClock.Instant) {
         // A host that speaks HTTP/2 sends its settings first.
-        if !connection.isReady { isStrange = true }
+        if !connection.isReady { strangeUntil = now + Self.strangeness }
         remove(connection)
     }
 
@@ -148,9 +155,10 @@ final class ConnectionPool {
     /// - Returns: The earliest time at which another one's is; `nil` if there is none.
     func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var deadlines = connections.compactMap { $0.expire(at: now) }
+        for connection in connections where connection.isDead { remove(connection) }
         for connection in connections where !connection.isReady {
             guard let deadline = settingsDeadlines[ObjectIdentifier(connection)] else { continue }
-            if deadline <= now { lose(connection) } else { deadlines.append(deadline) }
+            if deadline <= now { lose(connection, at: now) } else { deadlines.append(deadline) }
         }
         for ticket in takeWaiting() {
             if let deadline = ticket.work.plan.deadline, deadline <= now {
@@ -177,7 +185,7 @@ final class ConnectionPool {
     /// Starts to open a connection if requests wait that have no place on the others.
     func openConnection(upTo maximum: Int, for loop: TransferLoop, at now: ContinuousClock.Instant) {
         let usable = connections.count { !$0.isRetired }
-        guard waitingCount > 0, opening == nil, !isStrange, usable < maximum,
+        guard waitingCount > 0, opening == nil, !isStrange(at: now), usable < maximum,
             connections.allSatisfy({ $0.isReady || $0.isRetired }), opensAgainAt.map({ $0 <= now }) ?? true
         else { return }
         opensAgainAt = nil

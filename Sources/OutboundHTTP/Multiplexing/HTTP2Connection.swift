@@ -20,7 +20,8 @@ final class HTTP2Connection {
         var isComplete = false
         var body: [UInt8] = []
         var sentBody = 0
-        var failure: OutboundError?
+        /// True if the request has its answer, and only its place is still taken.
+        var isAnswered = false
 
         var response: OutboundResponse {
             OutboundResponse(
@@ -52,6 +53,9 @@ final class HTTP2Connection {
     private(set) var isReady = false
     /// True if the connection takes no further request.
     private(set) var isRetired = false
+    /// True if nothing has arrived since the beginning of a request whose time is over: the connection is dead, whatever
+    /// the system says.
+    private(set) var isDead = false
     private(set) var wantsToWrite = false
     /// True if bytes may have arrived that were not read, and for which the socket does not wake the thread.
     private(set) var hasMore = false
@@ -178,7 +182,7 @@ extension HTTP2Connection {
     func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var next: ContinuousClock.Instant?
         for place in streams.indices {
-            guard let stream = streams[place], stream.failure == nil, let deadline = stream.ticket.work.plan.deadline
+            guard let stream = streams[place], !stream.isAnswered, let deadline = stream.ticket.work.plan.deadline
             else {
                 continue
             }
@@ -195,19 +199,20 @@ extension HTTP2Connection {
                     after: plan.totalTimeout ?? .zero
                 )
             )
-            // A connection on which nothing has arrived since is dead, whatever the system says.
-            if lastArrival <= stream.beganAt { isRetired = true }
+            if lastArrival <= stream.beganAt { isDead = true }
         }
         return next
     }
 
+    /// Answers a request with a failure, and tells the host that nobody waits for its answer.
     private func fail(_ place: Int, _ error: OutboundError) {
-        guard let id = streams[place]?.id, streams[place]?.failure == nil else { return }
-        streams[place]?.failure = error
+        guard let stream = streams[place], !stream.isAnswered else { return }
+        streams[place]?.isAnswered = true
+        answers.append(stream.ticket.answer(.failure(error)))
         nghttp2_submit_rst_stream(
             session,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
-            id,
+            stream.id,
             UInt32(NGHTTP2_CANCEL.rawValue)
         )
     }
@@ -281,7 +286,7 @@ extension HTTP2Connection {
         isRetired = true
         for place in streams.indices {
             guard let stream = streams[place] else { continue }
-            answers.append(stream.ticket.answer(.failure(error ?? stream.failure ?? Self.broken(stream))))
+            if !stream.isAnswered { answers.append(stream.ticket.answer(.failure(error ?? Self.broken(stream)))) }
             streams[place] = nil
         }
         openCount = 0
@@ -343,7 +348,7 @@ extension HTTP2Connection {
     }
 
     fileprivate func receive(_ place: Int, body bytes: UnsafeBufferPointer<UInt8>) {
-        guard let stream = streams[place], stream.failure == nil else { return }
+        guard let stream = streams[place], !stream.isAnswered else { return }
         if case .whole(let limit) = stream.ticket.work.plan.delivery, stream.body.count + bytes.count > limit {
             return fail(place, .tooLarge(host: opening.host, limit: limit))
         }
@@ -363,9 +368,8 @@ extension HTTP2Connection {
         streams[place] = nil
         freePlaces.append(place)
         openCount -= 1
-        if let failure = stream.failure {
-            answers.append(stream.ticket.answer(.failure(failure)))
-        } else if stream.isComplete, stream.hasHead {
+        if stream.isAnswered { return }
+        if stream.isComplete, stream.hasHead {
             answers.append(stream.ticket.answer(.success(stream.response)))
         } else if error == NGHTTP2_REFUSED_STREAM.rawValue {
             refused.append(stream.ticket)

@@ -41,17 +41,18 @@ final class Multiplexer {
     func start(_ batch: TransferBatch) -> Bool {
         let plan = batch.plan
         guard ConnectionPool.canServe(plan) else { return false }
-        let pool = pool(for: plan)
-        guard !pool.isStrange else { return false }
+        let now = ContinuousClock.now
+        let pool = pool(for: plan, at: now)
+        guard !pool.isStrange(at: now) else { return false }
         if plan.opensConnection { pool.retireAll() }
         pool.enqueue(BatchWork(batch))
         noteDeadline(plan.deadline)
         return true
     }
 
-    private func pool(for plan: TransferPlan) -> ConnectionPool {
+    private func pool(for plan: TransferPlan, at now: ContinuousClock.Instant) -> ConnectionPool {
         if let pool = pools.first(where: { $0.serves(plan) }) { return pool }
-        pools.removeAll(where: \.isSpent)
+        pools.removeAll { $0.isSpent(at: now) }
         let pool = ConnectionPool(plan)
         pools.append(pool)
         return pool
@@ -74,7 +75,7 @@ final class Multiplexer {
         var strangers: [RequestTicket] = []
         for pool in pools {
             answers += pool.advance(buffer, limit: limits.streamsPerConnection, at: now)
-            if pool.isStrange { strangers += pool.takeWaiting() }
+            if pool.isStrange(at: now) { strangers += pool.takeWaiting() }
             let others = pools.reduce(0) { $0 + ($1 === pool ? 0 : $1.connectionCount) }
             let maximum = min(limits.multiplexedConnectionsPerOrigin, max(1, limits.maximumConnections - others))
             pool.openConnection(upTo: maximum, for: loop, at: now)
