@@ -310,7 +310,7 @@ let package = Package(
             name: "ReplicatedLogTests",
             dependencies: [
                 "ReplicatedLog", "HubStore", "HubProtocol", "HubRouting", "Certificates", "NetworkAddresses",
-                "HubTestServer", .log,
+                "HubTestServer", .crypto, .log,
             ]
         ),
         .testTarget(

@@ -124,6 +124,18 @@ struct JetStreamLogTests {
         #expect(try await node.end() == place.number)
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func `a full disk at one of three servers stops nobody`() async throws {
+        let servers = try await LogServers(3, disk: try SmallDisk(megabytes: 8))
+        let node = try await servers.node { $0.maximumBytes = -1 }
+        let text = String(repeating: "x", count: 500_000)
+        var place = LogPlace.beginning
+        for _ in 0..<24 { place = try await node.grow(after: place, text) }
+        #expect(try await node.end() == 24)
+        let other = try await servers.node("b") { $0.maximumBytes = -1 }
+        #expect(try await other.all().last?.place == place)
+    }
+
     @Test func `an entry that is too large is refused, and the next one is not`() async throws {
         let servers = try await LogServers(settings: "max_payload: 64KB")
         let node = try await servers.node()

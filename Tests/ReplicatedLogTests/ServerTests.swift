@@ -45,6 +45,24 @@ struct ServerTests {
         #expect(error?.isTemporary == false)
     }
 
+    @Test func `credentials of an account open its log, and those of another operator do not`() async throws {
+        let folder = try ScratchFolder()
+        let (accounts, strangers) = (LogAccounts(), LogAccounts())
+        let (own, strange) = (folder.file("own.creds"), folder.file("strange.creds"))
+        try accounts.writeCredentials(to: own)
+        try strangers.writeCredentials(to: strange)
+        let servers = try await LogServers(settings: try accounts.settings())
+        let node = try await servers.node { $0.credentials = own }
+        #expect(try await node.grow(after: .beginning).number == 1)
+        for file in [nil, strange] {
+            let error = await #expect(throws: ReplicatedLogError.self) {
+                try await servers.node("b") { $0.credentials = file }
+            }
+            #expect("\(try #require(error))".hasPrefix("a server of the log refuses this node: "))
+            #expect(error?.isTemporary == false)
+        }
+    }
+
     @Test func `settings that would send keys in clear, or do not go together, are refused`() async throws {
         var configuration = ReplicatedLogConfiguration(servers: [], name: "test", node: "a")
         func problem() async throws -> String {

@@ -14,11 +14,14 @@ final class LogServers: Sendable {
     static let reason: Comment = "'make oracles' installs the log's servers"
 
     private let folder: ScratchFolder
+    /// The first server's disk; `nil` for the same as the others'.
+    private let disk: SmallDisk?
     let servers: [LogServerProcess]
 
     /// Starts them; `settings` are lines for all their configuration files, and `jetStream` for that part of them.
-    init(_ count: Int = 1, settings: String = "", jetStream: String = "") async throws {
+    init(_ count: Int = 1, settings: String = "", jetStream: String = "", disk: SmallDisk? = nil) async throws {
         folder = try ScratchFolder()
+        self.disk = disk
         let (ports, routes) = (try Self.freePorts(count), try Self.freePorts(count))
         let peers = routes.map { "\"nats://127.0.0.1:\($0)\"" }.joined(separator: ", ")
         var servers: [LogServerProcess] = []
@@ -26,10 +29,11 @@ final class LogServers: Sendable {
             let cluster =
                 count == 1 ? "" : "cluster { name: test, listen: \"127.0.0.1:\(routes[number])\", routes: [\(peers)] }"
             let file = folder.file("server\(number).conf")
+            let store = number == 0 ? disk?.path ?? folder.file("store0") : folder.file("store\(number)")
             try """
             server_name: log\(number)
             listen: "127.0.0.1:\(port)"
-            jetstream { store_dir: "\(folder.file("store\(number)"))", sync_interval: always, \(jetStream) }
+            jetstream { store_dir: "\(store)", sync_interval: always, \(jetStream) }
             \(cluster)
             \(settings)
 
