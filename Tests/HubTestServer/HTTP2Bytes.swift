@@ -34,7 +34,9 @@ package enum HTTP2Bytes {
     /// With the code CANCEL.
     package static func reset(_ stream: UInt32) -> [UInt8] { frame(3, flags: 0, stream: stream, [0, 0, 0, 8]) }
 
-    package static func goAway(last stream: UInt32) -> [UInt8] { frame(7, flags: 0, stream: 0, number(stream) + number(0)) }
+    package static func goAway(last stream: UInt32) -> [UInt8] {
+        frame(7, flags: 0, stream: 0, number(stream) + number(0))
+    }
 
     package static func frame(_ type: UInt8, flags: UInt8, stream: UInt32, _ payload: [UInt8]) -> [UInt8] {
         let length = payload.count

@@ -7,20 +7,20 @@ final class ConnectionPool {
     /// Wait after a failed attempt to open one connection more.
     private static let pause = Duration.seconds(1)
     /// Time after which a host without HTTP/2 may have learnt it; a connection can also have failed by chance.
-    private static let strangeness = Duration.seconds(600)
+    private static let fallbackTime = Duration.seconds(600)
 
     /// The request that the connections were first opened for; all others have the same host, proxy and policy.
     private let plan: TransferPlan
     private(set) var connections: [HTTP2Connection] = []
     private(set) var opening: ConnectionOpening?
-    private var waiting = FirstInFirstOut<RequestTicket>()
+    private var waiting = FirstInFirstOut<BatchRequest>()
     private var waitingCount = 0
     private var answers: [BatchAnswer] = []
     private var opensAgainAt: ContinuousClock.Instant?
     /// Time by which the host must have said that it speaks HTTP/2, for each connection that is new.
     private var settingsDeadlines: [ObjectIdentifier: ContinuousClock.Instant] = [:]
     /// Time until which the host counts as one without HTTP/2: after a connection on which it has not spoken it.
-    private var strangeUntil: ContinuousClock.Instant?
+    private var lacksHTTP2Until: ContinuousClock.Instant?
 
     init(_ plan: TransferPlan) { self.plan = plan }
 
@@ -44,11 +44,11 @@ final class ConnectionPool {
 
     /// True if nothing would be lost with the pool.
     func isSpent(at now: ContinuousClock.Instant) -> Bool {
-        isIdle && connections.isEmpty && opening == nil && !isStrange(at: now)
+        isIdle && connections.isEmpty && opening == nil && !lacksHTTP2(at: now)
     }
 
     /// True if the host does not speak HTTP/2.
-    func isStrange(at now: ContinuousClock.Instant) -> Bool { strangeUntil.map { now < $0 } ?? false }
+    func lacksHTTP2(at now: ContinuousClock.Instant) -> Bool { lacksHTTP2Until.map { now < $0 } ?? false }
 
     /// Number of connections that there are or will be.
     var connectionCount: Int { connections.count + (opening == nil ? 0 : 1) }
@@ -56,25 +56,25 @@ final class ConnectionPool {
     // MARK: - Requests
 
     func enqueue(_ work: BatchWork) {
-        for index in work.batch.targets.indices { enqueue(RequestTicket(work: work, index: index)) }
+        for index in work.batch.targets.indices { enqueue(BatchRequest(work: work, index: index)) }
     }
 
-    private func enqueue(_ ticket: RequestTicket) {
-        waiting.append(ticket)
+    private func enqueue(_ request: BatchRequest) {
+        waiting.append(request)
         waitingCount += 1
     }
 
-    private func nextWaiting() -> RequestTicket? {
-        let ticket = waiting.popFirst()
-        if ticket != nil { waitingCount -= 1 }
-        return ticket
+    private func nextWaiting() -> BatchRequest? {
+        let request = waiting.popFirst()
+        if request != nil { waitingCount -= 1 }
+        return request
     }
 
     /// Returns the requests that wait.
-    func takeWaiting() -> [RequestTicket] {
-        var tickets: [RequestTicket] = []
-        while let ticket = nextWaiting() { tickets.append(ticket) }
-        return tickets
+    func takeWaiting() -> [BatchRequest] {
+        var requests: [BatchRequest] = []
+        while let request = nextWaiting() { requests.append(request) }
+        return requests
     }
 
     private func failWaiting(_ error: OutboundError) {
@@ -85,9 +85,9 @@ final class ConnectionPool {
     private func beginRequests(limit: Int, at now: ContinuousClock.Instant) {
         for connection in connections {
             var room = connection.room(limit: limit)
-            while room > 0, let ticket = nextWaiting() {
-                if !connection.begin(ticket, at: now) {
-                    enqueue(ticket)
+            while room > 0, let request = nextWaiting() {
+                if !connection.begin(request, at: now) {
+                    enqueue(request)
                     break
                 }
                 room -= 1
@@ -110,7 +110,7 @@ final class ConnectionPool {
     ) -> [BatchAnswer] {
         for connection in connections {
             if !connection.receive(buffer, at: now) { lose(connection, at: now) }
-            for ticket in connection.takeRefused() { refuse(ticket) }
+            for request in connection.takeRefused() { refuse(request) }
         }
         beginRequests(limit: limit, at: now)
         for connection in connections {
@@ -125,18 +125,18 @@ final class ConnectionPool {
         return answers
     }
 
-    private func refuse(_ ticket: RequestTicket) {
-        var ticket = ticket
-        ticket.refusals += 1
-        if ticket.refusals < Self.maximumRefusals { return enqueue(ticket) }
-        let reason = "it refuses requests on \(ticket.refusals) connections"
-        answers.append(ticket.answer(.failure(.ended(host: plan.address.displayHost, reason: reason))))
+    private func refuse(_ request: BatchRequest) {
+        var request = request
+        request.refusals += 1
+        if request.refusals < Self.maximumRefusals { return enqueue(request) }
+        let reason = "it refuses requests on \(request.refusals) connections"
+        answers.append(request.answer(.failure(.ended(host: plan.address.displayHost, reason: reason))))
     }
 
-    /// Removes a connection that is over, and notes what that says of the host.
+    /// Removes a connection that has ended, and notes whether its host speaks HTTP/2.
     private func lose(_ connection: HTTP2Connection, at now: ContinuousClock.Instant) {
         // A host that speaks HTTP/2 sends its settings first.
-        if !connection.isReady { strangeUntil = now + Self.strangeness }
+        if !connection.isReady { lacksHTTP2Until = now + Self.fallbackTime }
         remove(connection)
     }
 
@@ -145,14 +145,14 @@ final class ConnectionPool {
         connection.sayFarewell()
         connection.end(error)
         answers += connection.takeAnswers()
-        for ticket in connection.takeRefused() { refuse(ticket) }
+        for request in connection.takeRefused() { refuse(request) }
         connections.removeAll { $0 === connection }
         settingsDeadlines[ObjectIdentifier(connection)] = nil
     }
 
-    /// Ends requests and new connections whose time is over.
+    /// Ends requests and new connections that have timed out.
     ///
-    /// - Returns: The earliest time at which another one's is; `nil` if there is none.
+    /// - Returns: The time of the next timeout; `nil` if there is none.
     func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var deadlines = connections.compactMap { $0.expire(at: now) }
         for connection in connections where connection.isDead { remove(connection) }
@@ -160,23 +160,23 @@ final class ConnectionPool {
             guard let deadline = settingsDeadlines[ObjectIdentifier(connection)] else { continue }
             if deadline <= now { lose(connection, at: now) } else { deadlines.append(deadline) }
         }
-        for ticket in takeWaiting() {
-            if let deadline = ticket.work.plan.deadline, deadline <= now {
-                answers.append(ticket.answer(.failure(timedOut(ticket))))
+        for request in takeWaiting() {
+            if let deadline = request.work.plan.deadline, deadline <= now {
+                answers.append(request.answer(.failure(timedOut(request))))
             } else {
-                deadlines += [ticket.work.plan.deadline].compactMap(\.self)
-                enqueue(ticket)
+                deadlines += [request.work.plan.deadline].compactMap(\.self)
+                enqueue(request)
             }
         }
         if let opensAgainAt { deadlines.append(opensAgainAt) }
         return deadlines.min()
     }
 
-    private func timedOut(_ ticket: RequestTicket) -> OutboundError {
+    private func timedOut(_ request: BatchRequest) -> OutboundError {
         .timedOut(
             host: plan.address.displayHost,
             stage: connections.isEmpty ? .connecting : .queueing,
-            after: ticket.work.plan.totalTimeout ?? .zero
+            after: request.work.plan.totalTimeout ?? .zero
         )
     }
 
@@ -185,7 +185,7 @@ final class ConnectionPool {
     /// Starts to open a connection if requests wait that have no place on the others.
     func openConnection(upTo maximum: Int, for loop: TransferLoop, at now: ContinuousClock.Instant) {
         let usable = connections.count { !$0.isRetired }
-        guard waitingCount > 0, opening == nil, !isStrange(at: now), usable < maximum,
+        guard waitingCount > 0, opening == nil, !lacksHTTP2(at: now), usable < maximum,
             connections.allSatisfy({ $0.isReady || $0.isRetired }), opensAgainAt.map({ $0 <= now }) ?? true
         else { return }
         opensAgainAt = nil

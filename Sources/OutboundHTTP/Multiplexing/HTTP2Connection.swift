@@ -11,7 +11,7 @@ import Glibc
 final class HTTP2Connection {
     /// A request under way.
     private struct Stream {
-        let ticket: RequestTicket
+        let request: BatchRequest
         let beganAt: ContinuousClock.Instant
         var id: Int32 = 0
         var head = ReplyHead(status: 0, headers: OutboundHeaders())
@@ -28,7 +28,7 @@ final class HTTP2Connection {
                 status: head.status,
                 headers: head.headers,
                 body: body,
-                url: ticket.work.plan.address.text + ticket.target.path
+                url: request.work.plan.address.text + request.target.path
             )
         }
     }
@@ -53,7 +53,7 @@ final class HTTP2Connection {
     private(set) var isReady = false
     /// True if the connection takes no further request.
     private(set) var isRetired = false
-    /// True if nothing has arrived since the beginning of a request whose time is over: the connection is dead, whatever
+    /// True if nothing has arrived since the beginning of a request that has timed out: the connection is dead, whatever
     /// the system says.
     private(set) var isDead = false
     private(set) var wantsToWrite = false
@@ -63,7 +63,7 @@ final class HTTP2Connection {
 
     /// Answers, and requests that the host has refused without looking at them, since they were last taken.
     private(set) var answers: [BatchAnswer] = []
-    private(set) var refused: [RequestTicket] = []
+    private(set) var refused: [BatchRequest] = []
 
     /// Returns `nil` if there is no connection or no memory.
     init?(_ opening: ConnectionOpening, at now: ContinuousClock.Instant) {
@@ -121,16 +121,16 @@ extension HTTP2Connection {
     /// Begins a request, whose frames the next ``flush()`` writes.
     ///
     /// - Returns: False if the connection cannot take it; the connection is retired then.
-    func begin(_ ticket: RequestTicket, at now: ContinuousClock.Instant) -> Bool {
+    func begin(_ request: BatchRequest, at now: ContinuousClock.Instant) -> Bool {
         let place = freePlaces.popLast() ?? streams.count
         if place == streams.count { streams.append(nil) }
-        streams[place] = Stream(ticket: ticket, beganAt: now)
-        let count = writeFields(of: ticket)
+        streams[place] = Stream(request: request, beganAt: now)
+        let count = writeFields(of: request)
         // Zero would be no pointer.
         let mark = UnsafeMutableRawPointer(bitPattern: place + 1)
         var body = nghttp2_data_provider(source: nghttp2_data_source(ptr: mark), read_callback: readBody)
         let id =
-            ticket.work.plan.body?.isEmpty == false
+            request.work.plan.body?.isEmpty == false
             ? nghttp2_submit_request(session, nil, fields.baseAddress, count, &body, mark)
             : nghttp2_submit_request(session, nil, fields.baseAddress, count, nil, mark)
         guard id > 0 else {
@@ -147,8 +147,8 @@ extension HTTP2Connection {
     /// Writes the fields of a request into `fields`.
     ///
     /// - Returns: Their number.
-    private func writeFields(of ticket: RequestTicket) -> Int {
-        let (work, target) = (ticket.work, ticket.target)
+    private func writeFields(of request: BatchRequest) -> Int {
+        let (work, target) = (request.work, request.target)
         let needed = target.headers.reduce(16 + work.path.utf8.count + target.path.utf8.count) {
             $0 + $1.name.utf8.count + $1.value.utf8.count
         }
@@ -176,13 +176,13 @@ extension HTTP2Connection {
         return count
     }
 
-    /// Ends the requests whose time is over.
+    /// Ends the requests that have timed out.
     ///
-    /// - Returns: The earliest time at which another one will be; `nil` if there is none.
+    /// - Returns: The time of the next timeout; `nil` if there is none.
     func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         var next: ContinuousClock.Instant?
         for place in streams.indices {
-            guard let stream = streams[place], !stream.isAnswered, let deadline = stream.ticket.work.plan.deadline
+            guard let stream = streams[place], !stream.isAnswered, let deadline = stream.request.work.plan.deadline
             else {
                 continue
             }
@@ -190,7 +190,7 @@ extension HTTP2Connection {
                 next = min(next ?? deadline, deadline)
                 continue
             }
-            let plan = stream.ticket.work.plan
+            let plan = stream.request.work.plan
             fail(
                 place,
                 .timedOut(
@@ -208,7 +208,7 @@ extension HTTP2Connection {
     private func fail(_ place: Int, _ error: OutboundError) {
         guard let stream = streams[place], !stream.isAnswered else { return }
         streams[place]?.isAnswered = true
-        answers.append(stream.ticket.answer(.failure(error)))
+        answers.append(stream.request.answer(.failure(error)))
         nghttp2_submit_rst_stream(
             session,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
@@ -222,7 +222,7 @@ extension HTTP2Connection {
         return answers
     }
 
-    func takeRefused() -> [RequestTicket] {
+    func takeRefused() -> [BatchRequest] {
         defer { refused = [] }
         return refused
     }
@@ -233,7 +233,7 @@ extension HTTP2Connection {
 extension HTTP2Connection {
     /// Writes frames, as many as the socket takes.
     ///
-    /// - Returns: False if the connection is over.
+    /// - Returns: False if the connection has ended.
     func flush() -> Bool {
         while true {
             while written + Self.frameBytes <= output.count {
@@ -263,7 +263,7 @@ extension HTTP2Connection {
 
     /// Reads what has arrived, with `buffer` as memory for it.
     ///
-    /// - Returns: False if the connection is over.
+    /// - Returns: False if the connection has ended.
     func receive(_ buffer: UnsafeMutableRawBufferPointer, at now: ContinuousClock.Instant) -> Bool {
         hasMore = false
         for _ in 0..<Self.readsInTurn {
@@ -286,7 +286,7 @@ extension HTTP2Connection {
         isRetired = true
         for place in streams.indices {
             guard let stream = streams[place] else { continue }
-            if !stream.isAnswered { answers.append(stream.ticket.answer(.failure(error ?? Self.broken(stream)))) }
+            if !stream.isAnswered { answers.append(stream.request.answer(.failure(error ?? Self.broken(stream)))) }
             streams[place] = nil
         }
         openCount = 0
@@ -299,7 +299,7 @@ extension HTTP2Connection {
     }
 
     private static func broken(_ stream: Stream) -> OutboundError {
-        let host = stream.ticket.work.plan.address.displayHost
+        let host = stream.request.work.plan.address.displayHost
         guard stream.hasHead else { return .ended(host: host, reason: "the connection ended without an answer") }
         let announced = stream.head.headers["content-length"].flatMap { Int($0) }
         return .cut(host: host, received: stream.body.count, expected: announced)
@@ -315,7 +315,7 @@ extension HTTP2Connection {
     }
 
     fileprivate func copyBody(_ place: Int, to buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
-        guard let stream = streams[place], let body = stream.ticket.work.plan.body else { return (0, true) }
+        guard let stream = streams[place], let body = stream.request.work.plan.body else { return (0, true) }
         let count = min(buffer.count, body.count - stream.sentBody)
         body.withUnsafeBytes { bytes in
             buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes[stream.sentBody..<stream.sentBody + count]))
@@ -349,7 +349,7 @@ extension HTTP2Connection {
 
     fileprivate func receive(_ place: Int, body bytes: UnsafeBufferPointer<UInt8>) {
         guard let stream = streams[place], !stream.isAnswered else { return }
-        if case .whole(let limit) = stream.ticket.work.plan.delivery, stream.body.count + bytes.count > limit {
+        if case .whole(let limit) = stream.request.work.plan.delivery, stream.body.count + bytes.count > limit {
             return fail(place, .tooLarge(host: opening.host, limit: limit))
         }
         streams[place]?.body.append(contentsOf: bytes)
@@ -370,11 +370,11 @@ extension HTTP2Connection {
         openCount -= 1
         if stream.isAnswered { return }
         if stream.isComplete, stream.hasHead {
-            answers.append(stream.ticket.answer(.success(stream.response)))
+            answers.append(stream.request.answer(.success(stream.response)))
         } else if error == NGHTTP2_REFUSED_STREAM.rawValue {
-            refused.append(stream.ticket)
+            refused.append(stream.request)
         } else {
-            answers.append(stream.ticket.answer(.failure(Self.broken(stream))))
+            answers.append(stream.request.answer(.failure(Self.broken(stream))))
         }
     }
 }

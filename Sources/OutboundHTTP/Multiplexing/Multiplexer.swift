@@ -43,7 +43,7 @@ final class Multiplexer {
         guard ConnectionPool.canServe(plan) else { return false }
         let now = ContinuousClock.now
         let pool = pool(for: plan, at: now)
-        guard !pool.isStrange(at: now) else { return false }
+        guard !pool.lacksHTTP2(at: now) else { return false }
         if plan.opensConnection { pool.retireAll() }
         pool.enqueue(BatchWork(batch))
         noteDeadline(plan.deadline)
@@ -66,21 +66,21 @@ final class Multiplexer {
     /// Reads what has arrived, begins requests, and writes.
     ///
     /// - Returns: Requests to hosts that turned out not to speak HTTP/2.
-    func advance() -> [RequestTicket] {
+    func advance() -> [BatchRequest] {
         guard !pools.isEmpty else { return [] }
         let now = ContinuousClock.now
         if let due = nextDeadline, due <= now {
             nextDeadline = pools.compactMap { $0.expire(at: now) }.min()
         }
-        var strangers: [RequestTicket] = []
+        var fallbacks: [BatchRequest] = []
         for pool in pools {
             answers += pool.advance(buffer, limit: limits.streamsPerConnection, at: now)
-            if pool.isStrange(at: now) { strangers += pool.takeWaiting() }
+            if pool.lacksHTTP2(at: now) { fallbacks += pool.takeWaiting() }
             let others = pools.reduce(0) { $0 + ($1 === pool ? 0 : $1.connectionCount) }
             let maximum = min(limits.multiplexedConnectionsPerOrigin, max(1, limits.maximumConnections - others))
             pool.openConnection(upTo: maximum, for: loop, at: now)
         }
-        return strangers
+        return fallbacks
     }
 
     func takeAnswers() -> [BatchAnswer] {

@@ -172,9 +172,9 @@ final class TransferWorker {
     /// Lets the requests over HTTP/2 go on; those to hosts without it become transfers.
     private func advanceBatches() {
         let wasIdle = isIdle
-        for ticket in multiplexer.advance() {
-            let part = Transfer.Part(batch: ticket.work.batch, place: ticket.place, target: ticket.target)
-            admit(Transfer(ticket.work.plan, part))
+        for request in multiplexer.advance() {
+            let part = Transfer.Part(batch: request.work.batch, place: request.place, target: request.target)
+            admit(Transfer(request.work.plan, part))
         }
         startAdmitted()
         answers += multiplexer.takeAnswers()

@@ -1,7 +1,7 @@
 import CNghttp2
 
 /// A request of a batch, on its way over HTTP/2.
-struct RequestTicket {
+struct BatchRequest {
     let work: BatchWork
     let index: Int
     /// Number of connections whose peer has refused the request without looking at it.
