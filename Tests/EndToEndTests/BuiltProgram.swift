@@ -33,7 +33,7 @@ enum BuiltProgram {
     static func run(
         _ arguments: [String],
         environment: [String: String] = [:],
-        timeout: Duration = .seconds(60),
+        timeout: Duration = .seconds(300),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> Outcome {
         let child = ChildProcess(

@@ -9,7 +9,7 @@ import Testing
         ChildProcess(
             arguments: ["/bin/sh", "-c", script, BuiltProgram.path] + arguments,
             environment: BuiltProgram.base.merging(environment) { $1 },
-            timeout: .seconds(60)
+            timeout: .seconds(300)
         )
     }
 

@@ -95,7 +95,7 @@ import Testing
             arguments: [BuiltProgram.path, "user", "add", "alice", "--password-file", "-"],
             environment: BuiltProgram.base.merging(["XDG_STATE_HOME": scratch.path]) { $1 },
             input: "correct horse\r\n",
-            timeout: .seconds(60),
+            timeout: .seconds(300),
             maximumOutputBytes: 1 << 16
         )
         let outcome = try await child.run()
@@ -168,7 +168,7 @@ import Testing
         let child = ChildProcess(
             arguments: ["/usr/bin/setsid", "-w", BuiltProgram.path, "user", "add", "alice"],
             environment: BuiltProgram.base.merging(["XDG_STATE_HOME": scratch.path]) { $1 },
-            timeout: .seconds(60),
+            timeout: .seconds(300),
             maximumOutputBytes: 1 << 16
         )
         let outcome = try await child.run()

@@ -72,7 +72,7 @@ import Testing
                 arguments: ["/usr/bin/env", "clang", "-shared", "-fPIC", "-o", scratch.file("trap.so")]
                     + [scratch.file("trap.c"), "-ldl"],
                 environment: ProcessInfo.processInfo.environment,
-                timeout: .seconds(60),
+                timeout: .seconds(300),
                 maximumOutputBytes: 65_536
             )
             let outcome = try await compiler.run()
