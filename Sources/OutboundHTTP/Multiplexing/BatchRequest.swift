@@ -4,7 +4,7 @@ import CNghttp2
 struct BatchRequest {
     let work: BatchWork
     let index: Int
-    /// Number of connections whose peer has refused the request without looking at it.
+    /// Number of times that the host has refused the request without processing it.
     var refusals = 0
 
     var place: Int { work.batch.targets[index].place }

@@ -2,7 +2,7 @@
 ///
 /// Confined to the loop's thread.
 final class ConnectionPool {
-    /// Number of connections on which a host may refuse a request without looking at it.
+    /// Number of times that a host may refuse a request without processing it (RFC 9113 §8.7).
     private static let maximumRefusals = 5
     /// Wait after a failed attempt to open one connection more.
     private static let pause = Duration.seconds(1)
@@ -27,7 +27,7 @@ final class ConnectionPool {
     /// True if requests with this plan can be sent over HTTP/2, should their host speak it.
     static func canServe(_ plan: TransferPlan) -> Bool {
         guard ProtocolOffer.isPossible, plan.address.scheme == "https", !plan.isStream, !plan.followsRedirects,
-            plan.method != "HEAD", plan.address.user == nil
+            plan.method != "HEAD", plan.address.user == nil, plan.idleTimeout == nil
         else { return false }
         // The protocol would be offered to the proxy as well.
         return plan.proxy?.hasPrefix("https:") != true
@@ -129,7 +129,7 @@ final class ConnectionPool {
         var request = request
         request.refusals += 1
         if request.refusals < Self.maximumRefusals { return enqueue(request) }
-        let reason = "it refuses requests on \(request.refusals) connections"
+        let reason = "it has refused the request \(request.refusals) times without processing it"
         answers.append(request.answer(.failure(.ended(host: plan.address.displayHost, reason: reason))))
     }
 
@@ -228,7 +228,6 @@ final class ConnectionPool {
     /// - Returns: The answers to them.
     func close() -> [BatchAnswer] {
         opening?.giveUp()
-        failWaiting(.shutDown)
         for connection in connections { remove(connection, .shutDown) }
         failWaiting(.shutDown)
         return answers

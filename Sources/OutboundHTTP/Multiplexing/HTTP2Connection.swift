@@ -4,8 +4,8 @@ import Glibc
 
 /// A connection that libcurl has opened, and the requests under way on it over HTTP/2.
 ///
-/// libcurl's own HTTP/2 keeps a state machine for each request, which takes about five times the processor time. It
-/// still finds the address, goes through the proxy and verifies the host.
+/// libcurl's own HTTP/2 keeps a state machine for each request, which takes several times the processor time. It still
+/// resolves the name, tunnels through the proxy and verifies the host.
 ///
 /// Confined to the loop's thread. Source: RFC 9113.
 final class HTTP2Connection {
@@ -61,9 +61,8 @@ final class HTTP2Connection {
     private(set) var hasMore = false
     private var lastArrival: ContinuousClock.Instant
 
-    /// Answers, and requests that the host has refused without looking at them, since they were last taken.
-    private(set) var answers: [BatchAnswer] = []
-    private(set) var refused: [BatchRequest] = []
+    private var answers: [BatchAnswer] = []
+    private var refused: [BatchRequest] = []
 
     /// Returns `nil` if there is no connection or no memory.
     init?(_ opening: ConnectionOpening, at now: ContinuousClock.Instant) {
@@ -217,11 +216,13 @@ extension HTTP2Connection {
         )
     }
 
+    /// Returns the answers since the last call.
     func takeAnswers() -> [BatchAnswer] {
         defer { answers.removeAll(keepingCapacity: true) }
         return answers
     }
 
+    /// Returns the requests that the host has refused without processing them since the last call.
     func takeRefused() -> [BatchRequest] {
         defer { refused = [] }
         return refused
