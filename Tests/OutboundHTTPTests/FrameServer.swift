@@ -40,10 +40,13 @@ final class FrameServer: Sendable {
 
     /// Starts a server; `protocols` are those that it chooses from, and `greeting` the first bytes on each connection, by
     /// default settings without any.
+    ///
+    /// With `http1` it speaks HTTP/1.1 alone: requests with the body `{}` get these bytes, and everything else the end.
     init(
         protocols: [String] = ["h2"],
         greeting: [UInt8] = HTTP2Bytes.frame(4, flags: 0, stream: 0, []),
-        _ script: @escaping Script
+        http1: [UInt8]? = nil,
+        _ script: @escaping Script = { _ in .end }
     ) async throws {
         folder = try ScratchFolder()
         authorities = folder.file("ca.pem")
@@ -64,7 +67,7 @@ final class FrameServer: Sendable {
                     let number = count.add(1, ordering: .relaxed).newValue
                     try channel.pipeline.syncOperations.addHandlers([
                         NIOSSLServerHandler(context: context),
-                        FrameHandler(number, greeting, frames, script),
+                        FrameHandler(number, http1 == nil ? greeting : [], http1, frames, script),
                     ])
                 }
             }
@@ -85,6 +88,7 @@ private final class FrameHandler: ChannelInboundHandler {
 
     private let connection: Int
     private let greeting: [UInt8]
+    private let http1: [UInt8]?
     private let frames: Counter<FrameServer.Frame>
     private let script: FrameServer.Script
     private var bytes = ByteBuffer()
@@ -93,11 +97,13 @@ private final class FrameHandler: ChannelInboundHandler {
     init(
         _ connection: Int,
         _ greeting: [UInt8],
+        _ http1: [UInt8]?,
         _ frames: Counter<FrameServer.Frame>,
         _ script: @escaping FrameServer.Script
     ) {
         self.connection = connection
         self.greeting = greeting
+        self.http1 = http1
         self.frames = frames
         self.script = script
     }
@@ -108,6 +114,7 @@ private final class FrameHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         bytes.writeImmutableBuffer(unwrapInboundIn(data))
+        if let http1 { return answer(http1, context) }
         if !hasPreface {
             // `PRI * HTTP/2.0` and so on (RFC 9113 §3.4).
             guard bytes.readSlice(length: 24) != nil else { return }
@@ -119,6 +126,14 @@ private final class FrameHandler: ChannelInboundHandler {
             context.writeAndFlush(NIOAny(ByteBuffer(bytes: answer.bytes)), promise: nil)
             if answer.ends { return context.close(promise: nil) }
         }
+    }
+
+    private func answer(_ reply: [UInt8], _ context: ChannelHandlerContext) {
+        let text = String(buffer: bytes)
+        guard text.hasPrefix("POST ") else { return context.close(promise: nil) }
+        guard text.hasSuffix("\r\n\r\n{}") else { return }
+        bytes.clear()
+        context.writeAndFlush(NIOAny(ByteBuffer(bytes: reply)), promise: nil)
     }
 
     private func nextFrame() -> FrameServer.Frame? {
