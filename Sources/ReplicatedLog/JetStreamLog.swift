@@ -61,8 +61,7 @@ package final class JetStreamLog: OrderedLog {
         within time: Duration
     ) throws -> LogAnswer {
         do {
-            let time = min(time, LogStream.answerTime)
-            let reply = try stream.connection.answer(to: message, within: time)
+            let reply = try stream.connection.answer(to: message, within: min(time, LogStream.answerTime))
             let number: UInt64 = try EngineAnswer<Acknowledgement>.read(reply.data).number
             guard number == place.number + 1 else {
                 throw ReplicatedLogError.misplaced(number: number, expected: place.number + 1)
@@ -121,7 +120,7 @@ package final class JetStreamLog: OrderedLog {
         let page = max(1, min(limit, Self.pageBytes / max(1, stream.connection.maximumPayload)))
         return try persistently(stream.configuration.readingPatience) { time in
             let numbers = number...min(last, number + UInt64(page) - 1)
-            let entries = try stream.entries(numbers, within: min(time, LogStream.answerTime))
+            let entries = try stream.entries(numbers, within: time)
             guard entries.isEmpty else { return try entries.map(Self.placed) }
             // A replica that is not up to date has answered, or the log has no such entry.
             if let data = try stream.entryOfLeader(number, within: time) { return [try Self.placed((number, data))] }

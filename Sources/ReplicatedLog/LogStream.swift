@@ -4,7 +4,7 @@ import Foundation
 struct LogStream: Sendable {
     /// A leader that has heard from a majority this recently is the only one: an election takes at least 4 s.
     private static let confirmation = Duration.seconds(2)
-    /// Time for one answer.
+    /// Time for one answer, after which a request is sent again: the server that has it may be gone.
     ///
     /// Together with ``confirmation`` it is not longer than an election.
     static let answerTime = Duration.seconds(2)
@@ -136,7 +136,7 @@ struct LogStream: Sendable {
             EngineMessage(subject: "$JS.API.DIRECT.GET.\(name)", data: Self.query(number))
         }
         var entries: [(UInt64, [UInt8])] = []
-        for (number, answer) in zip(numbers, connection.answers(to: requests, within: time)) {
+        for (number, answer) in zip(numbers, connection.answers(to: requests, within: min(time, Self.answerTime))) {
             switch answer {
             case .success(let message):
                 guard message.header("Nats-Sequence") == "\(number)" else { return entries }

@@ -43,12 +43,12 @@ struct ClusterTests {
 
     @Test func `writers that race while servers are lost have one chain`() async throws {
         let servers = try await LogServers(3)
-        let observer = try await servers.node("observer") { $0.patience = .seconds(300) }
+        let observer = try await servers.node("observer") { $0.patience = .seconds(60) }
         let count = 150
         let accepted = try await withThrowingTaskGroup { group in
             for name in ["a", "b"] {
                 group.addTask {
-                    let node = try await servers.node(name) { $0.patience = .seconds(300) }
+                    let node = try await servers.node(name) { $0.patience = .seconds(60) }
                     return try await node.race(count, as: name)
                 }
             }

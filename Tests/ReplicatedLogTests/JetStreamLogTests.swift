@@ -1,5 +1,6 @@
 import Foundation
 import HubStore
+import Synchronization
 import Testing
 
 @testable import ReplicatedLog
@@ -90,6 +91,33 @@ struct JetStreamLogTests {
         let patient = try await servers.node("b")
         #expect(try await patient.append(entry, after: place) == .accepted(2))
         #expect(try await patient.all().map(\.entry.id) == [place.entry, entry.id])
+    }
+
+    @Test func `an entry that a lost server was asked for is asked for again`() async throws {
+        let servers = try await LogServers()
+        let node = try await servers.node { $0.patience = .seconds(40) }
+        // Without direct access nobody answers such requests but the test.
+        let name = node.log.stream.configuration.subjects.stream
+        let stream = String(decoding: try JSONEncoder().encode(try await node.stream().config), as: UTF8.self)
+        let indirect = stream.replacing("\"allow_direct\":true", with: "\"allow_direct\":false")
+        #expect(try await node.engine("STREAM.UPDATE.\(name)", indirect).contains("\"allow_direct\":false"))
+        let first = LogEntry.plain("1", after: .beginning)
+        #expect(try await node.append(first, after: .beginning) == .accepted(1))
+        let replica = try await servers.node("replica").log.stream.connection
+        let asked = Mutex(0)
+        let subscription = try replica.subscribe("$JS.API.DIRECT.GET.\(name)") { message in
+            // The first request is lost.
+            let count = asked.withLock { asked in
+                asked += 1
+                return asked
+            }
+            guard count > 1, let reply = message.reply else { return }
+            try? replica.publish(EngineMessage(subject: reply, headers: [("Nats-Sequence", "1")], data: first.encoded))
+        }
+        let second = LogEntry.plain("2", after: .beginning)
+        #expect(try await node.append(second, after: .beginning) == .behind(last: 1))
+        #expect(asked.withLock { $0 } == 2)
+        withExtendedLifetime(subscription) {}
     }
 
     @Test func `a server that is killed and started again has every entry, and nodes go on`() async throws {

@@ -67,6 +67,10 @@ extension ReplicatedLog {
         }
     }
 
+    func stream() async throws -> StreamInfo {
+        try await Self.blocking { [log] in try log.stream.info(within: .seconds(10)) }
+    }
+
     /// A request of the engine's interface, such as `STREAM.DELETE.x`.
     func engine(_ request: String, _ data: String = "") async throws -> String {
         let message = EngineMessage(subject: "$JS.API.\(request)", data: Array(data.utf8))
