@@ -310,7 +310,7 @@ let package = Package(
             name: "ReplicatedLogTests",
             dependencies: [
                 "ReplicatedLog", "HubStore", "HubProtocol", "HubRouting", "Certificates", "NetworkAddresses",
-                "HubTestServer", .crypto, .log,
+                "HubTestServer", .crypto, .log, .x509, .asn1,
             ]
         ),
         .testTarget(

@@ -15,6 +15,7 @@ final class ConnectionOptions {
 
     private let pointer: OpaquePointer
     private let servers: [String]
+    private let usesTLS: Bool
 
     init(_ configuration: ReplicatedLogConfiguration) throws(ReplicatedLogError) {
         var created: OpaquePointer?
@@ -23,6 +24,7 @@ final class ConnectionOptions {
         }
         pointer = created
         servers = configuration.servers.map(\.description)
+        usesTLS = configuration.usesTLS
         try setServers(configuration)
         try setTimes()
         try setIdentity(configuration)
@@ -95,6 +97,12 @@ final class ConnectionOptions {
                 throw .rejected("\(reason) (\(list))")
             case NATS_SSL_ERROR, NATS_SECURE_CONNECTION_WANTED, NATS_SECURE_CONNECTION_REQUIRED:
                 throw .rejected("TLS: \(reason) (\(list))")
+            // With TLS 1.3 a server refuses a certificate after the client's handshake: nats.c reads nothing, or an alert.
+            case NATS_PROTOCOL_ERROR where usesTLS, NATS_IO_ERROR where usesTLS && reason.contains("alert"):
+                throw .rejected(
+                    "it ended the connection after the TLS handshake; it may want a certificate that it trusts: check "
+                        + "'log-certificate' (\(list))"
+                )
             default: throw .unreachable("\(reason) (\(list))")
             }
         }

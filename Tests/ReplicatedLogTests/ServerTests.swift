@@ -38,6 +38,31 @@ struct ServerTests {
         }
     }
 
+    @Test func `a server that wants a certificate takes the one that it knows`() async throws {
+        let folder = try ScratchFolder()
+        let certificates = LocalCertificates(directory: folder.path, names: [try #require(HostName("localhost"))])
+        _ = try certificates.identity(at: Date())
+        let pem = folder.file(LocalCertificates.serverName)
+        let (known, strange) = (try NodeCertificate(in: folder, "known"), try NodeCertificate(in: folder, "strange"))
+        let servers = try await LogServers(
+            settings: "tls { cert_file: \"\(pem)\", key_file: \"\(pem)\", ca_file: \"\(known.path)\", verify: true }"
+        )
+        let address = try server("tls://localhost:\(servers.servers[0].port)")
+        func join(_ certificate: NodeCertificate?) async throws -> ReplicatedLog {
+            try await servers.node {
+                $0.servers = [address]
+                $0.authority = LocalCertificates.authorityPath(in: folder.path)
+                ($0.certificate, $0.key) = (certificate?.path, certificate?.keyPath)
+            }
+        }
+        #expect(try await join(known).grow(after: .beginning).number == 1)
+        for certificate in [nil, strange] {
+            let error = await #expect(throws: ReplicatedLogError.self) { try await join(certificate) }
+            #expect("\(try #require(error))".contains("check 'log-certificate' (\(address))"))
+            #expect(error?.isTemporary == false)
+        }
+    }
+
     @Test func `a server that wants credentials refuses a node without`() async throws {
         let servers = try await LogServers(settings: "authorization { user: a, password: b }")
         let error = await #expect(throws: ReplicatedLogError.self) { try await servers.node() }
