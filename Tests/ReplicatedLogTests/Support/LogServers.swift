@@ -82,6 +82,16 @@ final class LogServers: Sendable {
         return try #require(servers.first { $0.name == name })
     }
 
+    /// Gives the lead of the log's stream to a server.
+    func lead(_ node: ReplicatedLog, with name: String) async throws {
+        let stream = node.log.stream.configuration.subjects.stream
+        let wish = #"{"placement":{"preferred":"\#(name)"}}"#
+        for _ in 0..<20 where try await leader(of: node).name != name {
+            _ = try? await node.engine("STREAM.LEADER.STEPDOWN.\(stream)", wish)
+        }
+        try #require(try await leader(of: node).name == name)
+    }
+
     private static func freePorts(_ count: Int) throws -> [UInt16] {
         // All at once, so that they differ.
         let sockets = (0..<count).map { _ in socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
