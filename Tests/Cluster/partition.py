@@ -155,7 +155,8 @@ def run(machines):
     print(f"the longest wait of a send after the cut: {longest:.1f} s")
     assert longest < SILENCE_SECONDS, longest
     watch.join(60)
-    assert ends and inside.returncode == 0, inside.returncode
+    assert ends, "the stream inside the third machine does not end"
+    assert inside.returncode == 0, inside.stderr.read()
     ended = ends[0] - cut
     print(f"a stream inside the third machine ended after {ended:.1f} s")
     assert ended < CUT_OFF_SECONDS, ended
