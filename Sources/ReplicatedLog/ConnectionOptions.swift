@@ -84,6 +84,17 @@ final class ConnectionOptions {
     ///
     /// `events` receives the events of the connection.
     func connect(_ events: ConnectionEvents) throws(ReplicatedLogError) -> OpaquePointer {
+        if let connection = try attempt(events) { return connection }
+        // A server that is stopping ends connections in the same way, and a hub must not stay down for that.
+        if let connection = try attempt(events) { return connection }
+        throw .rejected(
+            "it ended the connection after the TLS handshake; it may want a certificate that it trusts: check "
+                + "'log-certificate' (\(servers.joined(separator: ", ")))"
+        )
+    }
+
+    /// - Returns: `nil` if a server ended the connection after the TLS handshake.
+    private func attempt(_ events: ConnectionEvents) throws(ReplicatedLogError) -> OpaquePointer? {
         let context = Unmanaged.passRetained(events)
         events.register(in: pointer, context.toOpaque())
         var connection: OpaquePointer?
@@ -99,10 +110,7 @@ final class ConnectionOptions {
                 throw .rejected("TLS: \(reason) (\(list))")
             // With TLS 1.3 a server refuses a certificate after the client's handshake: nats.c reads nothing, or an alert.
             case NATS_PROTOCOL_ERROR where usesTLS, NATS_IO_ERROR where usesTLS && reason.contains("alert"):
-                throw .rejected(
-                    "it ended the connection after the TLS handshake; it may want a certificate that it trusts: check "
-                        + "'log-certificate' (\(list))"
-                )
+                return nil
             default: throw .unreachable("\(reason) (\(list))")
             }
         }
