@@ -61,7 +61,7 @@ package final class JetStreamLog: OrderedLog {
         within time: Duration
     ) throws -> LogAnswer {
         do {
-            let reply = try stream.connection.answer(to: message, within: min(time, LogStream.answerTime))
+            let reply = try stream.answer(to: message, within: time)
             let number: UInt64 = try EngineAnswer<Acknowledgement>.read(reply.data).number
             guard number == place.number + 1 else {
                 throw ReplicatedLogError.misplaced(number: number, expected: place.number + 1)

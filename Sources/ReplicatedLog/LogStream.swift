@@ -136,7 +136,7 @@ struct LogStream: Sendable {
             EngineMessage(subject: "$JS.API.DIRECT.GET.\(name)", data: Self.query(number))
         }
         var entries: [(UInt64, [UInt8])] = []
-        for (number, answer) in zip(numbers, connection.answers(to: requests, within: min(time, Self.answerTime))) {
+        for (number, answer) in zip(numbers, answers(to: requests, within: time)) {
             switch answer {
             case .success(let message):
                 guard message.header("Nats-Sequence") == "\(number)" else { return entries }
@@ -169,6 +169,18 @@ struct LogStream: Sendable {
 
     // MARK: Requests
 
+    /// The answers to messages that are sent together, each within ``answerTime`` at most.
+    private func answers(
+        to messages: [EngineMessage],
+        within time: Duration
+    ) -> [Result<EngineMessage, EngineFault>] {
+        connection.answers(to: messages, within: min(time, Self.answerTime))
+    }
+
+    func answer(to message: EngineMessage, within time: Duration) throws(EngineFault) -> EngineMessage {
+        try answers(to: [message], within: time)[0].get()
+    }
+
     private func request<Document: Decodable>(
         _ name: String,
         _ data: [UInt8],
@@ -176,7 +188,7 @@ struct LogStream: Sendable {
     ) throws -> Document {
         let message = EngineMessage(subject: "$JS.API.\(name)", data: data)
         do {
-            return try EngineAnswer.read(connection.answer(to: message, within: min(time, Self.answerTime)).data)
+            return try EngineAnswer.read(answer(to: message, within: time).data)
         } catch let fault as EngineFault {
             throw try Unanswered(fault)
         } catch let error as EngineError {

@@ -67,6 +67,7 @@ extension ReplicatedLog {
         }
     }
 
+    /// The log's stream, as its servers describe it.
     func stream() async throws -> StreamInfo {
         try await Self.blocking { [log] in try log.stream.info(within: .seconds(10)) }
     }
