@@ -124,10 +124,10 @@ import class HubTestServer.Gate
             }
             defer { gate.open() }
             try await hub.send(format: "apple", #"{"aps":{"alert":"x"}}"#, tags: "World")
-            try await hub.wait { service.sent.count == service.concurrency }
+            await service.sent(atLeast: service.concurrency)
             let id = try await notify("ann", hub)
             // Her registration has been read by then.
-            try await hub.wait { service.prepared.contains(Self.alert("ann")) }
+            await service.prepared(Self.alert("ann"))
             try await register("bob", hub)
             clock.advance(by: 3)
             gate.open()

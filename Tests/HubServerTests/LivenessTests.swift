@@ -1,6 +1,5 @@
 import Dispatch
 import Foundation
-import HubRouting
 import HubProtocol
 import HubRouting
 import HubStore
@@ -9,6 +8,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
+
+import class HubTestServer.Signal
 
 @testable import HubServer
 
@@ -31,14 +32,15 @@ import Testing
         var all: [String] { lines.withLock { $0 } }
     }
 
-    private static func writer(in folder: URL) throws -> HubWriter {
+    private static func writer(
+        in folder: URL,
+        onProgress: @escaping @Sendable () -> Void = {}
+    ) throws -> HubWriter {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let store = try HubStore(path: folder.appending(component: "hub.sqlite").path)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return HubWriter(store: store, machine: .of(HubRecord(id: 1, name: try HubName("news"))), logger: logger) {
-            _,
-            _ in
-        }
+        let machine = NamespaceMachine.of(HubRecord(id: 1, name: try HubName("news")))
+        return HubWriter(store: store, machine: machine, logger: logger, onProgress: onProgress) { _, _ in }
     }
 
     private static func scratch() -> URL {
@@ -81,7 +83,8 @@ import Testing
         let folder = Self.scratch()
         defer { try? FileManager.default.removeItem(at: folder) }
         let record = Record()
-        let writer = try Self.writer(in: folder)
+        let progress = Signal()
+        let writer = try Self.writer(in: folder) { progress.notify() }
         let liveness = Liveness(
             watchdog: HubWatchdog(interval: .milliseconds(1)) { record.noteBeat() },
             writer: writer,
@@ -89,11 +92,8 @@ import Testing
         )
         // A writer that is not run does nothing, like one that hangs.
         let beating = Task { try await liveness.run() }
-        let patience = ContinuousClock.now + .seconds(60)
-        while writer.backlog.events == 0 {
-            try #require(ContinuousClock.now < patience, "the beat does not wait for the writer")
-            await Task.yield()
-        }
+        let isWaiting = await progress.wait(atMost: .seconds(60)) { writer.backlog.events > 0 }
+        try #require(isWaiting, "the beat does not wait for the writer")
         #expect(record.all.isEmpty)
         beating.cancel()
         try await beating.value

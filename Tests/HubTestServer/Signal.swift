@@ -21,10 +21,10 @@ package final class Signal: Sendable {
     }
 
     /// Returns when the condition holds; it is looked at after each ``notify()``.
-    package func wait(until condition: @Sendable () async -> Bool) async {
+    package func wait<Failure>(until condition: () async throws(Failure) -> Bool) async throws(Failure) {
         while true {
             let seen = state.withLock { $0.generation }
-            if await condition() { return }
+            if try await condition() { return }
             await withCheckedContinuation { continuation in
                 let isStale = state.withLock { state in
                     if state.generation != seen { return true }
@@ -34,5 +34,27 @@ package final class Signal: Sendable {
                 if isStale { continuation.resume() }
             }
         }
+    }
+
+    /// Waits as ``wait(until:)`` does, but only for so long.
+    ///
+    /// - Returns: False if the condition does not hold even then.
+    package func wait<Failure>(
+        atMost limit: Duration,
+        until condition: () async throws(Failure) -> Bool
+    ) async throws(Failure) -> Bool {
+        let isLate = Atomic(false)
+        let timer = Task {
+            try await Task.sleep(for: limit)
+            isLate.store(true, ordering: .relaxed)
+            notify()
+        }
+        defer { timer.cancel() }
+        var holds = false
+        try await wait { () async throws(Failure) in
+            holds = try await condition()
+            return holds || isLate.load(ordering: .relaxed)
+        }
+        return holds
     }
 }

@@ -4,6 +4,7 @@ import HubProtocol
 import HubTestServer
 import MountedBackend
 import OutboundHTTP
+import Synchronization
 import Testing
 import WebPages
 
@@ -94,7 +95,8 @@ struct UserTests {
             let turns = try #require(try await hub.pages.backend?.backend()).devices.handleTurns
             let handle = HandleDigest(.handle(channel))
             // The stream's request has seen that Alice is signed in, and waits to register her installation.
-            let (held, gate) = (Gate(), Gate())
+            let (held, isWaiting, gate) = (Gate(), Gate(), Gate())
+            turns.onWait.withLock { $0 = { isWaiting.open() } }
             let holder = Task {
                 try await turns.pass(handle) {
                     held.open()
@@ -103,7 +105,7 @@ struct UserTests {
             }
             await held.opened()
             let stream = Task { try await hub.send("GET", "/-/news/events", cookie: cookie) }
-            while turns.waitingCount(handle) != 1 { await Task.yield() }
+            await isWaiting.opened()
             let left = try await hub.send("POST", "/-/news/\(action)", cookie: cookie)
             #expect(left.status == 303)
             gate.open()

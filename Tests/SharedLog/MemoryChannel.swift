@@ -13,8 +13,18 @@ package final class MemoryChannel: Sendable {
 
     private typealias Answer = @Sendable ([UInt8]) async -> [UInt8]
 
+    /// A node that hears announcements, one after the other.
+    private struct Listener {
+        var waiting: [[UInt8]] = []
+        /// The node, while it has nothing to do.
+        var idle: CheckedContinuation<[UInt8]?, Never>?
+        var hasEnded = false
+        /// Those that wait until it has heard all.
+        var settlers: [CheckedContinuation<Void, Never>] = []
+    }
+
     private struct State {
-        var listeners: [String: AsyncStream<[UInt8]>.Continuation] = [:]
+        var listeners: [String: Listener] = [:]
         var answers: [String: Answer] = [:]
         var faults: [Fault] = []
         var requests: [String] = []
@@ -36,6 +46,57 @@ package final class MemoryChannel: Sendable {
     /// The nodes that were asked so far, one name for each request.
     package var requests: [String] { state.withLock { $0.requests } }
 
+    /// Returns when a node has heard all that was announced before.
+    package func settle(_ name: String) async {
+        await withCheckedContinuation { continuation in
+            let isSettled = state.withLock { state in
+                guard let listener = state.listeners[name], listener.idle == nil, !listener.hasEnded else { return true }
+                state.listeners[name]?.settlers.append(continuation)
+                return false
+            }
+            if isSettled { continuation.resume() }
+        }
+    }
+
+    private func announce(_ announcement: [UInt8], from name: String) {
+        let idle = state.withLock { state -> [CheckedContinuation<[UInt8]?, Never>] in
+            guard !state.silent.contains(name) else { return [] }
+            return state.listeners.keys.filter { $0 != name }.compactMap { other in
+                if let idle = state.listeners[other]?.idle.take() { return idle }
+                state.listeners[other]?.waiting.append(announcement)
+                return nil
+            }
+        }
+        for listener in idle { listener.resume(returning: announcement) }
+    }
+
+    /// The next announcement to a node; `nil` when it hears no more.
+    private func nextAnnouncement(to name: String) async -> [UInt8]? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (next, settlers) = state.withLock { state -> ([UInt8]??, [CheckedContinuation<Void, Never>]) in
+                    var listener = state.listeners[name, default: Listener()]
+                    defer { state.listeners[name] = listener }
+                    if listener.hasEnded { return (.some(nil), []) }
+                    guard listener.waiting.isEmpty else { return (listener.waiting.removeFirst(), []) }
+                    listener.idle = continuation
+                    defer { listener.settlers = [] }
+                    return (nil, listener.settlers)
+                }
+                if let next { continuation.resume(returning: next) }
+                for settler in settlers { settler.resume() }
+            }
+        } onCancel: {
+            let (idle, settlers) = state.withLock { state in
+                state.listeners[name]?.hasEnded = true
+                defer { state.listeners[name]?.settlers = [] }
+                return (state.listeners[name]?.idle.take(), state.listeners[name]?.settlers ?? [])
+            }
+            idle?.resume(returning: nil)
+            for settler in settlers { settler.resume() }
+        }
+    }
+
     /// True if a node answers requests.
     package func isServing(_ name: String) -> Bool { state.withLock { $0.answers[name] != nil } }
 
@@ -44,17 +105,11 @@ package final class MemoryChannel: Sendable {
         fileprivate let channel: MemoryChannel
         fileprivate let name: String
 
-        package func announce(_ announcement: [UInt8]) {
-            let others = channel.state.withLock { state in
-                state.silent.contains(name) ? [] : Array(state.listeners.filter { $0.key != name }.values)
-            }
-            for other in others { other.yield(announcement) }
-        }
+        package func announce(_ announcement: [UInt8]) { channel.announce(announcement, from: name) }
 
         package func announcements() -> AsyncStream<[UInt8]> {
-            let (stream, continuation) = AsyncStream<[UInt8]>.makeStream(bufferingPolicy: .bufferingNewest(1_024))
-            channel.state.withLock { $0.listeners[name] = continuation }
-            return stream
+            channel.state.withLock { $0.listeners[name] = Listener() }
+            return AsyncStream { await channel.nextAnnouncement(to: name) }
         }
 
         package func request(

@@ -11,6 +11,9 @@ final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
     /// Waiting requests of each device that is being changed.
     private let waiting = Mutex<[Key: [CheckedContinuation<Bool, Never>]]>([:])
 
+    /// Called when a request has begun to wait, for tests.
+    let onWait = Mutex<@Sendable () -> Void>({})
+
     /// Number of requests that wait for a device; `nil` if it is not being changed.
     func waitingCount(_ key: Key) -> Int? { waiting.withLock { $0[key]?.count } }
 
@@ -51,7 +54,7 @@ final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
                 waiting[key] = others + [turn]
                 return nil
             }
-            if let answer { turn.resume(returning: answer) }
+            if let answer { turn.resume(returning: answer) } else { onWait.withLock { $0 }() }
         }
         guard isIn else {
             throw .unavailable("Too many requests are changing this device at once.", retryAfter: .seconds(1))

@@ -128,7 +128,12 @@ package final class HubService: Sendable {
         )
         self.push = push
         let deletions = Bell()
-        writer = HubWriter(store: store, machine: machine, logger: logger) { output, writer in
+        writer = HubWriter(
+            store: store,
+            machine: machine,
+            logger: logger,
+            onProgress: configuration.onProgress
+        ) { output, writer in
             directory.carryOut(output, writer)
             push.carryOut(output)
             if !output.closed.isEmpty { deletions.ring() }

@@ -107,16 +107,20 @@ final class HubWriter: Service {
     private let wake: AsyncStream<Void>.Continuation
     /// Passes the results of a batch to hubs and streams.
     private let carryOut: @Sendable (NamespaceMachine.Output, HubWriter) -> Void
+    private let onProgress: @Sendable () -> Void
 
+    /// - Parameter onProgress: Called when something has begun to wait, and when a batch has been applied.
     init(
         store: HubStore,
         machine: NamespaceMachine,
         logger: Logger,
+        onProgress: @escaping @Sendable () -> Void = {},
         carryOut: @escaping @Sendable (NamespaceMachine.Output, HubWriter) -> Void
     ) {
         self.store = store
         health = WriterHealth(logger)
         self.carryOut = carryOut
+        self.onProgress = onProgress
         confined = Confined(machine)
         (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -160,6 +164,7 @@ final class HubWriter: Service {
                 continuation.resume(throwing: refusal)
             } else {
                 wake.yield()
+                onProgress()
             }
         }
     }
@@ -241,7 +246,7 @@ final class HubWriter: Service {
         }
         guard !isTaken else {
             wake.yield()
-            return
+            return onProgress()
         }
         switch member {
         case .question(let question): question(confined.machine)
@@ -405,6 +410,7 @@ final class HubWriter: Service {
         }
         carryOut(confined.machine.takeOutput(), self)
         for answer in answers { answer() }
+        onProgress()
     }
 
     // MARK: - The log that nodes share
@@ -424,6 +430,7 @@ final class HubWriter: Service {
         _ = await unreachedEnd()
         // Even if only a part of the log was read.
         carryOut(confined.machine.takeOutput(), self)
+        onProgress()
     }
 
     /// Reads to the log's end if a member of a batch needs it.

@@ -327,7 +327,7 @@ struct JobTests {
             try hub.write(lines.joined(separator: "\n"), to: "in.txt")
             let body = TestHub.job("ImportCreateRegistrations", file: "in.txt")
             let id = try #require(try await hub.manage("POST", "/news/jobs", body).jobID)
-            try await hub.wait("progress") {
+            try await hub.wait {
                 try await hub.hub.store.job(hub: hub.hub.record.id, id: id)?.job.progress ?? 0 > 0
             }
             return id
@@ -394,7 +394,7 @@ struct JobTests {
             try hub.write(lines.joined(separator: "\n"), to: "in.txt")
             let body = TestHub.job("ImportCreateRegistrations", file: "in.txt")
             let id = try #require(try await hub.manage("POST", "/news/jobs", body).jobID)
-            try await hub.wait("progress") {
+            try await hub.wait {
                 try await hub.hub.store.job(hub: hub.hub.record.id, id: id)?.job.progress ?? 0 > 0
             }
             return id
@@ -510,19 +510,10 @@ extension TestHub {
         return try await hub.store.registration(hub: hub.record.id, id: id)?.registration.tags.map(\.text)
     }
 
-    /// Waits until something is so; requests and reads take their time.
-    fileprivate func wait(_ what: String, until isSo: () async throws -> Bool) async throws {
-        let patience = ContinuousClock.now + .seconds(60)
-        while try await !isSo() {
-            guard ContinuousClock.now < patience else { throw Unanswered(request: what, bytes: "") }
-            await Task.yield()
-        }
-    }
-
     /// The entry of a job when it is over.
     fileprivate func end(of id: String, at hub: String = "news") async throws -> String {
         var entry = ""
-        try await wait(id) {
+        try await wait {
             entry = try await manage("GET", "/\(hub)/jobs/\(id)").body
             return entry.contains("<Status>Completed</Status>") || entry.contains("<Status>Failed</Status>")
         }

@@ -109,7 +109,7 @@ struct ForwardingTests {
     @Test func `without a heartbeat for two seconds another node writes`() async throws {
         try await run { (nodes: TwoNodes) async throws in
             nodes.channel.silence("a")
-            try await nodes.hearAll()
+            await nodes.hearAll()
             nodes.b.clock.advance(by: 2)
             #expect(try await nodes.b.post(["title": "second"]).status == 201)
             #expect(nodes.channel.requests.isEmpty)
@@ -213,21 +213,12 @@ struct ForwardingTests {
 
 extension TwoNodes {
     /// Returns when everything that was announced before has reached `b`.
-    func hearAll() async throws {
-        var bytes = EntryWriter()
-        bytes.append(NodeMessages.Kind.presence)
-        bytes.append(text: "c")
-        bytes.append(text: "1")
-        bytes.append(number: 1)
-        channel.node("c").announce(bytes.bytes)
-        try await b.wait { b.hub.others?.report(cutOffSince: nil).peers.contains { $0.name == "c" } == true }
-    }
+    func hearAll() async { await channel.settle("b") }
 
     /// `b` knows that `a` writes.
     func hearHeartbeat() async throws {
-        try await b.wait {
-            a.service.forwarding?.writers.announce()
-            return b.service.forwarding?.writers.otherWriter == "a"
-        }
+        a.service.forwarding?.writers.announce()
+        await hearAll()
+        try #require(b.service.forwarding?.writers.otherWriter == "a")
     }
 }

@@ -61,7 +61,7 @@ struct PushDutyTests {
         try await run(service) { nodes in
             let (a, b) = (nodes.a, nodes.b)
             let first = try await a.send(format: "template", #"{"title":"first"}"#, tags: "World")
-            try await a.wait { service.sent.count == 1 }
+            await service.sent(atLeast: 1)
             try await nodes.takeOver()
             let second = try await b.send(format: "template", #"{"title":"second"}"#, tags: "World")
             await b.service.push.settle()

@@ -37,10 +37,11 @@ struct PushFullDiskTests {
             defer { door.open() }
             let store = hub.hub.store
             let first = try await batch(hub, "first")
-            try await hub.wait { service.sent.count == service.concurrency }
+            await service.sent(atLeast: service.concurrency)
             try await store.fill()
             door.open()
-            try await hub.wait { service.sent.count == Self.count && hub.hub.writer.health.failureReason != nil }
+            await service.sent(atLeast: Self.count)
+            try await hub.wait { hub.hub.writer.health.failureReason != nil }
             let message = try #require(
                 try await store.message(hub: hub.hub.record.id, id: first, through: hub.head)
             )

@@ -64,15 +64,28 @@ struct RepeatedTestSendTests {
         }
         try await ScriptedHub.run(service) { hub in
             try await register(hub, ["AA01"])
-            let replies = try await withThrowingTaskGroup(of: Reply.self) { group in
-                defer { door.open() }
-                for _ in 0..<5 { group.addTask { try await send(hub) } }
-                try await hub.wait { service.sent.count == 1 && hub.hub.counters.repeated.count == 4 }
-                door.open()
-                return try await group.reduce(into: [Reply]()) { $0.append($1) }
+            let body = Array(#"{"aps":{"alert":"x"}}"#.utf8)
+            let message = try Message(format: .apple, audience: .matching(TagExpression(parsing: "World")), body: body)
+            let inquiry = DeliveryInquiry(hub: hub.hub, loops: hub.service.directory.loops(of: hub.hub))
+            // Each one has begun to wait when the next one comes.
+            let answers = (0..<5).map { _ in
+                let incoming = IncomingMessage(
+                    id: .random(),
+                    message: message,
+                    isTest: true,
+                    idempotencyKey: "k",
+                    contentHash: body
+                )
+                return Task.immediate { try await hub.hub.testSends.answer(to: incoming, inquiry) }
             }
-            #expect(Set(replies.map(\.body)).count == 1 && Set(replies.map { $0.headers["location"] }).count == 1)
-            #expect(replies[0].body.contains("<Success>1</Success>"))
+            #expect(hub.hub.counters.repeated.count == 4)
+            door.open()
+            let first = try await answers[0].value
+            #expect(first.xml.contains("<Success>1</Success>"))
+            for answer in answers {
+                let same = try await answer.value
+                #expect(same.id == first.id && same.xml == first.xml)
+            }
             #expect(service.sent.count == 1)
         }
     }

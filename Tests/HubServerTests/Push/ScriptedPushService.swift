@@ -2,6 +2,8 @@ import HubProtocol
 import PushServices
 import Synchronization
 
+import class HubTestServer.Signal
+
 /// A push service that answers as it is told, and remembers what it was sent.
 final class ScriptedPushService: PushService, PushServiceMaker {
     struct Sent: Sendable, Equatable {
@@ -24,6 +26,7 @@ final class ScriptedPushService: PushService, PushServiceMaker {
     }
 
     private let state = Mutex(State())
+    private let changes = Signal()
 
     let kinds: Set<PlatformCredential.Kind> = [.apns, .fcmV1, .wns, .browser]
     let standing: [PlatformCredential] = []
@@ -44,6 +47,13 @@ final class ScriptedPushService: PushService, PushServiceMaker {
     var sent: [Sent] { state.withLock { $0.sent } }
     /// Bodies that were rendered, whether they were sent or not.
     var prepared: [String] { state.withLock { $0.prepared } }
+
+    /// Returns when so many requests in all have been made.
+    func sent(atLeast count: Int) async { await changes.wait { sent.count >= count } }
+
+    /// Returns when a body has been rendered.
+    func prepared(_ body: String) async { await changes.wait { prepared.contains(body) } }
+
     var handles: [String] { sent.map(\.target.channel.handle).sorted() }
     /// Those that services were made of.
     var credentials: [PlatformCredential] { state.withLock { $0.credentials } }
@@ -67,6 +77,7 @@ final class ScriptedPushService: PushService, PushServiceMaker {
             state.prepared.append(body)
             return (state.lifetime, state.collapseKey)
         }
+        changes.notify()
         return Prepared(
             service: self,
             body: body,
@@ -93,6 +104,7 @@ final class ScriptedPushService: PushService, PushServiceMaker {
                 state.sent.append(sent)
                 return state.script
             }
+            service.changes.notify()
             return await script(sent)
         }
     }

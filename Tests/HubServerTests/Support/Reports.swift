@@ -3,6 +3,8 @@ import HubProtocol
 import HubRouting
 import Testing
 
+import class HubTestServer.Signal
+
 @testable import HubServer
 
 extension TestHub {
@@ -18,12 +20,8 @@ extension TestHub {
         return try JSONDecoder().decode(MessageReports.self, from: Data(reply.body.utf8)).messages
     }
 
-    /// Waits until something is so, without sleeping.
-    func wait(until isSo: () -> Bool) async throws {
-        let patience = ContinuousClock.now + .seconds(30)
-        while !isSo() {
-            try #require(ContinuousClock.now < patience)
-            await Task.yield()
-        }
+    /// Waits until something is so, which only the writer can bring about.
+    func wait(until isSo: () async throws -> Bool) async throws {
+        try #require(try await progress.wait(atMost: .seconds(60), until: isSo))
     }
 }

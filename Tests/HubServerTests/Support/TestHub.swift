@@ -7,6 +7,8 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
+import class HubTestServer.Signal
+
 @testable import HubServer
 
 /// A folder for a hub's file, which goes with the object.
@@ -78,6 +80,8 @@ struct TestHub: Sendable {
     let listen: AccessRule
     let full: AccessRule
     let clock: TestClock
+    /// Notified of everything that waits for the writer, and of everything that it has applied.
+    let progress: Signal
 
     var member: HubDirectory.Member { service.directory.all[0] }
     var hub: Hub { member.hub }
@@ -100,6 +104,8 @@ struct TestHub: Sendable {
         // Tests look at what has just changed.
         configuration.metricsInterval = .zero
         configuration.rehearsesStages = true
+        let progress = Signal()
+        configuration.onProgress = { progress.notify() }
         configure(&configuration)
         let service = try await HubService(configuration, log: log, channel: channel, logger: logger)
         let rules = service.directory.all[0].hub.status.rules.hub
@@ -126,7 +132,8 @@ struct TestHub: Sendable {
             port: bound,
             listen: try rules.named(AccessRule.defaultListenName),
             full: try rules.named(AccessRule.defaultFullName),
-            clock: clock
+            clock: clock,
+            progress: progress
         )
         let result: Result<Output, any Error>
         do { result = .success(try await body(hub)) } catch { result = .failure(error) }
