@@ -42,6 +42,14 @@ extension HubStore {
                 .map(StoredJob.init(row:))
         }
     }
+
+    /// The unfinished jobs of other nodes, of all hubs.
+    package func unfinishedJobsElsewhere() async throws -> [StoredJob] {
+        try await pool.read { [node] db in
+            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.unfinishedElsewhere), arguments: [node])
+                .map(StoredJob.init(row:))
+        }
+    }
 }
 
 extension Transaction {
@@ -61,12 +69,14 @@ extension Transaction {
         )
     }
 
-    /// Stores the progress of a job; does nothing if the job is gone.
-    package func update(_ job: StoredJob) throws {
+    /// Stores the progress or the end of a job.
+    ///
+    /// - Returns: False, and nothing is changed, if the job is gone or has ended.
+    package func update(_ job: StoredJob) throws -> Bool {
         try execute(
             """
             UPDATE job SET status = ?, progress = ?, failure = ?, output = ?, checkpoint = ?, updatedAt = ?
-            WHERE hubID = ? AND jobID = ?
+            WHERE hubID = ? AND jobID = ? AND \(JobQuery.isUnfinished)
             """,
             [
                 job.job.status.rawValue, job.job.progress, job.job.failure,
@@ -74,6 +84,7 @@ extension Transaction {
                 job.hub, job.job.id,
             ]
         )
+        return db.changesCount > 0
     }
 
     /// Gives a node the jobs that were accepted while the hub had one node.
@@ -103,12 +114,15 @@ enum JobQuery {
         """
     /// A hub with one node runs all jobs, also those that were accepted by other nodes before.
     private static func isOfNode(_ parameter: String) -> String { "(\(parameter) IS NULL OR node = \(parameter))" }
-    private static let isUnfinished = "status IN ('Started', 'Running')"
+    static let isUnfinished = "status IN ('Started', 'Running')"
     static let newest = "\(columns) WHERE hubID = ? ORDER BY jobID LIMIT ?"
     static let one = "\(columns) WHERE hubID = ? AND jobID = ?"
     static let unfinished = """
         \(columns) JOIN hub USING (hubID) WHERE \(isUnfinished) AND deletedAt IS NULL AND \(isOfNode("?1"))
         ORDER BY job.createdAt, jobID DESC
+        """
+    static let unfinishedElsewhere = """
+        \(columns) JOIN hub USING (hubID) WHERE \(isUnfinished) AND deletedAt IS NULL AND node <> ?1
         """
     static let unfinishedCount = """
         SELECT count(*) FROM job WHERE hubID = ?1 AND \(isUnfinished) AND \(isOfNode("?2"))

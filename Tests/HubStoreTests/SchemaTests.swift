@@ -220,6 +220,7 @@ struct SchemaTests {
         Hot(name: "jobs", sql: JobQuery.newest), Hot(name: "job", sql: JobQuery.one),
         Hot(name: "unfinished jobs of a hub", sql: JobQuery.unfinishedCount), Hot(name: "old jobs", sql: JobQuery.old),
         Hot(name: "unfinished jobs", sql: JobQuery.unfinished, allowed: ["SCAN job", sorts]),
+        Hot(name: "unfinished jobs of other nodes", sql: JobQuery.unfinishedElsewhere, allowed: ["SCAN job"]),
         Hot(name: "hub", sql: HubQuery.hub), Hot(name: "hubs", sql: HubQuery.hubs, allowed: ["SCAN hub"]),
         Hot(name: "rules of a hub", sql: HubQuery.rulesOfHub, allowed: [sorts]),
         Hot(name: "rules of hubs", sql: HubQuery.rulesOfHubs, allowed: ["SCAN accessRule"]),

@@ -24,6 +24,8 @@ package final class HubService: Sendable {
     let management: HubManagement
     let hubPurge: HubPurgeService
     let jobs: JobService
+    /// `nil` for a hub with one node.
+    let abandonedJobs: AbandonedJobs?
     let releases: ReleaseService
     let push: PushDelivery
     let alarms: AlarmService
@@ -173,6 +175,16 @@ package final class HubService: Sendable {
         )
         try await alarms.load(isRestored: start.restore != nil)
         jobs = JobService(store: store, directory: directory, configuration: configuration, logger: logger)
+        abandonedJobs = others.map { [store, directory, duties] others in
+            AbandonedJobs(
+                store: store,
+                directory: directory,
+                duties: duties,
+                others: others,
+                configuration: configuration,
+                logger: logger
+            )
+        }
         hubPurge = HubPurgeService(
             store: store,
             writer: writer,
@@ -247,6 +259,7 @@ package final class HubService: Sendable {
         // Gives the duties back after the services below have stopped.
         if let dutyKeeper { services.append(dutyKeeper) }
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch]
+        if let abandonedJobs { services.append(abandonedJobs) }
         if let forwarding {
             services.append(forwarding.writers)
             services.append(messages(forwarding))

@@ -44,6 +44,8 @@ struct JobRun {
         } catch  where hub.isDeleted && !(error is CancellationError) {
             // A deleted hub has no job to report on.
             try? await files.remove(job: stored.job.id)
+        } catch is EndedElsewhere {
+            // The node was away, and another one has failed the job.
         }
     }
 
@@ -64,6 +66,8 @@ struct JobRun {
             stored.job.progress = 10_000
             try await end(.completed)
         } catch let error as CancellationError {
+            throw error
+        } catch let error as EndedElsewhere {
             throw error
         } catch  where !hub.isDeleted {
             stored.job.failure = Self.reason(error, checkpoint, stored.job.request.kind)
@@ -193,7 +197,7 @@ struct JobRun {
                 job.job.progress = progress
                 job.job.updatedAt = at
                 job.checkpoint = try checkpoint.text
-                try transaction.update(job)
+                guard try transaction.update(job) else { throw EndedElsewhere() }
                 return ((job, checkpoint), outcome.effects)
             }
         }
@@ -228,7 +232,10 @@ struct JobRun {
         stored.checkpoint = try checkpoint.text
         let job = stored
         try await patiently { [hub] in
-            try await hub.perform { transaction, _ in (try transaction.update(job), []) }
+            try await hub.perform { transaction, _ in
+                guard try transaction.update(job) else { throw EndedElsewhere() }
+                return ((), [])
+            }
         }
     }
 
@@ -245,6 +252,9 @@ struct JobRun {
         }
     }
 }
+
+/// The job has ended while this node was running it.
+private struct EndedElsewhere: Error {}
 
 /// The reason why a job cannot be done.
 struct JobFailure: Error, CustomStringConvertible {

@@ -137,6 +137,11 @@ final class OtherNodes: Sendable {
         }
     }
 
+    /// True if a node has reported within ``memory``.
+    func isPresent(_ node: String) -> Bool {
+        peers.withLock { $0[node] }.map { $0.seen > .now - Self.memory } ?? false
+    }
+
     /// This node, and the others as they last reported.
     func report(cutOffSince: ContinuousClock.Instant?) -> HubOverview.Node {
         let state = store.logState

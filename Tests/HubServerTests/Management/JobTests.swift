@@ -375,8 +375,9 @@ struct JobTests {
             stored.job.status = .running
             stored.checkpoint = try checkpoint.text
             let wanted = stored
-            let change: @Sendable (Transaction) throws -> Void = { try $0.update(wanted) }
-            for result in try await hub.hub.store.commit([change]) { try result.get() }
+            try await scratch.damage("UPDATE job SET status = 'Running'")
+            let change: @Sendable (Transaction) throws -> Bool = { try $0.update(wanted) }
+            for result in try await hub.hub.store.commit([change]) { #expect(try result.get()) }
             return id
         }
         try await TestHub.run(scratch) { hub in

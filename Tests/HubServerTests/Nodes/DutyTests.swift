@@ -199,22 +199,55 @@ struct DutyTests {
         }
     }
 
+    /// Stores a job that another node has accepted.
+    private func accept(_ id: String, by node: String, at hub: Hub) async throws -> StoredJob {
+        let job = StoredJob(
+            hub: hub.record.id,
+            node: node,
+            job: NotificationHubJob(
+                id: id,
+                request: .init(kind: .exportRegistrations, outputContainerURI: "c"),
+                createdAt: 1,
+                updatedAt: 1
+            )
+        )
+        try await hub.perform { transaction, _ in
+            try transaction.insert(job)
+            return ((), [])
+        }
+        return job
+    }
+
+    @Test func `a job of a node that is gone for a day fails, by the node with the duties`() async throws {
+        try await TwoNodes.run { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            var late = try await accept("gone", by: "c", at: a.hub)
+            _ = try await accept("waits", by: "d", at: a.hub)
+            try await nodes.catchUp()
+            nodes.announcePresence(of: "d")
+            for name in ["a", "b"] { await nodes.channel.settle(name) }
+            func statuses(after seconds: Double) async throws -> [NotificationHubJob.Status] {
+                for node in [a, b] { node.clock.advance(by: seconds) }
+                await a.keepDuties()
+                for node in [b, a] { try await node.service.abandonedJobs?.look() }
+                let jobs = try await a.hub.store.jobs(hub: a.hub.record.id, limit: 9)
+                return jobs.sorted { $0.job.id < $1.job.id }.map(\.job.status)
+            }
+            #expect(try await statuses(after: 0) == [.started, .started])
+            #expect(try await statuses(after: 86_399) == [.started, .started])
+            #expect(try await statuses(after: 1) == [.failed, .started])
+            let shown = try await b.manage("GET", "/news/jobs/gone")
+            #expect(shown.body.contains("The server 'c', which has the job's files, has not reported for a day."))
+            // The node comes back in the middle of it.
+            late.job.status = .running
+            let isTaken = try await a.hub.perform { [late] transaction, _ in (try transaction.update(late), []) }
+            #expect(!isTaken)
+        }
+    }
+
     @Test func `a job of another node waits for that node`() async throws {
         try await TwoNodes.run { nodes in
-            let job = StoredJob(
-                hub: nodes.a.hub.record.id,
-                node: "c",
-                job: NotificationHubJob(
-                    id: "j",
-                    request: .init(kind: .exportRegistrations, outputContainerURI: "c"),
-                    createdAt: 1,
-                    updatedAt: 1
-                )
-            )
-            try await nodes.a.hub.perform { transaction, _ in
-                try transaction.insert(job)
-                return ((), [])
-            }
+            _ = try await accept("j", by: "c", at: nodes.a.hub)
             try await nodes.catchUp()
             for node in [nodes.a, nodes.b] {
                 #expect(try await node.hub.store.unfinishedJobs().isEmpty)

@@ -60,6 +60,16 @@ struct TwoNodes {
         try #require(b.service.duties.current != nil)
     }
 
+    /// Announces another node.
+    func announcePresence(of node: String) {
+        var bytes = EntryWriter()
+        bytes.append(NodeMessages.Kind.presence)
+        bytes.append(text: node)
+        bytes.append(text: "1")
+        bytes.append(number: 1)
+        channel.node(node).announce(bytes.bytes)
+    }
+
     /// Both nodes have what the other one has written.
     func catchUp() async throws {
         for node in [a, b] { try await node.service.catchUp() }

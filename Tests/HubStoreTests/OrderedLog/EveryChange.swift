@@ -213,7 +213,7 @@ struct EveryChange {
             for job in jobs { try transaction.insert(job) }
             var changed = jobs[0]
             changed.checkpoint = "half"
-            try transaction.update(changed)
+            _ = try transaction.update(changed)
             _ = try transaction.dropOldJobs(hub: hub, kept: 1)
         }
     }

@@ -1,0 +1,86 @@
+import HubProtocol
+import HubRouting
+import HubStore
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Fails the jobs of a node that is gone for good: no other node has their files.
+final class AbandonedJobs: Service {
+    /// Time without a report after which a node is taken to be gone.
+    static let absence = Duration.seconds(86_400)
+    private static let interval = Duration.seconds(600)
+
+    private let store: HubStore
+    private let directory: HubDirectory
+    private let duties: DutyRoster
+    private let others: OtherNodes
+    private let configuration: HubConfiguration
+    private let logger: Logger
+    /// The times at which nodes with unfinished jobs were found missing, while this node had the duties.
+    private let missing = Mutex<[String: Duration]>([:])
+
+    init(
+        store: HubStore,
+        directory: HubDirectory,
+        duties: DutyRoster,
+        others: OtherNodes,
+        configuration: HubConfiguration,
+        logger: Logger
+    ) {
+        self.store = store
+        self.directory = directory
+        self.duties = duties
+        self.others = others
+        self.configuration = configuration
+        self.logger = logger
+    }
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.interval)) != nil {
+                do {
+                    try await self.look()
+                } catch {
+                    // The writer logs why it cannot write.
+                    self.logger.debug("cannot look for abandoned jobs", metadata: ["error.reason": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// Fails the jobs of nodes that have been missing for long enough, if this node has the duties.
+    func look() async throws {
+        guard let term = duties.current else { return missing.withLock { $0 = [:] } }
+        let jobs = try await store.unfinishedJobsElsewhere()
+        let absent = Set(jobs.compactMap(\.node)).filter { !others.isPresent($0) }
+        let now = configuration.monotonic()
+        let gone = missing.withLock { missing in
+            missing = Dictionary(uniqueKeysWithValues: absent.map { ($0, missing[$0] ?? now) })
+            return missing.filter { now - $0.value >= Self.absence }
+        }
+        let hubs = directory.all.map(\.hub)
+        for job in jobs {
+            guard let node = job.node, gone[node] != nil, let hub = hubs.first(where: { $0.record.id == job.hub })
+            else { continue }
+            try await fail(job, of: node, at: hub, term)
+        }
+    }
+
+    private func fail(_ job: StoredJob, of node: String, at hub: Hub, _ term: DutyTerm) async throws {
+        var failed = job
+        failed.job.status = .failed
+        failed.job.updatedAt = configuration.timestamp
+        failed.job.failure =
+            "The server '\(node)', which has the job's files, has not reported for a day. Submit the job to another one."
+        let isFirst = try await hub.perform { [failed] transaction, _ in
+            try term.check(transaction)
+            return (try transaction.update(failed), [])
+        }
+        guard isFirst else { return }
+        logger.warning(
+            "a job has failed, because the server that has its files is gone",
+            metadata: ["hub.name": "\(hub.record.name)", "job.id": "\(job.job.id)", "node.name": "\(node)"]
+        )
+    }
+}
