@@ -139,7 +139,8 @@ let package = Package(
                 .hummingbirdHTTP2,
                 .httpTypes, .log,
                 .serviceLifecycle,
-                .unixSignals, .nioCore, .nioHTTP1, .nioHTTP2, .nioHTTPTypes, .nioPosix, .nioSSL, .nioTLS,
+                .unixSignals, .nioCore, .nioHTTP1, .nioHTTP2, .nioHTTPTypes, .nioHTTPTypesHTTP1,
+                .nioPosix, .nioSSL, .nioTLS,
             ]
         ),
 
@@ -419,6 +420,7 @@ extension Target.Dependency {
     static let nioHPACK = product(name: "NIOHPACK", package: "swift-nio-http2")
     static let nioHTTP2 = product(name: "NIOHTTP2", package: "swift-nio-http2")
     static let nioHTTPTypes = product(name: "NIOHTTPTypes", package: "swift-nio-extras")
+    static let nioHTTPTypesHTTP1 = product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras")
     static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
     static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
     static let nioTLS = product(name: "NIOTLS", package: "swift-nio")

@@ -36,9 +36,12 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
         send(Self.head)
     }
 
-    package func refuse(_ error: ProtocolError) {
-        answered(error.status)
-        send(refusal(error))
+    package func refuse(_ error: ProtocolError) { end(refusal(error), status: error.status) }
+
+    /// Answers with a whole HTTP response, which ends the connection.
+    package func end(_ response: ByteBuffer, status: Int) {
+        answered(status)
+        send(response)
         close()
     }
 
@@ -71,6 +74,7 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
             Content-Type: text/event-stream\r
             Cache-Control: no-store\r
             X-Accel-Buffering: no\r
+            X-Content-Type-Options: nosniff\r
             Connection: close\r
             \r\n
             """

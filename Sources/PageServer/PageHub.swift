@@ -79,6 +79,6 @@ struct PageHub: Sendable {
         for name in ["Forwarded", "X-Forwarded-For"] {
             head.headerFields[named: name] = request.request.headers[named: name]
         }
-        return try await calls.open(head, for: request.context.channel)
+        return try await calls.openStream(head, for: request.context.channel)
     }
 }

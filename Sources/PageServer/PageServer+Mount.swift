@@ -7,7 +7,13 @@ import ServiceLifecycle
 extension PageServer {
     /// The application that the hub mounts.
     package var application: MountedApplication {
-        MountedApplication("pages", below: "-", responder: responder(), services: [SessionUpkeep(pages: self)])
+        MountedApplication(
+            "pages",
+            below: "-",
+            responder: responder(),
+            opensStream: { $0.hasSuffix(ReaderRoutes.events) },
+            services: [SessionUpkeep(pages: self)]
+        )
     }
 
     /// Ends expired sessions, and deletes what they registered.

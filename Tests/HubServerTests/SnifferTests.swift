@@ -40,9 +40,11 @@ struct SnifferTests {
                     configuration: configuration,
                     logger: .quiet
                 ),
+                applications: [],
                 client: client,
                 connections: connections,
-                responses: ResponseCounts()
+                responses: ResponseCounts(),
+                logger: lines.logger
             ),
             client: client,
             connections: connections,

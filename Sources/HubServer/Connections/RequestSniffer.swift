@@ -57,7 +57,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         }
         let line = held.readableBytesView.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         guard line.count < held.readableBytes || line.count > Self.maximumRequestLine else { return }
-        let streams = kinds.streams.flatMap { StreamGate.isStreamRequest(line) ? $0 : nil }
+        let streams = kinds.streams.flatMap { $0.isStreamRequest(line) ? $0 : nil }
         let isHTTP10 = line.hasSuffix(" HTTP/1.0")
         decide(context) {
             if let streams { try startStream(context, streams) } else { try startHTTP(context, isHTTP10: isHTTP10) }

@@ -324,7 +324,14 @@ package final class HubService: Sendable {
             host: configuration.host,
             port: configuration.port,
             responder: MountingResponder(applications: applications, hubs: responder(pages)),
-            streams: StreamGate(hubs: directory, client: client, connections: connections, responses: responses),
+            streams: StreamGate(
+                hubs: directory,
+                applications: applications,
+                client: client,
+                connections: connections,
+                responses: responses,
+                logger: logger
+            ),
             client: client,
             connections: connections,
             tls: tls,

@@ -36,7 +36,18 @@ package struct InternalCalls: Sendable {
         return (response.head, collected.bytes)
     }
 
-    /// Sends a request without a body, for a reply that is passed on as it is written, such as a stream.
+    /// Opens a stream, which gets the whole connection if its request is the first one there.
+    ///
+    /// `channel` is the connection on whose behalf the call is made; quotas count its address.
+    ///
+    /// - Returns: The hub's response. The response to a stream that gets the connection is not sent.
+    package func openStream(_ head: HTTPRequest, for channel: any Channel) async throws -> Response {
+        guard let handover = StreamHandover.current else { return try await open(head, for: channel) }
+        handover.pass(head)
+        return Response(status: .ok)
+    }
+
+    /// Sends a request without a body, for a reply that is passed on as it is written.
     ///
     /// `channel` is the connection on whose behalf the call is made; quotas count its address.
     package func open(_ head: HTTPRequest, for channel: any Channel) async throws -> Response {

@@ -15,6 +15,7 @@ package struct MountedApplication: Sendable {
     /// Lines for `/metrics` in the text format of Prometheus.
     let metrics: @Sendable () async -> String
     private let prefix: [UInt8]
+    private let opensStream: @Sendable (_ path: Substring) -> Bool
     private let answer: @Sendable (Request, any Channel, Logger) async throws -> Response
 
     /// Mounts a responder.
@@ -23,6 +24,7 @@ package struct MountedApplication: Sendable {
     ///   - name: The name that operators see, such as "app backend".
     ///   - segment: First segment of the application's paths, in lower case; must not be a possible name of a hub.
     ///   - responder: Answers requests whose paths begin with `segment`, ignoring case; it receives complete paths.
+    ///   - opensStream: True if a GET request with this path opens a stream with ``InternalCalls/openStream(_:for:)``.
     ///   - services: Run as long as requests are served. If one ends earlier, the server ends.
     ///   - obstacle: The reason why the application cannot serve; `nil` if it can. Returns at once.
     ///   - metrics: Lines for `/metrics` in the text format of Prometheus.
@@ -30,6 +32,7 @@ package struct MountedApplication: Sendable {
         _ name: String,
         below segment: String,
         responder: Responder,
+        opensStream: @escaping @Sendable (_ path: Substring) -> Bool = { _ in false },
         services: [any Service] = [],
         obstacle: @escaping @Sendable () -> String? = { nil },
         metrics: @escaping @Sendable () async -> String = { "" }
@@ -40,6 +43,7 @@ package struct MountedApplication: Sendable {
         self.obstacle = obstacle
         self.metrics = metrics
         prefix = Array("/\(segment)/".utf8)
+        self.opensStream = opensStream
         answer = { request, channel, logger in
             let source = ApplicationRequestContextSource(channel: channel, logger: logger)
             return try await responder.respond(to: request, context: Responder.Context(source: source))
@@ -47,10 +51,13 @@ package struct MountedApplication: Sendable {
     }
 
     /// True if a path, as received, belongs to the application.
-    func serves(_ path: String) -> Bool {
+    func serves(_ path: some StringProtocol) -> Bool {
         let utf8 = path.utf8.prefix(prefix.count)
         return utf8.count == prefix.count && zip(utf8, prefix).allSatisfy { Self.lowercased($0) == $1 }
     }
+
+    /// True if a GET request with this path may open a stream of a hub.
+    func mayOpenStream(_ path: Substring) -> Bool { serves(path) && opensStream(path) }
 
     func respond(to request: Request, on channel: any Channel, logger: Logger) async throws -> Response {
         try await answer(request, channel, logger)

@@ -1,9 +1,13 @@
 import Foundation
+import HTTPTypes
 import HubProtocol
 import HubRouting
 import HubStreams
+import Hummingbird
+import Logging
 import NIOCore
 import NIOHTTP1
+import NIOHTTPTypesHTTP1
 
 /// Accepts stream requests that are the first on their connection.
 final class StreamGate: Sendable {
@@ -12,30 +16,78 @@ final class StreamGate: Sendable {
     let responses: ResponseCounts
     let client: ClientAddress
     private let hubs: HubDirectory
+    private let applications: [MountedApplication]
     private let connections: ConnectionQuota
+    private let logger: Logger
 
-    init(hubs: HubDirectory, client: ClientAddress, connections: ConnectionQuota, responses: ResponseCounts) {
+    init(
+        hubs: HubDirectory,
+        applications: [MountedApplication],
+        client: ClientAddress,
+        connections: ConnectionQuota,
+        responses: ResponseCounts,
+        logger: Logger
+    ) {
         self.hubs = hubs
+        self.applications = applications
         self.client = client
         self.connections = connections
         self.responses = responses
+        self.logger = logger
     }
 
-    /// True if a request line is `GET /{hub}/installations/{id}/stream`, in any case.
-    static func isStreamRequest(_ line: some Collection<UInt8>) -> Bool {
+    /// True if a request line is `GET /{hub}/installations/{id}/stream`, in any case, or that of an application's
+    /// stream.
+    func isStreamRequest(_ line: some Collection<UInt8>) -> Bool {
         let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard words.count == 3, words[0].elementsEqual("GET".utf8), words[2].elementsEqual("HTTP/1.1".utf8) else {
             return false
         }
         let path = words[1].prefix { $0 != UInt8(ascii: "?") }
         let segments = path.split(separator: UInt8(ascii: "/"))
-        guard segments.count == 4 else { return false }
+        guard segments.count == 4 else {
+            return applications.contains { $0.mayOpenStream(Substring(decoding: path, as: UTF8.self)) }
+        }
         return String(decoding: segments[1], as: UTF8.self).lowercased() == "installations"
             && String(decoding: segments[3], as: UTF8.self).lowercased() == "stream"
     }
 
     /// Checks the request and attaches the connection; called on the connection's event loop.
     func serve(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
+        let path = head.uri.prefix { $0 != "?" }
+        guard let application = applications.first(where: { $0.mayOpenStream(path) }) else {
+            return attach(head, on: channel, output: output)
+        }
+        let (handover, logger) = (StreamHandover(), logger)
+        let answer = channel.eventLoop.makeFutureWithTask {
+            let request = Request(
+                head: try HTTPRequest(head, secure: false, splitCookie: false),
+                body: RequestBody(buffer: ByteBuffer())
+            )
+            return try await StreamHandover.$current.withValue(handover) {
+                let response = try await application.respond(to: request, on: channel, logger: logger)
+                let body = ReplyCollector(limit: Self.maximumRefusal)
+                try await response.body.write(body)
+                return (response.head, body.bytes)
+            }
+        }
+        answer.assumeIsolated().whenComplete { result in
+            // The client may have left.
+            guard channel.isActive else { return }
+            do {
+                let (response, body) = try result.get()
+                guard let request = handover.request else { return output.end(whole: response, body) }
+                self.attach(try HTTPRequestHead(request), on: channel, output: output)
+            } catch {
+                output.refuse(error as? ProtocolError ?? .badRequest("The request is not valid HTTP/1.1."))
+            }
+        }
+    }
+
+    /// Largest size of a page that says why there is no stream.
+    private static let maximumRefusal = 1 << 20
+
+    private func attach(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
         do throws(ProtocolError) {
             let path = String(head.uri.prefix { $0 != "?" })
             let segments = path.split(separator: "/")
@@ -64,6 +116,19 @@ final class StreamGate: Sendable {
         } catch {
             output.refuse(error)
         }
+    }
+}
+
+extension ChannelOutput {
+    fileprivate func end(whole response: HTTPResponse, _ body: ByteBuffer) {
+        var head = response
+        head.headerFields[.contentLength] = "\(body.readableBytes)"
+        head.headerFields[.connection] = "close"
+        var bytes = ByteBuffer(string: "HTTP/1.1 \(response.status)\r\n")
+        for field in head.headerFields { bytes.writeString("\(field.name): \(field.value)\r\n") }
+        bytes.writeString("\r\n")
+        bytes.writeImmutableBuffer(body)
+        end(bytes, status: response.status.code)
     }
 }
 

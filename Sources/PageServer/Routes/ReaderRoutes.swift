@@ -13,6 +13,8 @@ enum ReaderRoutes {
     /// The largest number of feeds that the page links to; each link takes 130 bytes.
     static let linkedFeeds = 20
 
+    static let events = "/events"
+
     /// The largest number of categories shown to a reader without a choice.
     ///
     /// Each is read separately, and the hub caches this number of categories.
@@ -21,7 +23,7 @@ enum ReaderRoutes {
     static let routes = [
         PageRoute(.get, "") { try await page($0) },
         PageRoute(.post, "/categories") { try await choose($0) },
-        PageRoute(.get, "/events") { try await events($0) },
+        PageRoute(.get, events) { try await events($0) },
         PageRoute(.get, "/session") { request in
             status(try await request.visitor == nil ? .unauthorized : .noContent)
         },
