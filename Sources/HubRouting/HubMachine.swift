@@ -86,6 +86,7 @@ package struct HubMachine: Sendable {
             isDisabled: policy.isDisabled,
             credentials: policy.credentials,
             head: head,
+            lastMessage: lastMessage,
             droppedThrough: droppedThrough,
             scheduled: scheduled,
             listenUsage: registry.listenUsage,
@@ -362,6 +363,8 @@ package struct HubStatus: Sendable {
     package let credentials: [PlatformCredential]
     /// Streams have been sent everything up to this sequence.
     package let head: LogSequence
+    /// The sequence of the last message; everything between it and ``head`` is a change of the registry.
+    package let lastMessage: LogSequence
     package let droppedThrough: LogSequence
     package let scheduled: ScheduledLoad
     package let listenUsage: ListenUsage

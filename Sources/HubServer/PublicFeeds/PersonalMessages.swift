@@ -36,17 +36,17 @@ actor PersonalMessages {
     ///
     /// - Throws: A `DatabaseError`.
     func messages(to tag: Tag, since: Timestamp, in hub: Hub) async throws -> [PersonalMessage] {
-        let head = hub.status.head
+        let last = hub.status.lastMessage
         // Concurrent requests share one read.
         while let reading = readings[tag] { _ = await reading.result }
         let known = boxes[tag].flatMap { $0.since == since ? $0 : nil } ?? Box(since: since)
-        guard known.through < head else {
+        guard known.through < last else {
             boxes.use(tag)
             return Self.shown(known, in: hub)
         }
         let reading = Task {
             defer { readings[tag] = nil }
-            let box = try await read(on: known, to: tag, through: head, in: hub)
+            let box = try await read(on: known, to: tag, through: last, in: hub)
             boxes.keep(box, bytes: box.bytes, for: tag)
             return box
         }
@@ -60,10 +60,10 @@ actor PersonalMessages {
     }
 
     /// Reads the log backwards until it reaches known messages, has enough, or has examined ``maximumScan`` messages.
-    private func read(on known: Box, to tag: Tag, through head: LogSequence, in hub: Hub) async throws -> Box {
+    private func read(on known: Box, to tag: Tag, through last: LogSequence, in hub: Hub) async throws -> Box {
         let after = max(known.through, hub.status.droppedThrough)
-        var box = Box(through: head, since: known.since)
-        var (through, room, isComplete) = (head, Self.maximumScan, false)
+        var box = Box(through: last, since: known.since)
+        var (through, room, isComplete) = (last, Self.maximumScan, false)
         while room > 0, box.messages.count < Self.maximumMessages, !isComplete {
             let found = try await hub.store.scanMessages(
                 hub: hub.record.id,

@@ -44,6 +44,8 @@ actor TagFeeds {
 
     /// Number of documents written.
     private(set) var renderings = 0
+    /// Number of times that the log was read.
+    private(set) var logReadings = 0
     private var news = RecentValues<Key, News>(maximumCount: maximumFeeds, maximumBytes: maximumBytes)
     private var readings: [Key: Task<News, any Error>] = [:]
     private var categories: (revision: Int, spellings: [Tag: Tag])?
@@ -157,17 +159,18 @@ actor TagFeeds {
 
     // MARK: Reading the log
 
-    /// Reads up to the end of the log; concurrent requests share one read.
+    /// Reads up to the last message of the log; concurrent requests share one read.
     private func read(_ key: Key, of hub: Hub, _ identity: StoredHub) async throws -> News {
-        let head = hub.status.head
+        let last = hub.status.lastMessage
         while let reading = readings[key] { _ = await reading.result }
         let (known, dropped) = (news[key] ?? News(), hub.status.droppedThrough)
-        guard known.read.lacks(head, dropped) else { return known }
+        guard known.read.lacks(last, dropped) else { return known }
+        logReadings += 1
         let reading = Task {
             defer { readings[key] = nil }
             let reader = TagReader(tag: key.tag, language: key.language, hub: hub, scope: identity.scope)
             var next = known
-            next.read = try await reader.read(on: known.read, to: head, after: dropped, limit: Self.maximumScan)
+            next.read = try await reader.read(on: known.read, to: last, after: dropped, limit: Self.maximumScan)
             if next.read.timeline != known.read.timeline { next.pages = [:] }
             news.keep(next, bytes: next.bytes, for: key)
             return next

@@ -11,9 +11,9 @@ struct TagNews: Sendable {
     /// The sequence before the lowest one read.
     var floor = LogSequence.start
 
-    /// True if the log, which begins after `dropped` and ends at `head`, may hold more news.
-    func lacks(_ head: LogSequence, _ dropped: LogSequence) -> Bool {
-        through < head || !timeline.isFull && floor > dropped
+    /// True if the log, which begins after `dropped` and whose last message is `last`, may hold more news.
+    func lacks(_ last: LogSequence, _ dropped: LogSequence) -> Bool {
+        through < last || !timeline.isFull && floor > dropped
     }
 }
 
@@ -33,22 +33,22 @@ struct TagReader: Sendable {
     ///
     /// - Parameters:
     ///   - known: The result of earlier reads.
-    ///   - head: The end of the log.
+    ///   - last: The last message of the log.
     ///   - dropped: The sequence before the beginning of the log.
     ///   - limit: Maximum number of messages to read.
     /// - Returns: The updated news.
     /// - Throws: A `DatabaseError`.
     func read(
         on known: TagNews,
-        to head: LogSequence,
+        to last: LogSequence,
         after dropped: LogSequence,
         limit: Int
     ) async throws -> TagNews {
         var (news, room) = (known, limit)
-        if news.through < head {
+        if news.through < last {
             var newer = NewsTimeline()
             let isFirst = news.through == .start
-            let run = try await scan(&newer, after: isFirst ? dropped : news.through, through: head, &room)
+            let run = try await scan(&newer, after: isFirst ? dropped : news.through, through: last, &room)
             if isFirst || !run.isComplete {
                 // The log was not read before, or the part in between is too large: start at the end.
                 news.timeline = newer
@@ -56,9 +56,9 @@ struct TagReader: Sendable {
             } else {
                 news.timeline.add(newer: run.tellings)
             }
-            news.through = head
+            news.through = last
         }
-        guard news.lacks(head, dropped), room > 0 else { return news }
+        guard news.lacks(last, dropped), room > 0 else { return news }
         news.floor = try await scan(&news.timeline, after: dropped, through: news.floor, &room).floor
         return news
     }
