@@ -17,12 +17,13 @@ package final class PageServer: Sendable {
     let proxies: TrustedProxies
     let clock: BackendClock
     let templates: PageTemplates
+    let sharedPages = SharedPages()
     /// The limit of changes of each session: the hub's quotas do not apply to changes by its own pages.
     let changes: MinuteLimiter<Int64>
     /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
     let service: HubService
-    private let calls: InternalCalls
+    private let clients: InternalClients
     let backend: BackendMount?
     let logger: Logger
     /// The creation times of hubs by folded name, as recorded in ``store``.

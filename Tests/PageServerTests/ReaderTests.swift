@@ -97,6 +97,26 @@ struct ReaderTests {
         #expect(SessionCookie(hub: name, isPrivate: true).secret(in: several) == nil)
     }
 
+    @Test func `readers without a session see each change at once, and no other hub's page`() async throws {
+        try await PagesHub.run(.public) { hub in
+            func page(of name: String) async throws -> String { try await hub.send("GET", "/-/\(name)/").body }
+            _ = try await hub.client.setCategories(["World"], publisher: "desk")
+            let empty = try await page(of: "news")
+            let again = try await page(of: "news")
+            #expect(again == empty)
+            for title in ["First", "Second"] {
+                let body = Array(#"{"title":"\#(title)","category":"World"}"#.utf8)
+                _ = try await hub.client.send(body, tags: "World", idempotencyKey: nil)
+                for _ in 0..<2 { #expect(try await page(of: "news").contains(title)) }
+                #expect(try await !page(of: "town").contains(title))
+            }
+            let cookie = try await hub.reader(of: "World")
+            let own = try await hub.send("GET", "/-/news/", cookie: cookie).body
+            #expect(own.contains("data-events"))
+            #expect(try await !page(of: "news").contains("data-events"))
+        }
+    }
+
     @Test func `the page marks what came since the last visit`() async throws {
         try await PagesHub.run { hub in
             let cookie = try await hub.reader(of: "World")

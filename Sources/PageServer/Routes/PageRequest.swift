@@ -106,6 +106,12 @@ struct PageRequest: Sendable {
         return Response(status: status, headers: headers, body: .init(byteBuffer: body))
     }
 
+    /// The response to a reader without a session.
+    func sharedPage(_ page: ReaderPage) -> Response {
+        let body = pages.sharedPages.body(of: page, pages.templates)
+        return Response(status: .ok, headers: PageHeaders.html(), body: .init(byteBuffer: body))
+    }
+
     /// Redirects the browser after a form, so that a reload does not send the form again.
     func seeOther(_ path: String, cookie: String? = nil) -> Response {
         var headers = PageHeaders.common("text/plain; charset=utf-8")

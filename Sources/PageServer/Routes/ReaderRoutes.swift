@@ -73,7 +73,8 @@ enum ReaderRoutes {
         // Each visit renews the cookie, which lasts as long as the session.
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
-        var response = request.page(page, cookie: secret.map { cookie.setting($0) })
+        var response =
+            session == nil ? request.sharedPage(page) : request.page(page, cookie: secret.map { cookie.setting($0) })
         // With this header a browser starts another process, which takes longer than the rest of the first paint. The
         // page needs no protection from a window that has opened it.
         response.headers[named: "Cross-Origin-Opener-Policy"] = nil

@@ -17,7 +17,22 @@ package struct PageTemplates: Sendable {
     }
 
     /// The page as HTML.
-    package func render(_ page: some WebPage) -> String { library.render(page, withTemplate: page.template) ?? "" }
+    package func render(_ page: some WebPage) -> String {
+        library.render(Self.members(of: page), withTemplate: page.template) ?? ""
+    }
+
+    /// The stored properties that have a value.
+    ///
+    /// The library would search them by reflection at each use, also for each member that a message or a category lacks.
+    private static func members(of page: some WebPage) -> [String: Any] {
+        var members: [String: Any] = [:]
+        for (name, value) in Mirror(reflecting: page).children {
+            guard let name else { continue }
+            let optional = Mirror(reflecting: value)
+            members[name] = optional.displayStyle == .optional ? optional.children.first?.value : value
+        }
+        return members
+    }
 }
 
 /// The values that a template is rendered with.
@@ -27,7 +42,7 @@ package protocol WebPage: Sendable {
 }
 
 /// The parts that all pages have around their content.
-package struct PageFrame: Sendable {
+package struct PageFrame: Sendable, Equatable {
     /// The hub's name.
     package let name: String
     /// The hub's address, `/-/{hub}/`.

@@ -4,8 +4,8 @@ import Mustache
 /// The reader's page: the choice of categories, and the news.
 ///
 /// The template reads stored properties only.
-package struct ReaderPage: WebPage {
-    package struct Category: MustacheParent, Sendable {
+package struct ReaderPage: WebPage, Equatable {
+    package struct Category: MustacheParent, Sendable, Equatable {
         let name: String
         let isChosen: Bool
         /// The languages of its news, if they differ from those of other categories.
@@ -27,7 +27,7 @@ package struct ReaderPage: WebPage {
     }
 
     /// A language that can be chosen.
-    package struct Language: Sendable {
+    package struct Language: Sendable, Equatable {
         let value: String
         let label: LanguageLabel
         let isChosen: Bool
@@ -39,7 +39,7 @@ package struct ReaderPage: WebPage {
         }
     }
 
-    package struct FeedLink: Sendable {
+    package struct FeedLink: Sendable, Equatable {
         let type: String
         let title: String
         let href: String

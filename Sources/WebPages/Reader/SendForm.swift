@@ -1,6 +1,6 @@
 /// A form that sends a message to a user by name.
-package struct SendForm: Sendable {
-    package struct Platform: Sendable {
+package struct SendForm: Sendable, Equatable {
+    package struct Platform: Sendable, Equatable {
         let name: String
         let label: String
         let isChosen: Bool
