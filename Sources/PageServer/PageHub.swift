@@ -15,15 +15,13 @@ struct PageHub: Sendable {
     let client: HubClient
 
     /// Finds a hub; `nil` if it is unknown or disabled.
-    init?(_ name: HubName, of service: HubService, _ calls: InternalCalls) {
+    init?(_ name: HubName, of service: HubService, _ clients: InternalClients) {
         // Cookies and sessions depend on the hub's name.
         guard let name = service.served(name) else { return nil }
         self.name = name
         self.service = service
-        self.calls = calls
-        client = HubClient(hub: name, at: InternalTransport.origin, through: InternalTransport(calls: calls)) {
-            calls.managingRule(of: name).map { SigningKey(rule: $0.name, key: $0.primaryKey) }
-        }
+        calls = clients.calls
+        client = clients.client(of: name)
     }
 
     /// The categories that publishers have announced, sorted.
@@ -72,8 +70,10 @@ struct PageHub: Sendable {
         after position: String?,
         for request: PageRequest
     ) async throws -> Response {
+        // A stream ends with its token: with one token for all, they would end in the same second.
+        let ownToken = InternalClients.makeClient(of: name, calls)
         var head = try InternalTransport.head(
-            of: client.eventRequest(installation: id, channel: channel, after: position)
+            of: ownToken.eventRequest(installation: id, channel: channel, after: position)
         )
         // For logs and limits by address: the reader's address, not a proxy's.
         for name in ["Forwarded", "X-Forwarded-For"] {

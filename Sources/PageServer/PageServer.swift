@@ -49,7 +49,7 @@ package final class PageServer: Sendable {
         door = PageDoor(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
         reservedTags = configuration.reservedTags
-        calls = service.internalCalls
+        clients = InternalClients(service.internalCalls)
         templates = try PageTemplates()
     }
 
@@ -57,7 +57,7 @@ package final class PageServer: Sendable {
     package var isOpenHere: Bool { door.access == .public || door.admitsThisMachine }
 
     /// `nil` for a hub that is unknown or disabled.
-    func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, calls) }
+    func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, clients) }
 
     /// The app backend whose users can sign in at a hub's pages; `nil` if nobody can sign in.
     ///

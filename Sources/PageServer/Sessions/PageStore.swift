@@ -6,6 +6,8 @@ import SQLiteFiles
 /// The pages' database: one SQLite file beside the hub's, with sessions, invitations and operators' actions.
 package final class PageStore: Sendable {
     private static let busyTimeout: Double = 10
+    /// Reads take microseconds, and each reader has a cache of its own, of 2 MB at most.
+    private static let maximumReaders = 2
     /// The largest number of sessions of one hub; each has an installation there.
     static let maximumSessions = 20_000
     /// The largest number of new sessions from one network in an hour.
@@ -20,6 +22,7 @@ package final class PageStore: Sendable {
         do {
             var configuration = Configuration()
             configuration.busyMode = .timeout(Self.busyTimeout)
+            configuration.maximumReaderCount = Self.maximumReaders
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
             database = try DatabasePool(path: path, configuration: configuration)
             guard try !database.read(Self.migrator.hasBeenSuperseded) else {
