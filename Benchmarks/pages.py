@@ -24,6 +24,8 @@ SHOWN, CATEGORIES = 50, 100
 VISITORS, VISIT_SECONDS = 10_000, 60
 BYTES, FIRST_BYTE_MS, SHARE, LATENCY_MS = 60_000, 100, 1.2, 50
 CHANNEL = "A" * 43
+# Streams that are open before those that are measured, and streams that are opened at once.
+FIRST, AT_ONCE = 100, 100
 # The agent's own template, which sessions of pages register as well.
 MEMBERS = {"title": "title", "message": "messageParam", "link": "link"} | {
     name: name for name in ("category", "image", "secureId", "urgency", "story", "status", "replaces")
@@ -56,16 +58,39 @@ def cost(hub):
     return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"), resident
 
 
+def register(hub, requests):
+    """Registers the agents of streams, at once and each on a connection of its own."""
+    connections = []
+    for path, headers in requests:
+        agent = path.split("/")[3]
+        body = json.dumps({
+            "installationId": agent, "platform": "stream", "pushChannel": CHANNEL, "tags": ["World"],
+            "templates": {"newswire": {"body": TEMPLATE}},
+        })
+        connection = socket.create_connection(("127.0.0.1", hub.port), 30)
+        head = f"PUT /news/installations/{agent} HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n{headers}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        connection.sendall((head + body).encode())
+        connections.append(connection)
+    for connection in connections:
+        with connection:
+            answer = connection.recv(1 << 16)
+            if not answer.startswith(b"HTTP/1.1 20"):
+                sys.exit(f"an agent cannot register: {answer[:200]}")
+
+
 class Streams:
-    """Open streams, which are read in this thread."""
+    """Open streams, which are read in this thread; agents register first, as they do whenever they start."""
 
     def __init__(self, hub, requests):
         self.selector = selectors.DefaultSelector()
         self.data = {}
         # Heads are answered in the order of the requests; so many at once as a server's backlog takes.
-        for begin in range(0, len(requests), 100):
-            opened = []
-            for path, header in requests[begin : begin + 100]:
+        for begin in range(0, len(requests), AT_ONCE):
+            opened, batch = [], requests[begin : begin + AT_ONCE]
+            if "/installations/" in batch[0][0]:
+                register(hub, batch)
+            for path, header in batch:
                 connection = socket.create_connection(("127.0.0.1", hub.port), 30)
                 connection.sendall(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{hub.port}\r\n{header}\r\n\r\n".encode())
                 self.data[connection] = bytearray()
@@ -97,8 +122,12 @@ class Streams:
 
 
 def measure_streams(hub, name, requests, messages):
-    """What it costs to hold streams open, and to send to all of them."""
-    cost(hub)
+    """What it costs to open streams and hold them open, and to send to all of them.
+
+    What the hub needs once, for whatever number of streams, is taken by the first ones, which stay open.
+    """
+    others, requests = Streams(hub, requests[:FIRST]), requests[FIRST:]
+    time.sleep(1)
     _, before = cost(hub)
     streams = Streams(hub, requests)
     time.sleep(1)
@@ -108,13 +137,15 @@ def measure_streams(hub, name, requests, messages):
         mark = f"Message {number} for {name}.".encode()
         hub.send(f"{mark.decode()} A title of a usual length", text="And a text that says a little more.")
         # Counting all that has come each time would cost more than reading it.
-        streams.read_until(lambda: all(mark in data[-4096:] for data in streams.data.values()))
+        for each in (streams, others):
+            each.read_until(lambda: all(mark in data[-4096:] for data in each.data.values()))
     counts = streams.counts(f" for {name}.".encode())
     busy, _ = cost(hub)
     streams.close()
+    others.close()
     if set(counts) != {messages}:
         sys.exit(f"streams got between {min(counts)} and {max(counts)} of {messages} messages")
-    return busy - idle, (resident - before) / len(requests), len(requests) * messages
+    return busy - idle, (resident - before) / len(requests), (FIRST + len(requests)) * messages
 
 
 def page_size(hub, failures):
@@ -243,18 +274,12 @@ def main():
         try:
             page_size(hub, failures)
             first_paint(hub, failures)
-            cookies = sessions(hub, options.count)
+            cookies = sessions(hub, FIRST + options.count)
             pages = [("/-/news/events", f"Cookie: {cookie}") for cookie in cookies]
             Streams(hub, pages).close()
             token = f"Authorization: {hub.token()}\r\nNewswire-Push-Channel: {CHANNEL}"
-            agents = []
-            for number in range(options.count):
-                body = {
-                    "installationId": f"agent-{number}", "platform": "stream", "pushChannel": CHANNEL, "tags": ["World"],
-                    "templates": {"newswire": {"body": TEMPLATE}},
-                }
-                agents.append((f"/news/installations/agent-{number}/stream", token))
-                hub.call("PUT", f"/installations/agent-{number}", body)
+            agents = [(f"/news/installations/agent-{number}/stream", token) for number in range(FIRST + options.count)]
+            Streams(hub, agents).close()
             latency(hub, cookies[0], failures)
             figures = {}
             for name, requests in (("agents", agents), ("pages", pages)):
