@@ -50,7 +50,9 @@ package final class MemoryChannel: Sendable {
     package func settle(_ name: String) async {
         await withCheckedContinuation { continuation in
             let isSettled = state.withLock { state in
-                guard let listener = state.listeners[name], listener.idle == nil, !listener.hasEnded else { return true }
+                guard let listener = state.listeners[name], listener.idle == nil, !listener.hasEnded else {
+                    return true
+                }
                 state.listeners[name]?.settlers.append(continuation)
                 return false
             }

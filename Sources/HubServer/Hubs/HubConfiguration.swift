@@ -95,8 +95,9 @@ package struct HubConfiguration: Sendable {
     /// True if each stage of a change runs twice and the first run is rolled back: tests show that stages can be
     /// repeated.
     var rehearsesStages = false
-    /// Called when something has begun to wait for the writer, and when the writer has applied a batch. Tests look
-    /// then, instead of again and again.
+    /// Called when something has begun to wait for the writer, and when the writer has applied a batch.
+    ///
+    /// Tests look then, instead of again and again.
     var onProgress: @Sendable () -> Void = {}
     /// Time between two looks at the holder of duties.
     var dutyInterval = DutyKeeper.interval

@@ -109,7 +109,7 @@ final class HubWriter: Service {
     private let carryOut: @Sendable (NamespaceMachine.Output, HubWriter) -> Void
     private let onProgress: @Sendable () -> Void
 
-    /// - Parameter onProgress: Called when something has begun to wait, and when a batch has been applied.
+    /// `onProgress` is called when something has begun to wait, and when a batch has been applied.
     init(
         store: HubStore,
         machine: NamespaceMachine,
