@@ -50,6 +50,8 @@ def forged(t):
         equal(t.hub.get("/-/news/events", Cookie=f"{name}={forgery}")[0], 401)
     equal(t.hub.get("/-/news/session", Cookie=f"{name}={value}")[0], 204)
     tab = t.open()
+    # Otherwise the stream may be opened with the forged cookie, which Firefox writes to its console.
+    live(tab)
     tab.set_cookie_text(name, forgeries[0])
     tab.reload()
     check(not tab.js("document.getElementById('news').dataset.events"))

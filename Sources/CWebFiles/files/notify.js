@@ -86,14 +86,37 @@ async function turnOn() {
   await within(navigator.serviceWorker.ready);
   const options = { userVisibleOnly: true, applicationServerKey: publicKey };
   await send("PUT", await within(registration.pushManager.subscribe(options)));
+  remember(false);
   show("on");
+}
+
+// Whether the reader has switched notifications off here: a browser may keep its subscription.
+const stored = section ? `newswire-off:${section.dataset.home}` : "";
+
+function isOff() {
+  try {
+    return localStorage.getItem(stored) !== null;
+  } catch {
+    return false;
+  }
+}
+
+function remember(isOff) {
+  try {
+    if (isOff) localStorage.setItem(stored, "");
+    else localStorage.removeItem(stored);
+  } catch {
+    // Without storage, the next visit asks the browser alone.
+  }
 }
 
 async function turnOff() {
   show("working");
   await send("DELETE");
+  // The hub sends nothing any more, even if the browser cannot reach its push service to end the subscription.
+  remember(true);
   const subscription = await registration.pushManager.getSubscription();
-  await subscription?.unsubscribe();
+  if (subscription) await within(subscription.unsubscribe()).catch(() => {});
   show("default");
 }
 
@@ -101,7 +124,8 @@ async function begin() {
   const state = obstacle();
   if (state) return show(state);
   registration = await register();
-  const subscription = Notification.permission === "granted" ? await registration.pushManager.getSubscription() : null;
+  const mayHave = Notification.permission === "granted" && !isOff();
+  const subscription = mayHave ? await registration.pushManager.getSubscription() : null;
   if (!subscription) return show("default");
   // The hub may have lost it, and the browser may have another one than at the last visit.
   await send("PUT", subscription);
