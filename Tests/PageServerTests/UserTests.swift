@@ -1,6 +1,7 @@
 import GRDB
 import HubClient
 import HubProtocol
+import HubRouting
 import HubTestServer
 import MountedBackend
 import OutboundHTTP
@@ -115,6 +116,53 @@ struct UserTests {
             let devices = try await hub.accounts().devices(of: try #require(UserName("alice")))
             #expect(devices.isEmpty)
             #expect(try await !hub.hasInstallation(id))
+        }
+    }
+
+    @Test func `a client that leaves while its stream is being decided about leaves none behind`() async throws {
+        let progress = Signal()
+        try await PagesHub.run(.public, users: ["alice"]) {
+            $0.onProgress = { progress.notify() }
+        } _: { hub in
+            let cookie = try await signIn(hub, "alice")
+            let channel = try await hub.store.read { try String.fetchOne($0, sql: "SELECT channel FROM session") }
+            let turns = try #require(try await hub.pages.backend?.backend()).devices.handleTurns
+            let (held, isWaiting, gate) = (Gate(), Gate(), Gate())
+            turns.onWait.withLock { $0 = { isWaiting.open() } }
+            let holder = Task {
+                try await turns.pass(HandleDigest(.handle(try #require(channel)))) {
+                    held.open()
+                    await gate.opened()
+                }
+            }
+            await held.opened()
+            // Each on a connection of its own.
+            let leaving = OutboundClient(userAgent: "newswire-test/1")
+            func request(_ cookie: String) -> OutboundRequest {
+                OutboundRequest(
+                    url: "http://\(hub.authority)/-/news/events",
+                    headers: [(name: "Cookie", value: cookie)],
+                    addresses: .any
+                )
+            }
+            let first = request(cookie)
+            let stream = Task { try await leaving.stream(first) }
+            await isWaiting.opened()
+            stream.cancel()
+            await leaving.shutdown()
+            gate.open()
+            try await holder.value
+            // Another reader's is opened after it.
+            let staying = OutboundClient(userAgent: "newswire-test/1")
+            let other = try await staying.stream(request(try await hub.reader(of: "World")))
+            #expect(other.status == 200)
+            let directory = hub.service.directory
+            func count() -> Int { directory.all.reduce(0) { $0 + $1.hub.status.streamCount } }
+            #expect(await progress.wait(atMost: .seconds(30)) { count() == 1 })
+            other.cancel()
+            await staying.shutdown()
+            // Less than the time after which a stream without a reader ends.
+            #expect(await progress.wait(atMost: .seconds(30)) { count() == 0 })
         }
     }
 

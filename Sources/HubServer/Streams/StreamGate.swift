@@ -44,15 +44,20 @@ final class StreamGate: Sendable {
             return false
         }
         let path = words[1].prefix { $0 != UInt8(ascii: "?") }
+        return Self.isStream(path)
+            || applications.contains { $0.mayOpenStream(Substring(decoding: path, as: UTF8.self)) }
+    }
+
+    private static func isStream(_ path: some Collection<UInt8>) -> Bool {
         let segments = path.split(separator: UInt8(ascii: "/"))
-        guard segments.count == 4 else {
-            return applications.contains { $0.mayOpenStream(Substring(decoding: path, as: UTF8.self)) }
-        }
+        guard segments.count == 4 else { return false }
         return String(decoding: segments[1], as: UTF8.self).lowercased() == "installations"
             && String(decoding: segments[3], as: UTF8.self).lowercased() == "stream"
     }
 
     /// Checks the request and attaches the connection; called on the connection's event loop.
+    ///
+    /// An application checks the requests for its own streams.
     func serve(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
         let path = head.uri.prefix { $0 != "?" }
         guard let application = applications.first(where: { $0.mayOpenStream(path) }) else {
@@ -72,7 +77,7 @@ final class StreamGate: Sendable {
             }
         }
         answer.assumeIsolated().whenComplete { result in
-            // The client may have left.
+            // If the client has left, a session would count as a stream until it stalls.
             guard channel.isActive else { return }
             do {
                 let (response, body) = try result.get()
@@ -84,7 +89,7 @@ final class StreamGate: Sendable {
         }
     }
 
-    /// Largest size of a page that says why there is no stream.
+    /// The largest page that says why there is no stream, in bytes.
     private static let maximumRefusal = 1 << 20
 
     private func attach(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {

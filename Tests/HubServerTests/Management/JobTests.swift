@@ -410,6 +410,30 @@ struct JobTests {
         }
     }
 
+    @Test func `an import that another node has failed meanwhile goes no further`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            let count = 10_000
+            let lines = (1...count).map { TestHub.line("\($0)-1-1", tags: "x") }
+            try hub.write(lines.joined(separator: "\n"), to: "in.txt")
+            let body = TestHub.job("ImportCreateRegistrations", file: "in.txt")
+            let id = try #require(try await hub.manage("POST", "/news/jobs", body).jobID)
+            let key = hub.hub.record.id
+            try await hub.wait { try await hub.hub.store.job(hub: key, id: id)?.job.progress ?? 0 > 0 }
+            var job = try #require(try await hub.hub.store.job(hub: key, id: id))
+            job.job.status = .failed
+            job.job.failure = "it is gone"
+            let isFailed = try await hub.hub.perform { [job] transaction, _ in (try transaction.update(job), []) }
+            #expect(isFailed)
+            // Jobs run one after the other.
+            let exported = try await hub.export()
+            #expect(exported.entry.contains("<Status>Completed</Status>"))
+            let written = exported.text.split(separator: "\n").count
+            #expect((1..<count).contains(written))
+            #expect(hub.hub.exportableCount == written)
+            #expect(try await hub.manage("GET", "/news/jobs/\(id)").body.contains("it is gone"))
+        }
+    }
+
     @Test func `a job whose place cannot be read fails, and does nothing twice`() async throws {
         let scratch = try Scratch()
         let id = try await TestHub.run(scratch) { hub in
