@@ -363,7 +363,7 @@ package struct HubStatus: Sendable {
     package let credentials: [PlatformCredential]
     /// Streams have been sent everything up to this sequence.
     package let head: LogSequence
-    /// The sequence of the last message; everything between it and ``head`` is a change of the registry.
+    /// The sequence of the last message since the start, or the end of the log at the start: no message comes after it.
     package let lastMessage: LogSequence
     package let droppedThrough: LogSequence
     package let scheduled: ScheduledLoad

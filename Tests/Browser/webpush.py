@@ -102,7 +102,7 @@ def deliver(t, service, screen):
     switch(tab, "on")
     # The hub forgets the subscription even if the browser's service does not answer.
     service.ignores_endings = True
-    switch(tab, "default")
+    switch(tab, "default", 40)
     before = len(service.posts)
     tab.reload()
     live(tab)
@@ -113,11 +113,11 @@ def deliver(t, service, screen):
     equal(t.unexpected(), [])
 
 
-def switch(tab, state):
-    """Presses the button; a browser waits for its push service for some time."""
+def switch(tab, state, seconds=15):
+    """Presses the button that switches notifications on and off."""
     scroll_to(tab, "#notify-button")
     tab.click("#notify-button")
-    tab.wait(f"{STATE} === '{state}'", 40)
+    tab.wait(f"{STATE} === '{state}'", seconds)
 
 
 def clicked(t, tab, screen):

@@ -38,6 +38,8 @@ package final class Signal: Sendable {
 
     /// Waits as ``wait(until:)`` does, but only for so long.
     ///
+    /// The sleep is the limit of a wait that would not end; it is cancelled as soon as the condition holds.
+    ///
     /// - Returns: False if the condition does not hold even then.
     package func wait<Failure>(
         atMost limit: Duration,

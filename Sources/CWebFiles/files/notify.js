@@ -90,7 +90,7 @@ async function turnOn() {
   show("on");
 }
 
-// Whether the reader has switched notifications off here: a browser may keep its subscription.
+// Set when the reader has switched notifications off: the browser may have kept its subscription.
 const stored = section ? `newswire-off:${section.dataset.home}` : "";
 
 function isOff() {
@@ -101,9 +101,9 @@ function isOff() {
   }
 }
 
-function remember(isOff) {
+function remember(off) {
   try {
-    if (isOff) localStorage.setItem(stored, "");
+    if (off) localStorage.setItem(stored, "");
     else localStorage.removeItem(stored);
   } catch {
     // Without storage, the next visit asks the browser alone.

@@ -23,7 +23,7 @@ final class SharedPages: Sendable {
         if let former = last.withLock({ $0[home] }), former.page == page { return former.body }
         let body = ByteBuffer(string: templates.render(page))
         last.withLock { last in
-            if last.count >= Self.maximumHubs { last = [:] }
+            if last[home] == nil, last.count >= Self.maximumHubs { last = [:] }
             last[home] = Rendered(page: page, body: body)
         }
         return body
