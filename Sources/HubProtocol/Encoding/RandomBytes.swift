@@ -6,7 +6,12 @@ package enum RandomBytes {
     }
 
     static func make(count: Int, using generator: inout some RandomNumberGenerator) -> [UInt8] {
-        (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 7)
+        // The system's generator makes a system call for each number, of up to eight bytes.
+        while bytes.count < count { withUnsafeBytes(of: generator.next()) { bytes.append(contentsOf: $0) } }
+        bytes.removeLast(bytes.count - count)
+        return bytes
     }
 }
 
