@@ -23,8 +23,9 @@ final class HubWriter: Service {
     /// Number of changes in one commit that indicates a crowd of senders: a sender that waits for each answer is never
     /// delayed.
     private static let crowd = 8
-    /// Time to wait for a crowd to return.
+    /// Minimum of the time to wait for a crowd to return, and the time between two looks at who has.
     private static let gathering = Duration.microseconds(500)
+    private static let gatheringStep = Duration.microseconds(250)
 
     /// The consequences of a durable change.
     private struct Committed: Sendable {
@@ -273,10 +274,12 @@ final class HubWriter: Service {
         await withGracefulShutdownHandler {
             for await _ in wakeUps {
                 while health.finalFailure == nil, let batch = take() {
+                    let begin = ContinuousClock.now
                     await write(batch)
+                    let taken = ContinuousClock.now - begin
                     // Senders that try again at once must not keep a node from following that is cut off.
                     if health.refusal != nil, takeFollowing() { await followAlone() }
-                    await gather(after: batch.count)
+                    await gather(after: batch.count, taking: taken)
                 }
                 // Last, because a log that does not answer takes seconds.
                 if health.finalFailure == nil, takeFollowing() { await followAlone() }
@@ -297,9 +300,16 @@ final class HubWriter: Service {
 
     /// Waits until senders that were answered together have returned, because a commit costs as much for one as for
     /// many.
-    private func gather(after written: Int) async {
-        guard written >= Self.crowd, queue.withLock({ !$0.isClosed && $0.changes < written / 2 }) else { return }
-        try? await Task.sleep(for: Self.gathering)
+    ///
+    /// Those whose changes came during the commit wait with them: otherwise a crowd splits into two that take turns. They
+    /// wait for half of the commit's time at most.
+    private func gather(after written: Int, taking time: Duration) async {
+        guard written >= Self.crowd else { return }
+        let end = ContinuousClock.now + max(Self.gathering, time / 2)
+        let crowd = written + queue.withLock { $0.changes }
+        while queue.withLock({ !$0.isClosed && $0.changes < min(crowd * 7 / 8, Self.maximumBatch) }), .now < end {
+            try? await Task.sleep(for: Self.gatheringStep)
+        }
     }
 
     private func end() -> Bool {
