@@ -140,9 +140,9 @@ package final class HubStore: Sendable {
     /// Replays the entries that other nodes have written; does nothing with an embedded log.
     ///
     /// `foreign` receives the effects of each entry, on the database's thread.
-    package func follow(_ foreign: @escaping LogFollower.Foreign) async throws {
+    package func follow(to goal: LogGoal = .end, _ foreign: @escaping LogFollower.Foreign) async throws {
         guard let follower else { return }
-        try await pool.writeWithoutTransaction { db in try follower.catchUp(db, foreign) }
+        try await pool.writeWithoutTransaction { db in try follower.catchUp(db, to: goal, foreign) }
     }
 }
 

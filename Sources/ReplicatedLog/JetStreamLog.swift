@@ -15,8 +15,6 @@ package final class JetStreamLog: OrderedLog {
     private let incarnation: String
     private let subject: String
     private let bell: WakeUpBell
-    /// The number of an entry that the log is known to have; it may have more.
-    private let known: Mutex<UInt64>
     /// True if the log did not answer the last request.
     private let isFailing = Mutex(false)
 
@@ -28,8 +26,7 @@ package final class JetStreamLog: OrderedLog {
         let configuration = stream.configuration
         subject = configuration.subjects.entries(incarnation)
         identity = LogIdentity(node: configuration.node, incarnation: incarnation)
-        known = Mutex(0)
-        bell = try WakeUpBell(stream.connection, configuration)
+        bell = try WakeUpBell(stream.connection, configuration, entries: subject)
     }
 
     package func wakeUps() -> AsyncStream<Void> { bell.strokes() }
@@ -47,11 +44,9 @@ package final class JetStreamLog: OrderedLog {
             ],
             data: entry.encoded
         )
-        let answer = try persistently(stream.configuration.patience) { time in
+        return try persistently(stream.configuration.patience) { time in
             try attempt(message, entry, after: place, within: time)
         }
-        if case .accepted(let number) = answer { learn(number) }
-        return answer
     }
 
     private func attempt(
@@ -92,7 +87,6 @@ package final class JetStreamLog: OrderedLog {
     private func answer(to entry: LogEntry, after place: LogPlace, within time: Duration) throws -> LogAnswer? {
         let number = place.number + 1
         if let found = try stream.entries(number...number, within: time).first {
-            learn(number)
             return try LogEntry(encoded: found.data).id == entry.id ? .accepted(number) : .behind(last: number)
         }
         let state = try stream.state(of: incarnation, within: time)
@@ -105,16 +99,26 @@ package final class JetStreamLog: OrderedLog {
     // MARK: Reading
 
     package func end() throws -> UInt64 {
-        let last = try persistently(stream.configuration.readingPatience) { time in
-            try stream.state(of: incarnation, within: time).last
+        bell.announced.trust()
+        do {
+            let last = try persistently(stream.configuration.readingPatience) { time in
+                try stream.state(of: incarnation, within: time).last
+            }
+            bell.announced.note(end: last)
+            return last
+        } catch {
+            bell.announced.doubt()
+            throw error
         }
-        known.withLock { $0 = last }
-        return last
     }
+
+    package func announcedEnd() -> UInt64? { bell.announced.end }
 
     package func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry] {
         let number = place.number + 1
-        var last = known.withLock { $0 }
+        let announced = bell.announced.entries(from: number, limit: limit)
+        guard announced.isEmpty else { return try announced.map(Self.placed) }
+        var last = bell.announced.last
         if last < number { last = try end() }
         guard last >= number else { return [] }
         let page = max(1, min(limit, Self.pageBytes / max(1, stream.connection.maximumPayload)))
@@ -134,8 +138,6 @@ package final class JetStreamLog: OrderedLog {
     private static func placed(_ stored: (number: UInt64, data: [UInt8])) throws(LogEntryError) -> PlacedEntry {
         PlacedEntry(number: stored.number, entry: try LogEntry(encoded: stored.data))
     }
-
-    private func learn(_ number: UInt64) { known.withLock { $0 = max($0, number) } }
 
     // MARK: Patience
 

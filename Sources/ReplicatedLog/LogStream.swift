@@ -103,7 +103,7 @@ struct LogStream: Sendable {
             deniesDelete: true,
             deniesPurge: true,
             allowsDirect: true,
-            republish: .init(src: subjects.entries(incarnation), dest: subjects.stored, headersOnly: true)
+            republish: .init(src: subjects.entries(incarnation), dest: subjects.stored, headersOnly: nil)
         )
         do {
             let made: StreamInfo = try request(

@@ -7,7 +7,7 @@ struct StreamConfiguration: Codable {
     struct Republish: Codable {
         let src: String
         let dest: String
-        let headersOnly: Bool
+        let headersOnly: Bool?
 
         enum CodingKeys: String, CodingKey {
             case src, dest

@@ -265,4 +265,19 @@ struct JetStreamLogTests {
         #expect(await own.next() != nil)
         #expect(try await a.end() == 2)
     }
+
+    @Test func `an announced entry is read without its server, and once`() async throws {
+        let servers = try await LogServers()
+        let (a, b) = (try await servers.node("a"), try await servers.node("b"))
+        #expect(try await b.end() == 0)
+        var strokes = b.log.wakeUps().makeAsyncIterator()
+        let entry = LogEntry.plain("x", after: .beginning)
+        #expect(try await a.append(entry, after: .beginning) == .accepted(1))
+        #expect(await strokes.next() != nil)
+        await servers.servers[0].end()
+        #expect(try await b.read(after: .beginning) == [PlacedEntry(number: 1, entry: entry)])
+        let place = LogPlace(number: 1, entry: entry.id)
+        await #expect(throws: ReplicatedLogError.self) { try await b.read(after: place) }
+        #expect(b.log.announcedEnd() == nil, "an announcement may have been lost")
+    }
 }

@@ -91,6 +91,8 @@ package final class MemoryLog: Sendable {
             }
         }
 
+        package func announcedEnd() -> UInt64? { log.state.withLock { $0.isAway ? nil : UInt64($0.entries.count) } }
+
         package func wakeUps() -> AsyncStream<Void> {
             let (wakeUps, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
             if isTold { log.state.withLock { $0.followers.append(continuation) } }

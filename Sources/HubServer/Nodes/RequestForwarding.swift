@@ -60,7 +60,7 @@ struct RequestForwarding: Sendable {
     private func reply(_ answer: [UInt8]) async throws(NodeChannelError) -> Response {
         guard let reply = try? ForwardedReply(encoded: answer) else { throw .timeout }
         // The change has been made, even if this node cannot follow now.
-        if store.head.number < reply.position { try? await writer.catchUp() }
+        if store.head.number < reply.position { try? await writer.catchUp(to: .entry(reply.position)) }
         return reply.response
     }
 

@@ -41,17 +41,19 @@ final class HubWriter: Service {
         case question(@Sendable (borrowing NamespaceMachine) -> Void)
         /// A stream to attach, which needs everything that other nodes have written until now.
         case attachment(StreamRequest, to: HubKey)
-        /// A reader that needs the same; it gets a refusal if this node cannot follow the log.
-        case reader(@Sendable (ProtocolError?) -> Void)
+        /// A reader that needs what other nodes have written; it gets a refusal if this node cannot follow the log.
+        case reader(LogGoal, @Sendable (ProtocolError?) -> Void)
 
         var change: Change? {
             if case .change(let change) = self { change } else { nil }
         }
 
-        var needsLogEnd: Bool {
+        /// How far this node must have followed its log.
+        var goal: LogGoal? {
             switch self {
-            case .attachment, .reader: true
-            case .change, .input, .rules, .question: false
+            case .attachment: .end
+            case .reader(let goal, _): goal
+            case .change, .input, .rules, .question: nil
             }
         }
     }
@@ -185,13 +187,14 @@ final class HubWriter: Service {
         }
     }
 
-    /// Returns when everything that other nodes had written before the call has been applied.
+    /// Returns when everything that other nodes had written before the call has been applied, or all entries up to a
+    /// given one.
     ///
     /// - Throws: 503 if the log does not answer.
-    func catchUp() async throws {
+    func catchUp(to goal: LogGoal = .end) async throws {
         guard store.incarnation != nil else { return }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            post(.reader { refusal in continuation.resume(with: refusal.map { .failure($0) } ?? .success(())) })
+            post(.reader(goal) { refusal in continuation.resume(with: refusal.map { .failure($0) } ?? .success(())) })
         }
     }
 
@@ -251,7 +254,7 @@ final class HubWriter: Service {
         }
         switch member {
         case .question(let question): question(confined.machine)
-        case .reader(let read): read(.stopping)
+        case .reader(_, let read): read(.stopping)
         case .change, .input, .rules, .attachment: break
         }
     }
@@ -403,7 +406,7 @@ final class HubWriter: Service {
                 // A client that gets its answer may use the streams next.
                 carryOut(confined.machine.takeOutput(), self)
                 question(confined.machine)
-            case .reader(let read):
+            case .reader(_, let read):
                 carryOut(confined.machine.takeOutput(), self)
                 read(unreachedEnd)
             case .attachment(let request, let hub):
@@ -437,26 +440,29 @@ final class HubWriter: Service {
     }
 
     private func followAlone() async {
-        _ = await unreachedEnd()
+        // Only an answer of the log ends a refusal.
+        _ = await unreached(health.refusal == nil ? .announced : .end)
         // Even if only a part of the log was read.
         carryOut(confined.machine.takeOutput(), self)
         onProgress()
     }
 
-    /// Reads to the log's end if a member of a batch needs it.
+    /// Follows the log as far as the members of a batch need it.
     ///
     /// While this node cannot follow, only ``followAlone()`` tries again: otherwise each batch would wait for it.
     ///
-    /// - Returns: The reason why the end was not reached, or why nothing can be written.
+    /// - Returns: The reason why that was not reached, or why nothing can be written.
     private func unreachedEnd(_ batch: [Member]) async -> ProtocolError? {
         if let refusal = health.refusal { return refusal }
-        return batch.contains(where: \.needsLogEnd) ? await unreachedEnd() : nil
+        guard let goal = LogGoal.furthest(of: batch.compactMap(\.goal)) else { return nil }
+        if case .entry(let number) = goal, store.head.number >= number { return nil }
+        return await unreached(goal)
     }
 
-    private func unreachedEnd() async -> ProtocolError? {
+    private func unreached(_ goal: LogGoal) async -> ProtocolError? {
         let begin = ContinuousClock.now
         do {
-            try await store.follow(foreign)
+            try await store.follow(to: goal, foreign)
             return health.note(nil, of: .log)
         } catch is CancellationError {
             return .stopping

@@ -151,29 +151,53 @@ package final class LogFollower: Sendable {
     }
 
     /// Resolves an unanswered entry, and replays the log's entries after this node's place.
-    func catchUp(_ db: Database, _ foreign: Foreign) throws {
+    func catchUp(_ db: Database, to goal: LogGoal, _ foreign: Foreign) throws {
         try settle(db, foreign)
-        try follow(db, foreign)
+        try follow(db, to: goal, foreign)
     }
 
     /// Replays the log's entries after this node's place.
-    private func follow(_ db: Database, _ foreign: Foreign) throws {
-        let end = try currentEnd()
+    private func follow(_ db: Database, to goal: LogGoal = .end, _ foreign: Foreign) throws {
         var place = try Transaction(db).logPlace()
-        guard end >= place.number else { throw OrderedLogError.truncated(number: place.number) }
+        let (end, isConfirmed) = try self.end(for: goal, at: place)
+        guard !isConfirmed || end >= place.number else { throw OrderedLogError.truncated(number: place.number) }
+        // A page can have entries that were written after the log had answered.
         while place.number < end {
             let entries = try asking { try log.read(after: place, limit: Self.page) }
-            guard !entries.isEmpty else { throw OrderedLogError.truncated(number: end) }
-            for placed in entries {
-                var effects: [NamespaceEffect] = []
-                try db.inTransaction(.immediate) {
-                    effects = try Transaction(db).replay(placed)
-                    return .commit
-                }
-                note(LogHead(number: placed.number, node: placed.entry.node))
-                foreign(effects)
-                place = placed.place
+            if let last = entries.last {
+                try replay(entries, db, foreign)
+                place = last.place
+            } else if isConfirmed {
+                throw OrderedLogError.truncated(number: end)
+            } else {
+                return try follow(db, to: .end, foreign)
             }
+        }
+    }
+
+    /// - Returns: The number of the entry to reach, and whether the log has been asked for it.
+    private func end(for goal: LogGoal, at place: LogPlace) throws -> (UInt64, isConfirmed: Bool) {
+        switch goal {
+        case .announced:
+            // A log that ends before this node's place must say so itself.
+            if let end = log.announcedEnd(), end >= place.number { return (end, false) }
+        case .entry(let number): return (number, false)
+        case .end: break
+        }
+        return (try currentEnd(), true)
+    }
+
+    /// Replays entries in one transaction, so that a node that is behind does not sync its disk for each of them.
+    private func replay(_ entries: [PlacedEntry], _ db: Database, _ foreign: Foreign) throws {
+        var effects: [[NamespaceEffect]] = []
+        try db.inTransaction(.immediate) {
+            let transaction = Transaction(db)
+            effects = try entries.map(transaction.replay)
+            return .commit
+        }
+        for (placed, effects) in zip(entries, effects) {
+            note(LogHead(number: placed.number, node: placed.entry.node))
+            foreign(effects)
         }
     }
 }

@@ -21,6 +21,11 @@ package protocol OrderedLog: Sendable {
     /// The number of the last entry; 0 for an empty log.
     func end() throws -> UInt64
 
+    /// The number of the newest entry that the log has announced to this node, without asking it.
+    ///
+    /// `nil` if an announcement may have been lost since ``end()`` was last called.
+    func announcedEnd() -> UInt64?
+
     /// Yields an element after each entry that another node may have appended; consecutive elements may be merged.
     func wakeUps() -> AsyncStream<Void>
 }
@@ -78,6 +83,23 @@ package struct LogState: Sendable {
     package var end: UInt64 = 0
 }
 
+/// How far a node follows its log.
+package enum LogGoal: Sendable, Equatable {
+    /// To the entries that the log has announced.
+    case announced
+    /// To an entry that the log is known to have.
+    case entry(UInt64)
+    /// To the log's last entry, for which the log is asked.
+    case end
+
+    /// The goal with which all of them are reached; `nil` without any.
+    package static func furthest(of goals: some Collection<LogGoal>) -> LogGoal? {
+        if goals.contains(.end) { return .end }
+        let last = goals.lazy.compactMap { if case .entry(let number) = $0 { number } else { nil } }.max()
+        return last.map(LogGoal.entry) ?? goals.first
+    }
+}
+
 /// An entry with its number.
 package struct PlacedEntry: Sendable, Equatable {
     package let number: UInt64
@@ -100,5 +122,6 @@ package struct EmbeddedLog: OrderedLog {
     package func append(_ entry: LogEntry, after place: LogPlace) -> LogAnswer { .accepted(place.number) }
     package func read(after place: LogPlace, limit: Int) -> [PlacedEntry] { [] }
     package func end() -> UInt64 { 0 }
+    package func announcedEnd() -> UInt64? { 0 }
     package func wakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 }

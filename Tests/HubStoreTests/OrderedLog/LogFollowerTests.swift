@@ -226,6 +226,78 @@ struct LogFollowerTests {
         #expect(try await bodies(nodes.stores[0], nodes.hub) == texts, "what the node has stays")
     }
 
+    /// A log whose answers about its end are given, whatever it has.
+    private struct Claiming: OrderedLog {
+        let log: MemoryLog.Node
+        var announced: UInt64?
+        var ends: @Sendable () throws -> UInt64
+
+        var identity: LogIdentity? { log.identity }
+
+        func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
+            try log.append(entry, after: place)
+        }
+
+        func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry] {
+            try log.read(after: place, limit: limit)
+        }
+
+        func end() throws -> UInt64 { try ends() }
+        func announcedEnd() -> UInt64? { announced }
+        func wakeUps() -> AsyncStream<Void> { log.wakeUps() }
+    }
+
+    @Test(arguments: [LogGoal.announced, .entry(4), .end])
+    func `a page may have entries that came after the log's answer`(_ goal: LogGoal) async throws {
+        let nodes = try await Nodes()
+        for text in texts { try await send(text, nodes.stores[0], nodes.hub) }
+        try nodes.stores[1].close()
+        let claiming = Claiming(log: nodes.log.node("b"), announced: 2, ends: { 2 })
+        let store = try HubStore(path: nodes.files[1].path, log: claiming)
+        try await store.follow(to: goal) { _ in }
+        #expect(store.head.number == 4)
+        #expect(try await bodies(store, nodes.hub) == texts)
+    }
+
+    @Test(arguments: [LogGoal.announced, .entry(9)])
+    func `an entry that the log does not have yet is asked for`(_ goal: LogGoal) async throws {
+        let nodes = try await Nodes()
+        try await send(texts[0], nodes.stores[0], nodes.hub)
+        try nodes.stores[1].close()
+        let asked = Kept<Int>()
+        let claiming = Claiming(log: nodes.log.node("b"), announced: 9) {
+            asked.add([1])
+            return 2
+        }
+        let store = try HubStore(path: nodes.files[1].path, log: claiming)
+        try await store.follow(to: goal) { _ in }
+        #expect(store.head.number == 2)
+        #expect(asked.values.count == 1)
+    }
+
+    @Test func `announced entries are followed without a question, unless one may be missing`() async throws {
+        let nodes = try await Nodes()
+        try await send(texts[0], nodes.stores[0], nodes.hub)
+        try nodes.stores[1].close()
+        let unasked = Claiming(log: nodes.log.node("b"), announced: 2) { throw MemoryLog.noAnswer }
+        var store = try HubStore(path: nodes.files[1].path, log: unasked)
+        try await store.follow(to: .announced) { _ in }
+        #expect(try await bodies(store, nodes.hub) == [texts[0]])
+        try store.close()
+        try await send(texts[1], nodes.stores[0], nodes.hub)
+        let doubtful = Claiming(log: nodes.log.node("b"), announced: nil) { 3 }
+        store = try HubStore(path: nodes.files[1].path, log: doubtful)
+        try await store.follow(to: .announced) { _ in }
+        #expect(try await bodies(store, nodes.hub) == Array(texts[..<2]))
+    }
+
+    @Test func `the furthest goal of several is chosen`() {
+        #expect(LogGoal.furthest(of: []) == nil)
+        #expect(LogGoal.furthest(of: [.announced]) == .announced)
+        #expect(LogGoal.furthest(of: [.entry(3), .announced, .entry(5), .entry(4)]) == .entry(5))
+        #expect(LogGoal.furthest(of: [.entry(3), .end, .entry(5)]) == .end)
+    }
+
     @Test func `an entry of a newer schema is left alone`() async throws {
         let nodes = try await Nodes()
         let place = try await nodes.files[0].place()
