@@ -42,6 +42,7 @@ struct RequestForwarding: Sendable {
             let answer = try await channel.request(forwarded.encoded, of: node, timeout: Self.timeout)
             return .answered(try await reply(answer))
         } catch .absent {
+            writers.forget(node)
             return .local(Request(head: request.head, body: RequestBody(buffer: body)))
         } catch {
             throw Self.unknown

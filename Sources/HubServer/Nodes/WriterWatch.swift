@@ -2,20 +2,17 @@ import HubStore
 import ServiceLifecycle
 import Synchronization
 
-/// Determines the node that writes: the one that has written the newest entry, as long as it sends heartbeats.
+/// Determines the node that writes, to which the others pass requests: the one with the oldest of the ``WriterClaims``.
 ///
 /// The log decides which node was first, so a wrong result costs additional attempts, but no correctness.
 final class WriterWatch: Service {
     /// Time between two looks at the newest entry.
     static let interval = Duration.milliseconds(100)
-    /// Number of looks between two heartbeats of the node that writes.
+    /// Number of looks between two announcements of a claim.
     static let looksPerHeartbeat = 5
-    /// Time without a heartbeat after which other nodes begin to write.
-    static let patience = Duration.seconds(2)
 
     private struct State {
-        var heartbeat: (head: LogHead, at: Duration)?
-        var wasWriter = false
+        var claims: WriterClaims
         var looks = 0
     }
 
@@ -24,7 +21,7 @@ final class WriterWatch: Service {
     private let writer: HubWriter
     private let channel: any NodeChannel
     private let clock: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// Watches for the node with the name `node`; `clock` never jumps.
     init(
@@ -39,6 +36,7 @@ final class WriterWatch: Service {
         self.writer = writer
         self.channel = channel
         self.clock = clock
+        state = Mutex(State(claims: WriterClaims(node: node)))
     }
 
     func run() async throws {
@@ -48,31 +46,26 @@ final class WriterWatch: Service {
     }
 
     /// The other node that writes; `nil` if this node should write.
-    var otherWriter: String? {
-        guard let heartbeat = state.withLock({ $0.heartbeat }), clock() - heartbeat.at < Self.patience else {
-            return nil
+    var otherWriter: String? { state.withLock { $0.claims.otherWriter(at: clock()) } }
+
+    /// Begins, ends or repeats this node's claim; a new one is announced at once.
+    func look() {
+        let (head, now) = (store.head, clock())
+        let canWrite = writer.health.failureReason == nil
+        let claim = state.withLock { state -> UInt64? in
+            let former = state.claims.own
+            state.claims.look(at: now, written: head.node == node ? head.number : nil, canWrite: canWrite)
+            let own = state.claims.own
+            state.looks = own == former ? (state.looks + 1) % Self.looksPerHeartbeat : 0
+            return state.looks == 0 ? own : nil
         }
-        let head = store.head
-        // This node may be behind, and after a start it does not know who wrote its newest entry.
-        let newest = head.number < heartbeat.head.number ? heartbeat.head.node : head.node ?? heartbeat.head.node
-        return newest == node ? nil : newest
+        if let claim { announce(claim) }
     }
 
-    /// Announces that this node writes, if it does and a heartbeat is due.
-    private func look() {
-        let isWriter = store.head.node == node && writer.health.failureReason == nil
-        let isDue = state.withLock { state in
-            state.looks = isWriter == state.wasWriter ? (state.looks + 1) % Self.looksPerHeartbeat : 0
-            state.wasWriter = isWriter
-            return isWriter && state.looks == 0
-        }
-        if isDue { announce() }
-    }
-
-    func announce() {
+    private func announce(_ claim: UInt64) {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.heartbeat)
-        bytes.append(number: store.head.number)
+        bytes.append(number: claim)
         bytes.append(text: node)
         channel.announce(bytes.bytes)
     }
@@ -80,12 +73,10 @@ final class WriterWatch: Service {
     /// Notes the heartbeat of another node.
     func note(_ heartbeat: ArraySlice<UInt8>) {
         var reader = EntryReader(Array(heartbeat))
-        guard let number = try? reader.number(), let name = try? reader.text() else { return }
-        let now = clock()
-        state.withLock { state in
-            // A late heartbeat of a former writer is outdated.
-            if let known = state.heartbeat, known.head.number > number, now - known.at < Self.patience { return }
-            state.heartbeat = (LogHead(number: number, node: name), now)
-        }
+        guard let since = try? reader.number(), let name = try? reader.text() else { return }
+        state.withLock { $0.claims.note(name, since: since, at: clock()) }
     }
+
+    /// Notes that another node does not listen.
+    func forget(_ name: String) { state.withLock { $0.claims.forget(name) } }
 }

@@ -98,6 +98,8 @@ struct ForwardingTests {
 
     @Test func `if the node that writes is gone, another one writes`() async throws {
         try await run { (nodes: TwoNodes) async throws in
+            nodes.channel.silence("a")
+            await nodes.hearAll()
             nodes.channel.fail(.lost(.absent))
             #expect(try await nodes.b.post(["title": "second"]).status == 201)
             #expect(try nodes.log.entries.last?.node == "b")
@@ -217,7 +219,7 @@ extension TwoNodes {
 
     /// `b` knows that `a` writes.
     func hearHeartbeat() async throws {
-        a.service.forwarding?.writers.announce()
+        for _ in 0..<WriterWatch.looksPerHeartbeat { a.service.forwarding?.writers.look() }
         await hearAll()
         try #require(b.service.forwarding?.writers.otherWriter == "a")
     }
