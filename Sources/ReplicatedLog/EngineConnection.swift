@@ -10,7 +10,9 @@ final class EngineConnection: @unchecked Sendable {
     /// Interval at which unanswered requests are ended.
     private static let sweep = DispatchTimeInterval.milliseconds(100)
     /// The headers of answers that are kept.
-    private static let keptHeaders = ["Status", "Nats-Sequence", NatsChannel.refusal]
+    private static let keptHeaders = ["Status", "Nats-Sequence"]
+    /// The end of the subject for answers that come together; one request's answer has its number there.
+    private static let together = "answers"
 
     private let pointer: OpaquePointer
     private let events: ConnectionEvents
@@ -35,11 +37,7 @@ final class EngineConnection: @unchecked Sendable {
             let prefix = inbox.utf8.count + 1
             // Waiting answers may be large together, but none may be dropped.
             let subscription = try subscribe("\(inbox).*", isBounded: false) { [requests] message in
-                guard let number = UInt64(message.subject.dropFirst(prefix)) else { return }
-                requests.resolve(
-                    number,
-                    message.isNoResponders ? .failure(.noResponders) : .success(message.copy(Self.keptHeaders))
-                )
+                Self.receive(message, String(message.subject.dropFirst(prefix)), requests)
             }
             answers.withLock { $0 = subscription }
         } catch {
@@ -116,6 +114,52 @@ final class EngineConnection: @unchecked Sendable {
         } catch {
             requests.resolve(number, .failure(error))
         }
+    }
+
+    /// A request that may share a message with others to the same subject.
+    struct Request: Sendable {
+        let data: [UInt8]
+        let deadline: ContinuousClock.Instant
+        let handler: RequestTable.Handler
+    }
+
+    /// Sends requests, of which there is at least one, in one message; each handler is called once.
+    func request(_ batch: some Collection<Request>, of subject: String) {
+        let first = requests.add(batch.map { ($0.deadline, $0.handler) })
+        let last = first + UInt64(batch.count) - 1
+        let data = RequestBatch(first: first, requests: batch.map(\.data)).encoded
+        do throws(EngineFault) {
+            try publish(EngineMessage(subject: subject, data: data), reply: "\(inbox).\(first)-\(last)")
+        } catch {
+            requests.resolve(first...last, error)
+        }
+    }
+
+    /// The subject for the answers to requests that came together, from the subject of the answer to their message.
+    static func answers(to reply: String) -> String {
+        reply.split(separator: ".").dropLast().joined(separator: ".") + ".\(together)"
+    }
+
+    private static func receive(_ message: borrowing ArrivedMessage, _ end: String, _ requests: RequestTable) {
+        if let number = UInt64(end) {
+            return requests.resolve(
+                number,
+                message.isNoResponders ? .failure(.noResponders) : .success(message.copy(keptHeaders))
+            )
+        }
+        guard end != together else {
+            for answer in (try? AnswerBatch(encoded: message.data))?.answers ?? [] {
+                requests.resolve(
+                    answer.number,
+                    answer.data.map { .success(EngineMessage(data: $0)) } ?? .failure(.answerTooLarge)
+                )
+            }
+            return
+        }
+        // The server answers that nobody listens for a whole message.
+        let numbers = end.split(separator: "-").compactMap { UInt64($0) }
+        guard message.isNoResponders, numbers.count == 2, let last = numbers.last, numbers[0] <= last else { return }
+        requests.resolve(numbers[0]...last, .noResponders)
     }
 
     /// Sends messages without waiting in between, and blocks until all are answered or the time has expired.

@@ -7,6 +7,7 @@ enum EngineFault: Error, Equatable, CustomStringConvertible {
     /// The connection was closed, and is not made again.
     case closed
     case tooLarge(limit: Int)
+    case answerTooLarge
     case failed(String)
 
     var description: String {
@@ -16,6 +17,7 @@ enum EngineFault: Error, Equatable, CustomStringConvertible {
         case .disconnected: "the connection to its servers is lost"
         case .closed: "the connection to its servers is closed"
         case .tooLarge(let limit): "a message has more than the \(limit) bytes that its servers accept"
+        case .answerTooLarge: "the answer has more bytes than a message may have"
         case .failed(let reason): reason
         }
     }

@@ -5,31 +5,64 @@ import Synchronization
 
 /// Messages between the nodes of a hub, through the log's servers.
 package final class NatsChannel: NodeChannel {
-    /// The header of an empty answer, with the reason.
-    static let refusal = "Newswire-Refusal"
-    private static let tooLarge = "too large"
     /// Maximum number of announcements that wait to be read, and of requests that are answered at a time.
     private static let maximumAnnouncements = 1_024
     private static let maximumRequests = 1_000
+    /// Maximum number of bytes of requests or answers that share a message, and room for what is around each.
+    private static let batchBytes = 256 << 10
+    private static let envelopeBytes = 32
 
     private let connection: EngineConnection
     private let subjects: LogSubjects
     private let node: String
     private let logger: Logger
     /// Sending can block, which tasks must not.
-    private let sending = DispatchQueue(label: "newswire.log.channel")
+    private let sending: DispatchQueue
+    private let requests: Outbox<EngineConnection.Request>
+    private let answers: Outbox<AnswerBatch.Answer>
 
     init(_ connection: EngineConnection, _ configuration: ReplicatedLogConfiguration, _ logger: Logger) {
         self.connection = connection
         self.logger = logger
         subjects = configuration.subjects
         node = configuration.node
+        let sending = DispatchQueue(label: "newswire.log.channel")
+        self.sending = sending
+        requests = Outbox(sending) { subject, requests in
+            let limit = min(Self.batchBytes, connection.maximumPayload) - Self.envelopeBytes
+            for part in requests.split(atMost: limit, size: { $0.data.count + Self.envelopeBytes }) {
+                connection.request(part, of: subject)
+            }
+        }
+        answers = Outbox(sending) { subject, answers in
+            let limit = connection.maximumPayload - Self.envelopeBytes
+            let fitting = answers.map { answer in
+                (answer.data?.count ?? 0) <= limit ? answer : AnswerBatch.Answer(number: answer.number, data: nil)
+            }
+            for part in fitting.split(
+                atMost: min(Self.batchBytes, limit),
+                size: { ($0.data?.count ?? 0) + Self.envelopeBytes }
+            ) {
+                do throws(EngineFault) {
+                    try connection.publish(EngineMessage(subject: subject, data: AnswerBatch(Array(part)).encoded))
+                } catch {
+                    Self.failed(error, "an answer to another node was not sent", logger)
+                }
+            }
+        }
     }
 
     // MARK: Announcements
 
     package func announce(_ announcement: [UInt8]) {
-        send(EngineMessage(subject: subjects.all, data: announcement))
+        let message = EngineMessage(subject: subjects.all, data: announcement)
+        sending.async { [connection, logger] in
+            do throws(EngineFault) {
+                try connection.publish(message)
+            } catch {
+                Self.failed(error, "a message to other nodes was not sent", logger)
+            }
+        }
     }
 
     package func announcements() -> AsyncStream<[UInt8]> {
@@ -39,24 +72,14 @@ package final class NatsChannel: NodeChannel {
             let subscription = try connection.subscribe(subjects.all) { continuation.yield($0.data) }
             continuation.onTermination = { _ in withExtendedLifetime(subscription) {} }
         } catch {
-            failed(error, "the announcements of other nodes cannot be received")
+            Self.failed(error, "the announcements of other nodes cannot be received", logger)
             continuation.finish()
         }
         return stream
     }
 
-    private func send(_ message: EngineMessage, reply: String? = nil) {
-        sending.async { [self] in
-            do throws(EngineFault) {
-                try connection.publish(message, reply: reply)
-            } catch {
-                failed(error, "a message to other nodes was not sent")
-            }
-        }
-    }
-
     /// The loss of a connection is logged where it is noticed.
-    private func failed(_ fault: EngineFault, _ text: Logger.Message) {
+    private static func failed(_ fault: EngineFault, _ text: Logger.Message, _ logger: Logger) {
         if fault == .disconnected || fault == .closed { return }
         logger.warning(text, metadata: ["error.reason": "\(fault)"])
     }
@@ -68,27 +91,27 @@ package final class NatsChannel: NodeChannel {
         of node: String,
         timeout: Duration
     ) async throws(NodeChannelError) -> [UInt8] {
-        let message = EngineMessage(subject: subjects.requests(of: node), data: request)
         let result = await withCheckedContinuation { continuation in
-            sending.async { [connection] in
-                connection.request(message, within: timeout) { continuation.resume(returning: $0) }
-            }
+            requests.add(
+                EngineConnection.Request(data: request, deadline: .now + timeout) { continuation.resume(returning: $0) },
+                to: subjects.requests(of: node)
+            )
         }
         switch result {
-        case .success(let answer):
-            if answer.header(Self.refusal) != nil { throw .tooLarge }
-            return answer.data
+        case .success(let answer): return answer.data
         case .failure(.noResponders): throw .absent
         case .failure(.timeout): throw .timeout
-        case .failure(.tooLarge): throw .tooLarge
+        case .failure(.tooLarge), .failure(.answerTooLarge): throw .tooLarge
         case .failure(let fault):
-            failed(fault, "a request to another node was not sent")
+            Self.failed(fault, "a request to another node was not sent", logger)
             throw .disconnected
         }
     }
 
     private struct Request: Sendable {
         let data: [UInt8]
+        let number: UInt64
+        /// The subject for the answer.
         let reply: String
     }
 
@@ -99,18 +122,22 @@ package final class NatsChannel: NodeChannel {
         let subscription: Subscription
         do throws(EngineFault) {
             subscription = try connection.subscribe(subjects.requests(of: node)) { message in
-                guard let reply = message.reply, open.begin() else { return }
-                continuation.yield(Request(data: message.data, reply: reply))
+                guard let reply = message.reply.map(EngineConnection.answers),
+                    let batch = try? RequestBatch(encoded: message.data)
+                else { return }
+                for (index, data) in batch.requests.enumerated() where open.begin() {
+                    continuation.yield(Request(data: data, number: batch.first + UInt64(index), reply: reply))
+                }
             }
         } catch {
-            return failed(error, "requests of other nodes cannot be received")
+            return Self.failed(error, "requests of other nodes cannot be received", logger)
         }
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 for await request in requests {
                     group.addTask { [self] in
                         let data = await answer(request.data)
-                        respond(data, to: request.reply)
+                        answers.add(AnswerBatch.Answer(number: request.number, data: data), to: request.reply)
                         open.end()
                     }
                 }
@@ -119,17 +146,6 @@ package final class NatsChannel: NodeChannel {
             continuation.finish()
         }
         withExtendedLifetime(subscription) {}
-    }
-
-    private func respond(_ data: [UInt8], to reply: String) {
-        let fits = data.count <= connection.maximumPayload
-        send(
-            EngineMessage(
-                subject: reply,
-                headers: fits ? [] : [(Self.refusal, Self.tooLarge)],
-                data: fits ? data : []
-            )
-        )
     }
 
     /// The number of requests that are being answered.

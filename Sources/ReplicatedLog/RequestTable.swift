@@ -18,10 +18,18 @@ final class RequestTable: Sendable {
 
     /// - Returns: The number of the request; its handler is called once.
     func add(deadline: ContinuousClock.Instant, _ handler: @escaping Handler) -> UInt64 {
+        add([(deadline, handler)])
+    }
+
+    /// - Returns: The number of the first request; those of the others follow it.
+    func add(_ requests: [(deadline: ContinuousClock.Instant, handler: Handler)]) -> UInt64 {
         state.withLock { state in
-            state.last += 1
-            state.waiting[state.last] = Waiting(deadline: deadline, handler: handler)
-            return state.last
+            let first = state.last + 1
+            for request in requests {
+                state.last += 1
+                state.waiting[state.last] = Waiting(deadline: request.deadline, handler: request.handler)
+            }
+            return first
         }
     }
 
@@ -30,17 +38,22 @@ final class RequestTable: Sendable {
         state.withLock { $0.waiting.removeValue(forKey: number) }?.handler(result)
     }
 
-    func failAll(_ fault: EngineFault) { fail(fault) { _ in true } }
+    /// Ends those of the requests that have not ended.
+    func resolve(_ numbers: ClosedRange<UInt64>, _ fault: EngineFault) {
+        fail(fault) { number, _ in numbers.contains(number) }
+    }
+
+    func failAll(_ fault: EngineFault) { fail(fault) { _, _ in true } }
 
     /// Ends the requests whose time has expired.
     func sweep() {
         let now = ContinuousClock.now
-        fail(.timeout) { $0.deadline <= now }
+        fail(.timeout) { _, waiting in waiting.deadline <= now }
     }
 
-    private func fail(_ fault: EngineFault, where isFailed: (Waiting) -> Bool) {
+    private func fail(_ fault: EngineFault, where isFailed: (UInt64, Waiting) -> Bool) {
         let failed = state.withLock { state in
-            let failed = state.waiting.filter { isFailed($0.value) }
+            let failed = state.waiting.filter { isFailed($0.key, $0.value) }
             for number in failed.keys { state.waiting[number] = nil }
             return failed.values
         }

@@ -52,6 +52,45 @@ struct NatsChannelTests {
         }
     }
 
+    @Test func `requests of a crowd have their own answers, and their own fates`() async throws {
+        let servers = try await LogServers(settings: "max_payload: 64KB")
+        let (a, b) = (try await servers.node("a"), try await servers.node("b"))
+        try await serving(b) { request in
+            // Answers of several sizes, which together are more than a message may have.
+            request.last == 7 ? [UInt8](repeating: 0, count: 70_000) : request + [UInt8](repeating: 9, count: 20_000)
+        } _: { () async throws in
+            _ = try await ask(a, [0], of: "b")
+            let results = await withTaskGroup { group in
+                for number in 0..<200 {
+                    group.addTask { () -> (Int, Result<[UInt8], any Error>) in
+                        let node = number % 50 == 3 ? "nobody" : "b"
+                        // Some are larger than a message may be.
+                        let size = number % 50 == 4 ? 70_000 : 300
+                        let request = [UInt8](repeating: 1, count: size) + [UInt8(number % 10), UInt8(number)]
+                            + [UInt8(number % 20 == 7 ? 7 : 0)]
+                        do {
+                            let answer = try await a.channel.request(request, of: node, timeout: .seconds(30))
+                            return (number, .success(Array(answer.prefix(request.count))))
+                        } catch {
+                            return (number, .failure(error))
+                        }
+                    }
+                }
+                return await group.reduce(into: [Int: Result<[UInt8], any Error>]()) { $0[$1.0] = $1.1 }
+            }
+            #expect(results.count == 200)
+            for (number, result) in results {
+                switch result {
+                case .success(let answer): #expect(answer.dropLast().last == UInt8(number))
+                case .failure(let error):
+                    let expected: NodeChannelError = number % 50 == 3 ? .absent : .tooLarge
+                    #expect(error as? NodeChannelError == expected)
+                    #expect(number % 50 == 3 || number % 50 == 4 || number % 20 == 7)
+                }
+            }
+        }
+    }
+
     @Test func `a request has an answer, or the reason why there is none`() async throws {
         let servers = try await LogServers(settings: "max_payload: 64KB")
         let (a, b) = (try await servers.node("a"), try await servers.node("b"))
