@@ -93,7 +93,9 @@ package final class NatsChannel: NodeChannel {
     ) async throws(NodeChannelError) -> [UInt8] {
         let result = await withCheckedContinuation { continuation in
             requests.add(
-                EngineConnection.Request(data: request, deadline: .now + timeout) { continuation.resume(returning: $0) },
+                EngineConnection.Request(data: request, deadline: .now + timeout) {
+                    continuation.resume(returning: $0)
+                },
                 to: subjects.requests(of: node)
             )
         }

@@ -59,7 +59,8 @@ final class WakeUpBell: Sendable {
     private func hear(_ message: borrowing ArrivedMessage, of subject: String, asNode node: String) {
         let isOwn = message.header(Self.origin) == node
         // Another log of the same name has other entries.
-        if let number = message.header("Nats-Sequence").flatMap(UInt64.init), message.header("Nats-Subject") == subject {
+        if let number = message.header("Nats-Sequence").flatMap(UInt64.init), message.header("Nats-Subject") == subject
+        {
             announced.add(number, isOwn ? nil : message.data)
         } else {
             announced.doubt()

@@ -66,7 +66,8 @@ struct NatsChannelTests {
                         let node = number % 50 == 3 ? "nobody" : "b"
                         // Some are larger than a message may be.
                         let size = number % 50 == 4 ? 70_000 : 300
-                        let request = [UInt8](repeating: 1, count: size) + [UInt8(number % 10), UInt8(number)]
+                        let request =
+                            [UInt8](repeating: 1, count: size) + [UInt8(number % 10), UInt8(number)]
                             + [UInt8(number % 20 == 7 ? 7 : 0)]
                         do {
                             let answer = try await a.channel.request(request, of: node, timeout: .seconds(30))

@@ -47,6 +47,7 @@ struct WriterClaims {
     /// Begins or ends this node's claim.
     ///
     /// - Parameters:
+    ///   - now: The time of the look.
     ///   - written: The newest entry of the log, if this node wrote it and can write.
     ///   - canWrite: False if this node cannot write now.
     mutating func look(at now: Duration, written: UInt64?, canWrite: Bool) {
