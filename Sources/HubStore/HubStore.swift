@@ -17,6 +17,8 @@ package final class HubStore: Sendable {
     private let isReadOnly: Bool
     /// `nil` if no other node reads the log.
     private let follower: LogFollower?
+    /// A database that follows a log makes each migration at its place in the log.
+    private let migrator: DatabaseMigrator
 
     /// Opens the file; creates or migrates it if necessary.
     ///
@@ -31,7 +33,7 @@ package final class HubStore: Sendable {
     ///     repeated; refuses statements that are not deterministic.
     /// - Throws: ``HubStoreError`` if a newer version has written the file, or SQLite cannot make commits durable;
     ///   otherwise a `DatabaseError`.
-    package init(
+    package convenience init(
         path: String,
         maximumPages: Int? = nil,
         reservedTags: ReservedTagPrefixes = .standard,
@@ -39,8 +41,28 @@ package final class HubStore: Sendable {
         log: any OrderedLog = EmbeddedLog(),
         rehearses: Bool = false
     ) throws {
+        try self.init(
+            path: path,
+            migrator: Schema.migrator(reservedTags: reservedTags),
+            maximumPages: maximumPages,
+            secrets: secrets,
+            log: log,
+            rehearses: rehearses
+        )
+    }
+
+    /// Opens the file, whose schema `migrator` makes.
+    init(
+        path: String,
+        migrator: DatabaseMigrator,
+        maximumPages: Int? = nil,
+        secrets: SecretBox? = nil,
+        log: any OrderedLog = EmbeddedLog(),
+        rehearses: Bool = false
+    ) throws {
         self.rehearses = rehearses
-        follower = log.identity.map { LogFollower(log, as: $0) }
+        self.migrator = migrator
+        follower = log.identity.map { LogFollower(log, as: $0, schema: migrator.migrations.count) }
         var configuration = Configuration()
         configuration.busyMode = .timeout(5)
         configuration.label = "hub"
@@ -55,19 +77,29 @@ package final class HubStore: Sendable {
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
         pool = try DatabasePool(path: path, configuration: configuration)
-        let migrator = Schema.migrator(reservedTags: reservedTags)
         let isNewer = try pool.read { db in try migrator.hasBeenSuperseded(db) }
         guard !isNewer else { throw HubStoreError.newerSchema(path: path) }
-        try migrator.migrate(besideOthers: pool)
+        let hasLog = follower != nil
+        let waitsForLog = try pool.read { db in
+            guard try !migrator.hasCompletedMigrations(db) else { return false }
+            // A new file gets the schema of the log's first entry.
+            return try Transaction(db).followsLog() || (hasLog && migrator.appliedIdentifiers(db).isEmpty)
+        }
+        guard hasLog || !waitsForLog else { throw HubStoreError.awaitsLog(path: path) }
+        if !waitsForLog { try migrator.migrate(besideOthers: pool) }
         // GRDB sets NORMAL after `prepareDatabase`; an accepted message must survive a power cut.
         let synchronous = try pool.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA synchronous = FULL")
             return try Int.fetchOne(db, sql: "PRAGMA synchronous")
         }
         guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
-        let place = try pool.read { db in try Transaction(db).logPlace() }
+        let (place, schema) = try pool.read { db in
+            let place = try Transaction(db).followsLog() ? Transaction(db).logPlace() : .beginning
+            return (place, try migrator.appliedIdentifiers(db).count)
+        }
         isReadOnly = follower == nil && place != .beginning
         follower?.note(LogHead(number: place.number, node: nil))
+        follower?.note(schema: schema)
     }
 
     /// The hubs whose credentials were encrypted with another key.
@@ -128,7 +160,31 @@ package final class HubStore: Sendable {
     /// - Throws: ``OrderedLogError``.
     package func join() async throws {
         guard let follower else { return }
-        try await pool.writeWithoutTransaction { db in try follower.join(db) }
+        let isFirst = try await pool.writeWithoutTransaction { db in try follower.join(db) }
+        if isFirst { try migrate(follower, to: migrator.migrations.count) }
+    }
+
+    /// Number of migrations of this version.
+    package var schema: Int { migrator.migrations.count }
+
+    /// True if the database has the schema of an earlier version, since the log has no entry of this one yet.
+    package var awaitsUpgrade: Bool { follower.map { $0.schema < schema } ?? false }
+
+    /// Changes the log, and this database, to the schema of this version.
+    ///
+    /// Nodes of earlier versions stop at the entry that says so. Does nothing if another node has been first.
+    package func upgradeLog() async throws {
+        guard let follower, awaitsUpgrade else { return }
+        try await follow { _ in }
+        guard awaitsUpgrade else { return }
+        try await pool.writeWithoutTransaction { db in try follower.appendUpgrade(db) }
+        try await follow { _ in }
+    }
+
+    private func migrate(_ follower: LogFollower, to schema: Int) throws {
+        guard schema > follower.schema else { return }
+        try migrator.migrate(pool, upTo: migrator.migrations[schema - 1])
+        follower.note(schema: schema)
     }
 
     /// The name of this node among those of the log; `nil` with an embedded log.
@@ -142,7 +198,13 @@ package final class HubStore: Sendable {
     /// `foreign` receives the effects of each entry, on the database's thread.
     package func follow(to goal: LogGoal = .end, _ foreign: @escaping LogFollower.Foreign) async throws {
         guard let follower else { return }
-        try await pool.writeWithoutTransaction { db in try follower.catchUp(db, to: goal, foreign) }
+        while true {
+            do {
+                return try await pool.writeWithoutTransaction { db in try follower.catchUp(db, to: goal, foreign) }
+            } catch let pending as PendingMigration {
+                try migrate(follower, to: pending.schema)
+            }
+        }
     }
 }
 
@@ -152,6 +214,8 @@ package enum HubStoreError: Error, CustomStringConvertible {
     case notDurable(path: String)
     /// The hub shares its log with other nodes, and a write by this process would reach none of their databases.
     case sharedLog(path: String)
+    /// All nodes change the schema at the same entry of the log.
+    case awaitsLog(path: String)
     case unreadableRecord
     /// A bug in this program: another node could not replay the statement.
     case notDeterministic(sql: String, reason: String)
@@ -165,6 +229,12 @@ package enum HubStoreError: Error, CustomStringConvertible {
             """
             cannot write '\(path)' without its log, which other hubs follow too: set 'log-servers' in the section \
             'hub' of the configuration, or detach the file from the log with 'newswire hub log leave'
+            """
+        case .awaitsLog(let path):
+            """
+            cannot use '\(path)' without its log: an earlier version of newswire has written it, and the log says when its \
+            schema changes; start the hub with 'log-servers' in the section 'hub' of the configuration, or detach the file \
+            from the log with 'newswire hub log leave'
             """
         case .unreadableRecord: "the record is not in a form that this program writes"
         case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"

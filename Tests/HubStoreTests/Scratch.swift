@@ -33,6 +33,13 @@ final class Scratch: Sendable {
 }
 
 extension HubStore {
+    /// A node's store, which has joined its log.
+    static func joined(_ path: String, _ log: some OrderedLog) async throws -> HubStore {
+        let store = try HubStore(path: path, log: log)
+        try await store.join()
+        return store
+    }
+
     /// Commits one change alone.
     @discardableResult
     func change<Output: Sendable>(_ member: @escaping @Sendable (Transaction) throws -> Output) async throws -> Output {

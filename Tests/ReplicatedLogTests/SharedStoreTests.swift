@@ -41,7 +41,9 @@ struct SharedStoreTests {
         patience: Duration = .seconds(40)
     ) async throws -> Member {
         let node = try await servers.node(name) { $0.patience = patience }
-        return Member(node: node, store: try HubStore(path: folder.file("\(name).sqlite"), log: node.log))
+        let store = try HubStore(path: folder.file("\(name).sqlite"), log: node.log)
+        try await store.join()
+        return Member(node: node, store: store)
     }
 
     private func hub(_ member: Member) async throws -> HubKey {

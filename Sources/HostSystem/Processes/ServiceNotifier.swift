@@ -29,6 +29,9 @@ package struct ServiceNotifier: Sendable {
 
     package func watchdog() { send("WATCHDOG=1") }
 
+    /// Reports that a start waits for something, which takes half a minute more at most; called again until then.
+    package func waiting(_ text: String) { send("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=\(TerminalText.safe(text))") }
+
     /// Sends one line for `systemctl status`.
     package func status(_ text: String) { send("STATUS=\(TerminalText.safe(text))") }
 

@@ -92,6 +92,8 @@ package struct HubConfiguration: Sendable {
     package var alarmAgents: [InstallationID] = []
     /// The program's version, for `/metrics`.
     package var version: String?
+    /// Called with a text for the operator, about twice a second, while a start waits for other nodes.
+    package var onWaiting: @Sendable (String) -> Void = { _ in }
     /// True if each stage of a change runs twice and the first run is rolled back: tests show that stages can be
     /// repeated.
     var rehearsesStages = false

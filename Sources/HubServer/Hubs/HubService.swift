@@ -72,8 +72,17 @@ package final class HubService: Sendable {
             rehearses: configuration.rehearsesStages
         )
         try await store.join()
+        let others = log.identity.map { [store] identity in
+            OtherNodes(channel, of: store, named: identity.node, version: configuration.version ?? "unknown")
+        }
+        self.others = others
         // The machine is built from the store as it is then.
         try await store.follow { _ in }
+        if let others {
+            let waiting = configuration.onWaiting
+            try await SchemaUpgrade(store: store, others: others, channel: channel, logger: logger, waiting: waiting)
+                .run()
+        }
         let lastSeen = try await store.lastSeenClock()
         let generationFile = GenerationFile(path: configuration.generationPath)
         let start = try await HubStart.make(store, configuration, generationFile)
@@ -98,9 +107,6 @@ package final class HubService: Sendable {
         let stored = try await store.storedHubs()
         let machine = try await HubStart.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
-        others = log.identity.map { [store] identity in
-            OtherNodes(channel, of: store, named: identity.node, version: configuration.version ?? "unknown")
-        }
         directory = HubDirectory(
             store: store,
             epochs: epochs,

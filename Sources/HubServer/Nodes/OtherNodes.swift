@@ -11,6 +11,8 @@ import Synchronization
 final class OtherNodes: Sendable {
     private struct Peer {
         let version: String
+        /// The schema of its version; 0 if it does not say.
+        let schema: UInt64
         let position: UInt64
         let seen: ContinuousClock.Instant
     }
@@ -118,6 +120,7 @@ final class OtherNodes: Sendable {
         bytes.append(text: name)
         bytes.append(text: version)
         bytes.append(number: store.head.number)
+        bytes.append(number: UInt64(store.schema))
         channel.announce(bytes.bytes)
     }
 
@@ -126,14 +129,18 @@ final class OtherNodes: Sendable {
         var reader = EntryReader(Array(announcement))
         guard let node = try? reader.text(), let version = try? reader.text(), let position = try? reader.number()
         else { return }
-        note(node, version, position)
-    }
-
-    private func note(_ node: String, _ version: String, _ position: UInt64) {
+        let peer = Peer(version: version, schema: (try? reader.number()) ?? 0, position: position, seen: .now)
         peers.withLock { peers in
             peers = peers.filter { $0.value.seen > .now - Self.memory }
             guard peers[node] != nil || peers.count < Self.maximumPeers else { return }
-            peers[node] = Peer(version: version, position: position, seen: .now)
+            peers[node] = peer
+        }
+    }
+
+    /// The nodes that have reported since a time, and whose version has an earlier schema than this one's.
+    func older(since time: ContinuousClock.Instant) -> [String] {
+        peers.withLock { peers in
+            peers.filter { $0.value.seen >= time && $0.value.schema < store.schema }.map(\.key).sorted()
         }
     }
 

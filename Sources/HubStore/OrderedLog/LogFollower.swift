@@ -17,14 +17,23 @@ package final class LogFollower: Sendable {
 
     private let log: any OrderedLog
     let identity: LogIdentity
+    /// The schema of this version: its number of migrations.
+    private let version: Int
     private let state = Mutex(LogState())
+    private let databaseSchema = Mutex(0)
     /// An entry for which the log has not answered: the log may or may not contain it.
     private let unanswered = Mutex<(entry: LogEntry, place: LogPlace)?>(nil)
 
-    init(_ log: any OrderedLog, as identity: LogIdentity) {
+    init(_ log: any OrderedLog, as identity: LogIdentity, schema: Int) {
         self.log = log
         self.identity = identity
+        version = schema
     }
+
+    /// Number of migrations that the database has.
+    var schema: Int { databaseSchema.withLock { $0 } }
+
+    func note(schema: Int) { databaseSchema.withLock { $0 = schema } }
 
     /// The newest entry that this node's database has, and the log's end as far as it is known.
     var known: LogState { state.withLock { $0 } }
@@ -82,7 +91,7 @@ package final class LogFollower: Sendable {
         let place = try transaction.logPlace()
         let entry = LogEntry(
             previous: place.entry,
-            schema: Schema.version,
+            schema: version,
             node: identity.node,
             statements: statements,
             effects: effects.map(LoggedEffect.init)
@@ -112,13 +121,28 @@ package final class LogFollower: Sendable {
     ///
     /// A database with content begins an empty log at a place of its own, so that only copies of this database can
     /// follow: an empty database lacks the content that is not in the log.
-    func join(_ db: Database) throws {
+    ///
+    /// - Returns: True for an empty file without a schema, if the log is empty, too.
+    func join(_ db: Database) throws -> Bool {
         let transaction = Transaction(db)
         let end = try asking { try log.end() }
+        guard schema > 0 else { return end == 0 }
         if try transaction.logPlace() == .beginning, try !transaction.isNew() {
             guard end == 0 else { throw OrderedLogError.otherDatabase(end: end) }
             try transaction.set(LogPlace(number: 0, entry: .random()))
         }
+        return false
+    }
+
+    // MARK: - The schema
+
+    /// Appends the entry at which all nodes change to the schema of this version.
+    ///
+    /// This database changes when it follows, like the others. If another node was first, nothing is appended.
+    func appendUpgrade(_ db: Database) throws {
+        let place = try Transaction(db).logPlace()
+        let entry = LogEntry(previous: place.entry, schema: version, node: identity.node, statements: [], effects: [])
+        _ = try send(entry, after: place)
     }
 
     private func currentEnd() throws -> UInt64 {
@@ -158,15 +182,17 @@ package final class LogFollower: Sendable {
 
     /// Replays the log's entries after this node's place.
     private func follow(_ db: Database, to goal: LogGoal = .end, _ foreign: Foreign) throws {
-        var place = try Transaction(db).logPlace()
+        var place = try schema > 0 ? Transaction(db).logPlace() : .beginning
         let (end, isConfirmed) = try self.end(for: goal, at: place)
         guard !isConfirmed || end >= place.number else { throw OrderedLogError.truncated(number: place.number) }
         // A page can have entries that were written after the log had answered.
         while place.number < end {
             let entries = try asking { try log.read(after: place, limit: Self.page) }
-            if let last = entries.last {
-                try replay(entries, db, foreign)
-                place = last.place
+            if let first = entries.first {
+                try checkSchema(of: first)
+                let readable = entries.prefix { $0.entry.schema == first.entry.schema }
+                try replay(readable, db, foreign)
+                place = readable.last?.place ?? place
             } else if isConfirmed {
                 throw OrderedLogError.truncated(number: end)
             } else {
@@ -187,12 +213,26 @@ package final class LogFollower: Sendable {
         return (try currentEnd(), true)
     }
 
+    /// Checks that an entry was written for the schema that the database has.
+    private func checkSchema(of placed: PlacedEntry) throws {
+        let entry = placed.entry
+        guard entry.schema <= version else {
+            throw OrderedLogError.newerSchema(number: placed.number, node: entry.node)
+        }
+        guard entry.schema <= schema else { throw PendingMigration(schema: entry.schema) }
+        guard entry.schema == schema else {
+            throw OrderedLogError.olderSchema(number: placed.number, node: entry.node)
+        }
+    }
+
     /// Replays entries in one transaction, so that a node that is behind does not sync its disk for each of them.
-    private func replay(_ entries: [PlacedEntry], _ db: Database, _ foreign: Foreign) throws {
+    private func replay(_ entries: ArraySlice<PlacedEntry>, _ db: Database, _ foreign: Foreign) throws {
         var effects: [[NamespaceEffect]] = []
+        // This version's queries do not fit an earlier schema, with which no hub serves.
+        let readsEffects = schema == version
         try db.inTransaction(.immediate) {
             let transaction = Transaction(db)
-            effects = try entries.map(transaction.replay)
+            effects = try entries.map { try transaction.replay($0, readsEffects: readsEffects) }
             return .commit
         }
         for (placed, effects) in zip(entries, effects) {
@@ -200,6 +240,11 @@ package final class LogFollower: Sendable {
             foreign(effects)
         }
     }
+}
+
+/// The next entry of the log was written for a later schema, which this version can make.
+struct PendingMigration: Error {
+    let schema: Int
 }
 
 extension GroupCommit {

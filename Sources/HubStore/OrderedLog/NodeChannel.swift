@@ -5,7 +5,7 @@ package protocol NodeChannel: Sendable {
     /// Sends bytes to all other nodes that listen now.
     func announce(_ announcement: [UInt8])
 
-    /// The announcements of other nodes; called once.
+    /// The announcements of other nodes, for one reader at a time.
     ///
     /// Of more than 1,024 unread ones, the oldest are dropped.
     func announcements() -> AsyncStream<[UInt8]>

@@ -5,6 +5,8 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     /// The log no longer has this entry.
     case outOfRetention(number: UInt64)
     case newerSchema(number: UInt64, node: String)
+    /// The database's schema was changed before its place in the log.
+    case olderSchema(number: UInt64, node: String)
     case diverged(number: UInt64, sql: String)
     /// The log holds something that is not an entry, or is one of a newer format.
     case unreadable(reason: String)
@@ -22,7 +24,9 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     /// True if the node must stop, because trying again cannot succeed.
     package var isFinal: Bool {
         switch self {
-        case .truncated, .forked, .outOfRetention, .newerSchema, .diverged, .unreadable, .unusable, .otherDatabase: true
+        case .truncated, .forked, .outOfRetention, .newerSchema, .olderSchema, .diverged, .unreadable, .unusable,
+            .otherDatabase:
+            true
         case .overtaken, .unavailable, .tooLarge: false
         }
     }
@@ -51,6 +55,11 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
             """
         case .newerSchema(let number, let node):
             "entry \(number) of the log needs the schema of node '\(node)': install its version of newswire here"
+        case .olderSchema(let number, let node):
+            """
+            entry \(number) of the log, by node '\(node)', has an earlier schema than this node's database: copy the \
+            database of another node
+            """
         case .diverged(let number, let sql):
             """
             entry \(number) of the log changes different rows here than on the node that wrote it: '\(sql)'; copy the \

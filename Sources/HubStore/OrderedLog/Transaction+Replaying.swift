@@ -3,6 +3,9 @@ import GRDB
 import HubRouting
 
 extension Transaction {
+    /// True if the database has a place in an ordered log that several nodes share.
+    func followsLog() throws -> Bool { try db.tableExists("logPlace") && logPlace() != .beginning }
+
     /// The last entry of the ordered log that this database contains.
     func logPlace() throws -> LogPlace {
         let statement = try db.cachedStatement(sql: "SELECT number, entry FROM logPlace")
@@ -21,16 +24,13 @@ extension Transaction {
 
     /// Replays the statements of an entry that was recorded on an equal database.
     ///
-    /// - Returns: The complete effects of the entry.
+    /// - Returns: The complete effects of the entry; none unless `readsEffects`.
     /// - Throws: ``OrderedLogError`` if the entry does not follow the last one, or has other results here than where it
     ///   was recorded.
-    func replay(_ placed: PlacedEntry) throws -> [NamespaceEffect] {
+    func replay(_ placed: PlacedEntry, readsEffects: Bool) throws -> [NamespaceEffect] {
         let entry = placed.entry
         guard try entry.previous == logPlace().entry else { throw OrderedLogError.forked(number: placed.number) }
-        guard entry.schema <= Schema.version else {
-            throw OrderedLogError.newerSchema(number: placed.number, node: entry.node)
-        }
-        var reader = try EffectReader(before: entry.effects, self)
+        var reader = try EffectReader(before: readsEffects ? entry.effects : [], self)
         for statement in entry.statements {
             try executeLocally(statement.sql, statement.values)
             guard db.changesCount == statement.changes else {

@@ -317,6 +317,9 @@ struct HubServe: AsyncParsableCommand {
         _ logger: Logger
     ) async throws {
         let listen = configuration.host
+        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
+        var configuration = configuration
+        configuration.onWaiting = { notifier?.waiting($0) }
         let service: HubService =
             if let replicated {
                 try await HubService(configuration, log: replicated.log, channel: replicated.channel, logger: logger)
@@ -327,7 +330,6 @@ struct HubServe: AsyncParsableCommand {
         defer { backendLock?.close() }
         let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
         let pages = try pageServer(on: service, configuration, state, backend: backend, logger)
-        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         let log = logger
         do {
             let watchdog = notifier.flatMap { notifier in

@@ -29,7 +29,7 @@ struct LogFollowerTests {
             files = [try Scratch(), try Scratch()]
             var stores: [HubStore] = []
             for (file, name) in zip(files, ["a", "b"]) {
-                stores.append(try HubStore(path: file.path, log: log.node(name)))
+                stores.append(try await HubStore.joined(file.path, log.node(name)))
             }
             self.stores = stores
             let name = try HubName("news")

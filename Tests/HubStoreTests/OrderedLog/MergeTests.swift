@@ -95,10 +95,11 @@ struct MergeTests {
         var random = SplitMix(state: seed)
         let (log, name) = (MemoryLog(), try HubName("news"))
         let files = try (0..<Self.nodes).map { _ in try Scratch() }
-        func open(_ node: Int) throws -> HubStore {
-            try HubStore(path: files[node].path, log: log.node("\(node)"))
+        func open(_ node: Int) async throws -> HubStore {
+            try await HubStore.joined(files[node].path, log.node("\(node)"))
         }
-        var stores = try files.indices.map(open)
+        var stores: [HubStore] = []
+        for node in files.indices { stores.append(try await open(node)) }
         let hub = try await stores[0].change { try $0.insertHub(name, rules: [], at: 0) }.id
         for store in stores { try await store.follow { _ in } }
         var (sent, acknowledged): ([String: Change], [String: LogSequence]) = ([:], [:])
@@ -107,7 +108,7 @@ struct MergeTests {
             switch Int.random(in: 0..<10, using: &random) {
             case 0:
                 try stores[node].close()
-                stores[node] = try open(node)
+                stores[node] = try await open(node)
             case 1: log.fail(Bool.random(using: &random) ? .loseEntry : .loseAnswer)
             case 2:
                 do { try await stores[node].follow { _ in } } catch let error as OrderedLogError

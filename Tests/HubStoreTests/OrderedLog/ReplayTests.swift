@@ -11,7 +11,7 @@ struct ReplayTests {
     @Test func `every kind of change, repeated on another database, makes it equal`() async throws {
         let (first, second, log) = (try Scratch(), try Scratch(), MemoryLog())
         try await record(on: first, in: log)
-        let follower = try HubStore(path: second.path, log: log.node("b"))
+        let follower = try await HubStore.joined(second.path, log.node("b"))
         try await follower.follow { _ in }
         let (one, other) = (try await first.replicated(), try await second.replicated())
         #expect(one.keys.sorted() == other.keys.sorted())
@@ -27,7 +27,7 @@ struct ReplayTests {
     @Test func `what each node keeps for itself stays where it is`() async throws {
         let (first, second, log) = (try Scratch(), try Scratch(), MemoryLog())
         try await record(on: first, in: log)
-        let follower = try HubStore(path: second.path, log: log.node("b"))
+        let follower = try await HubStore.joined(second.path, log.node("b"))
         try await follower.follow { _ in }
         for table in DeterministicSQL.nodeLocalTables.subtracting(["logPlace"]) {
             let sql = "SELECT count(*) FROM \(table)"
@@ -58,10 +58,10 @@ struct ReplayTests {
 
     @Test func `an entry that does something else here is refused, and nothing of it is kept`() async throws {
         let (first, second, log) = (try Scratch(), try Scratch(), MemoryLog())
-        let writer = try HubStore(path: first.path, log: log.node("a"))
+        let writer = try await HubStore.joined(first.path, log.node("a"))
         let name = try HubName("news")
         let hub = try await writer.change { try $0.insertHub(name, rules: [], at: 0) }.id
-        let follower = try HubStore(path: second.path, log: log.node("b"))
+        let follower = try await HubStore.joined(second.path, log.node("b"))
         try await follower.follow { _ in }
         let before = try await second.place()
         try await follower.pool.write { try $0.execute(sql: "UPDATE hub SET hubID = 77") }
@@ -84,7 +84,7 @@ struct ReplayTests {
         let description = NotificationHubDescription(
             credentials: [PlatformCredential(.wns, [.init(name: "SecretKey", value: "open sesame")])]
         )
-        let older = try HubStore(path: scratch.path, log: log.node("a"))
+        let older = try await HubStore.joined(scratch.path, log.node("a"))
         let name = try HubName("news")
         let hub = try await older.change { try $0.insertHub(name, description, at: 0) }.record.id
         try older.close()
