@@ -48,7 +48,7 @@ final class HubWriter: Service {
             if case .change(let change) = self { change } else { nil }
         }
 
-        /// How far this node must have followed its log.
+        /// The point up to which this node must have followed its log.
         var goal: LogGoal? {
             switch self {
             case .attachment: .end

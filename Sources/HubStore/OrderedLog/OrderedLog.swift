@@ -83,7 +83,7 @@ package struct LogState: Sendable {
     package var end: UInt64 = 0
 }
 
-/// How far a node follows its log.
+/// The point up to which a node follows its log.
 package enum LogGoal: Sendable, Equatable {
     /// To the entries that the log has announced.
     case announced
