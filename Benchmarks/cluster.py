@@ -7,7 +7,8 @@
 * how much later a message is at an agent of another hub than at one of the hub that accepted it
 * one broadcast to as many streams at one hub alone, and to a third of them at each of three hubs: the last delivery
 
-The engine syncs each entry (`sync_interval: always`). All processes share the machine's cores: read the ratios.
+The engine syncs each entry (`sync_interval: always`). All processes share the machine's cores: read the ratios. wrk sends the
+messages (`apt-get install wrk`).
 Fails when a message is lost or comes twice, or when three hubs loaded equally do less than 80 % of one of three.
 """
 
@@ -58,33 +59,58 @@ def message(node, authorization, title):
     ).encode() + body
 
 
-async def sender(node, authorization, label, end, times):
-    reader, writer = await asyncio.open_connection("127.0.0.1", node.port)
-    number = 0
-    while time.monotonic() < end:
-        begin = time.monotonic()
-        writer.write(message(node, authorization, f"{label}-{number}"))
-        head = await reader.readuntil(b"\r\n\r\n")
-        assert head.startswith(b"HTTP/1.1 201"), head
-        length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
-        await reader.readexactly(int(length.split(b":")[1]))
-        times.append(time.monotonic() - begin)
-        number += 1
-    writer.close()
+SENDERS = """
+wrk.method = "POST"
+wrk.headers["Authorization"] = os.getenv("AUTHORIZATION")
+wrk.headers["ServiceBusNotification-Format"] = "template"
+wrk.headers["Content-Type"] = "application/json"
+wrk.body = '{"title":"a message of a few words"}'
+function done(summary, latency)
+    local failed = 0
+    for _, count in pairs(summary.errors) do failed = failed + count end
+    io.stderr:write(string.format('{"count":%d,"failed":%d,"p50":%f,"p99":%f}\\n',
+        summary.requests, failed, latency:percentile(50) / 1000, latency:percentile(99) / 1000))
+end
+"""
+
+
+def cpu_seconds(processes):
+    """CPU time of processes until now."""
+    seconds = 0
+    for process in processes:
+        with open(f"/proc/{process.process.pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return seconds
 
 
 def rate(cluster, nodes, senders, seconds):
-    """Messages a second, and the 50th and 99th percentile of their times in ms."""
-    async def run():
-        times = []
-        end = time.monotonic() + seconds
-        await asyncio.gather(*(
-            sender(nodes[number % len(nodes)], cluster.authorization, f"s{number}", end, times)
-            for number in range(senders)
-        ))
-        return times
-    times = sorted(asyncio.run(run()))
-    return len(times) / seconds, times[len(times) // 2] * 1000, times[len(times) * 99 // 100] * 1000
+    """Messages a second, the highest 50th and 99th percentile of their times in ms, and CPU time in us a message.
+
+    Each sender waits for the answer to its message. wrk, a program in C, leaves the cores to the hubs.
+    """
+    servers = getattr(cluster, "servers", [])
+    with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write(SENDERS)
+        script.flush()
+        before = cpu_seconds(cluster.nodes), cpu_seconds(servers)
+        programs = [
+            subprocess.Popen(
+                [
+                    "wrk", "-t1", f"-c{senders // len(nodes) + (place < senders % len(nodes))}", f"-d{seconds}",
+                    "-s", script.name, f"http://127.0.0.1:{node.port}/{HUB}/messages",
+                ],
+                env={**os.environ, "AUTHORIZATION": cluster.authorization},
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+            )
+            for place, node in enumerate(nodes)
+        ]
+        results = [json.loads(program.communicate()[1].splitlines()[-1]) for program in programs]
+        after = cpu_seconds(cluster.nodes), cpu_seconds(servers)
+    assert not any(result["failed"] for result in results), results
+    count = sum(result["count"] for result in results)
+    cpu = [(end - begin) / count * 1e6 for begin, end in zip(before, after)]
+    return count / seconds, max(result["p50"] for result in results), max(result["p99"] for result in results), *cpu
 
 
 class Stream:
@@ -135,6 +161,9 @@ async def arrival(streams, title, seconds=30):
 
 def lag(cluster, messages=300):
     """Median and 99th percentile in ms of the delay at an agent of another hub."""
+    for number in range(2):
+        assert register(cluster.nodes[0].port, cluster.authorization, number)[0] in (200, 201)
+
     async def run():
         streams = await opened(cluster.nodes[:2], cluster.authorization, range(2))
         for number in range(messages):
@@ -167,16 +196,23 @@ def main():
     parser.add_argument("program", help="newswire")
     parser.add_argument("engine", help="nats-server")
     parser.add_argument("--senders", type=int, default=64)
-    parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--seconds", type=int, default=8)
     parser.add_argument("--streams", type=int, default=900)
     options = parser.parse_args()
     engine = shutil.which(options.engine) or options.engine
+    if not shutil.which("wrk"):
+        sys.exit("cluster.py: it needs wrk: apt-get install wrk")
     print(f"{subprocess.run([engine, '--version'], capture_output=True, text=True).stdout.strip()}, sync_interval: always")
     folder = tempfile.mkdtemp(prefix="newswire-cluster-")
 
     def show(name, figures):
-        print(f"{name:<28} {figures[0]:8.0f} messages/s   p50 {figures[1]:6.1f} ms   p99 {figures[2]:6.1f} ms", flush=True)
-        return figures[0]
+        per_second, middle, p99, hubs, servers = figures
+        print(
+            f"{name:<28} {per_second:8.0f} messages/s   p50 {middle:6.1f} ms   p99 {p99:6.1f} ms   "
+            f"CPU us a message: hubs {hubs:.0f}, log servers {servers:.0f}",
+            flush=True,
+        )
+        return per_second
 
     with Alone(options.program, folder) as alone:
         show("one hub alone", rate(alone, alone.nodes, options.senders, options.seconds))
@@ -184,8 +220,8 @@ def main():
     with Cluster(options.program, engine, folder) as cluster:
         one = show("one of three hubs", rate(cluster, cluster.nodes[:1], options.senders, options.seconds))
         equal = show("three hubs, loaded equally", rate(cluster, cluster.nodes, options.senders, options.seconds))
-        last = broadcast(cluster, options.streams)
         middle, p99 = lag(cluster)
+        last = broadcast(cluster, options.streams)
     print(f"loaded equally               {equal / one:8.2f} of one of three")
     print(f"lag of another hub           p50 {middle:.1f} ms, p99 {p99:.1f} ms")
     print(f"last of {options.streams} streams         {last_alone:.1f} ms alone, {last:.1f} ms at three hubs, "

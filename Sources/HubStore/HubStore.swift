@@ -20,7 +20,7 @@ package final class HubStore: Sendable {
     /// A database that follows a log makes each migration at its place in the log.
     private let migrator: DatabaseMigrator
 
-    /// Opens the file; creates or migrates it if necessary.
+    /// Opens the file; creates or migrates it if necessary, but a file that follows a log only with the log.
     ///
     /// - Parameters:
     ///   - path: The SQLite file; its folder must exist.
@@ -82,8 +82,8 @@ package final class HubStore: Sendable {
         let hasLog = follower != nil
         let waitsForLog = try pool.read { db in
             guard try !migrator.hasCompletedMigrations(db) else { return false }
-            // A new file gets the schema of the log's first entry.
-            return try Transaction(db).followsLog() || (hasLog && migrator.appliedIdentifiers(db).isEmpty)
+            // A file without content gets the schema of the log's first entry.
+            return try Transaction(db).followsLog() || (hasLog && Transaction(db).isNew())
         }
         guard hasLog || !waitsForLog else { throw HubStoreError.awaitsLog(path: path) }
         if !waitsForLog { try migrator.migrate(besideOthers: pool) }
@@ -172,19 +172,21 @@ package final class HubStore: Sendable {
 
     /// Changes the log, and this database, to the schema of this version.
     ///
-    /// Nodes of earlier versions stop at the entry that says so. Does nothing if another node has been first.
-    package func upgradeLog() async throws {
+    /// Nodes of earlier versions stop at the entry that says so. Does nothing if another node has been first, or if
+    /// `isDue` is false when this node has followed the log to its end.
+    package func upgradeLog(isDue: () -> Bool = { true }) async throws {
         guard let follower, awaitsUpgrade else { return }
         try await follow { _ in }
-        guard awaitsUpgrade else { return }
+        guard awaitsUpgrade, isDue() else { return }
         try await pool.writeWithoutTransaction { db in try follower.appendUpgrade(db) }
         try await follow { _ in }
     }
 
     private func migrate(_ follower: LogFollower, to schema: Int) throws {
-        guard schema > follower.schema else { return }
-        try migrator.migrate(pool, upTo: migrator.migrations[schema - 1])
-        follower.note(schema: schema)
+        if try schema > pool.read(migrator.appliedIdentifiers).count {
+            try migrator.migrate(pool, upTo: migrator.migrations[schema - 1])
+        }
+        follower.note(schema: try pool.read(migrator.appliedIdentifiers).count)
     }
 
     /// The name of this node among those of the log; `nil` with an embedded log.
@@ -233,8 +235,8 @@ package enum HubStoreError: Error, CustomStringConvertible {
         case .awaitsLog(let path):
             """
             cannot use '\(path)' without its log: an earlier version of newswire has written it, and the log says when its \
-            schema changes; start the hub with 'log-servers' in the section 'hub' of the configuration, or detach the file \
-            from the log with 'newswire hub log leave'
+            schema changes; start the hub with 'log-servers' in the section 'hub' of the configuration, and wait until the \
+            last hub of the earlier version has stopped, or detach the file from the log with 'newswire hub log leave'
             """
         case .unreadableRecord: "the record is not in a form that this program writes"
         case .notDeterministic(let sql, let reason): "cannot record '\(sql)': \(reason)"

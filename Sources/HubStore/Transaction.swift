@@ -37,7 +37,10 @@ extension Transaction {
 
     /// True if no hub has started with this database yet, on this node or on another one of its log.
     package func isNew() throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT NOT EXISTS (SELECT 1 FROM epoch)") ?? true && hubs().isEmpty
+        // In any schema.
+        guard try db.tableExists("epoch") else { return true }
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM epoch) AND NOT EXISTS (SELECT 1 FROM hub)"
+        return try Bool.fetchOne(db, sql: sql) ?? true
     }
 
     /// Begins an epoch, which cursors name from now on, or continues the current one if it has this name.

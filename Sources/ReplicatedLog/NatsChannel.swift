@@ -65,6 +65,9 @@ package final class NatsChannel: NodeChannel {
         }
     }
 
+    /// Returns when everything that was to be sent has been handed over; blocks.
+    func finishSending() { sending.sync {} }
+
     package func announcements() -> AsyncStream<[UInt8]> {
         let (stream, continuation) = AsyncStream<[UInt8]>
             .makeStream(bufferingPolicy: .bufferingNewest(Self.maximumAnnouncements))
@@ -121,9 +124,9 @@ package final class NatsChannel: NodeChannel {
         let (requests, continuation) = AsyncStream<Request>
             .makeStream(bufferingPolicy: .bufferingOldest(Self.maximumRequests))
         let open = OpenRequests(limit: Self.maximumRequests)
-        let subscription: Subscription
+        let subscription = Mutex<Subscription?>(nil)
         do throws(EngineFault) {
-            subscription = try connection.subscribe(subjects.requests(of: node)) { message in
+            let interest = try connection.subscribe(subjects.requests(of: node)) { message in
                 guard let reply = message.reply.map(EngineConnection.answers),
                     let batch = try? RequestBatch(encoded: message.data)
                 else { return }
@@ -131,9 +134,11 @@ package final class NatsChannel: NodeChannel {
                     continuation.yield(Request(data: data, number: batch.first + UInt64(index), reply: reply))
                 }
             }
+            subscription.withLock { $0 = interest }
         } catch {
             return Self.failed(error, "requests of other nodes cannot be received", logger)
         }
+        // Nodes that ask later learn that nobody listens.
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 for await request in requests {
@@ -145,9 +150,10 @@ package final class NatsChannel: NodeChannel {
                 }
             }
         } onCancel: {
+            subscription.withLock { $0 = nil }
             continuation.finish()
         }
-        withExtendedLifetime(subscription) {}
+        subscription.withLock { $0 = nil }
     }
 
     /// The number of requests that are being answered.

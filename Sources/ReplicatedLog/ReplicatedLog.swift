@@ -62,7 +62,10 @@ package final class ReplicatedLog: Sendable {
 
     /// Leaves the log; pending requests fail.
     package func close() async {
-        _ = try? await Self.blocking { [connection] in connection.close() }
+        _ = try? await Self.blocking { [channel, connection] in
+            channel.finishSending()
+            connection.close()
+        }
     }
 
     /// Runs blocking work outside the threads of tasks.

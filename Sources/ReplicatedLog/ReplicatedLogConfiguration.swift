@@ -71,7 +71,7 @@ struct LogSubjects: Sendable {
     ///
     /// It contains the log's incarnation, so that no entry gets into a log that was started again.
     func entries(_ incarnation: String) -> String { "newswire.\(name).log.\(incarnation)" }
-    /// The subject that names the entries that are stored.
+    /// The subject of the entries that are stored.
     var stored: String { "newswire.\(name).stored" }
     /// The subject of announcements.
     var all: String { "newswire.\(name).all" }

@@ -38,13 +38,16 @@ import Testing
         let notifier = try #require(
             ServiceNotifier(environment: ["NOTIFY_SOCKET": isAbstract ? "@\(path)" : path])
         )
+        notifier.waiting("waiting for\nb")
         notifier.ready()
         notifier.watchdog()
         notifier.status("serving\nREADY=0")
         notifier.stopping()
         #expect(
-            [listener.next(), listener.next(), listener.next(), listener.next()]
-                == ["READY=1", "WATCHDOG=1", "STATUS=serving READY=0", "STOPPING=1"]
+            (0..<5).map { _ in listener.next() } == [
+                "EXTEND_TIMEOUT_USEC=900000000\nSTATUS=waiting for b", "READY=1\nSTATUS=", "WATCHDOG=1",
+                "STATUS=serving READY=0", "STOPPING=1",
+            ]
         )
     }
 

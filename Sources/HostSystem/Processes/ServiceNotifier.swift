@@ -23,14 +23,14 @@ package struct ServiceNotifier: Sendable {
     }
 
     /// Reports that the service is ready: the sockets are bound.
-    package func ready() { send("READY=1") }
+    package func ready() { send("READY=1\nSTATUS=") }
 
     package func stopping() { send("STOPPING=1") }
 
     package func watchdog() { send("WATCHDOG=1") }
 
-    /// Reports that a start waits for something, which takes half a minute more at most; called again until then.
-    package func waiting(_ text: String) { send("EXTEND_TIMEOUT_USEC=30000000\nSTATUS=\(TerminalText.safe(text))") }
+    /// Reports that a start waits for something; from the last call on, it may take 15 minutes more.
+    package func waiting(_ text: String) { send("EXTEND_TIMEOUT_USEC=900000000\nSTATUS=\(TerminalText.safe(text))") }
 
     /// Sends one line for `systemctl status`.
     package func status(_ text: String) { send("STATUS=\(TerminalText.safe(text))") }

@@ -362,10 +362,11 @@ package final class HubService: Sendable {
 
     private func close(endsProcess: Bool) async throws {
         if !endsProcess { try await group.shutdownGracefully() }
+        others?.announcePresence(isLeaving: true)
         try store.close()
     }
 
-    /// Returns when this node has applied what other nodes have written until now; see ``HubWriter/catchUp()``.
+    /// Returns when this node has applied what other nodes have written until now; see ``HubWriter/catchUp(to:)``.
     func catchUp() async throws { try await writer.catchUp() }
 
     /// The connection string of each rule of the primary hub; the one with Listen only comes first.

@@ -6,7 +6,7 @@ import ServiceLifecycle
 /// The first byte of a message is its kind; messages of unknown kinds come from newer versions and are ignored.
 struct NodeMessages: Service {
     enum Kind {
-        /// A sign of life from the node that writes.
+        /// The claim of a node to be the one that writes.
         static let heartbeat: UInt8 = 1
         /// A request of a client, to be executed by the node that writes.
         static let forwardedRequest: UInt8 = 2

@@ -13,6 +13,8 @@ final class OtherNodes: Sendable {
         let version: String
         /// The schema of its version; 0 if it does not say.
         let schema: UInt64
+        /// True if it has said that it stops.
+        let hasLeft: Bool
         let position: UInt64
         let seen: ContinuousClock.Instant
     }
@@ -113,14 +115,15 @@ final class OtherNodes: Sendable {
 
     // MARK: Presence
 
-    /// Announces this node's position in the log.
-    func announcePresence() {
+    /// Announces this node's position in the log, and whether it stops now.
+    func announcePresence(isLeaving: Bool = false) {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.presence)
         bytes.append(text: name)
         bytes.append(text: version)
         bytes.append(number: store.head.number)
         bytes.append(number: UInt64(store.schema))
+        bytes.append(isLeaving ? 1 : 0)
         channel.announce(bytes.bytes)
     }
 
@@ -129,7 +132,9 @@ final class OtherNodes: Sendable {
         var reader = EntryReader(Array(announcement))
         guard let node = try? reader.text(), let version = try? reader.text(), let position = try? reader.number()
         else { return }
-        let peer = Peer(version: version, schema: (try? reader.number()) ?? 0, position: position, seen: .now)
+        // Added later, so that earlier versions leave them out.
+        let (schema, leaving) = ((try? reader.number()) ?? 0, (try? reader.byte()) ?? 0)
+        let peer = Peer(version: version, schema: schema, hasLeft: leaving == 1, position: position, seen: .now)
         peers.withLock { peers in
             peers = peers.filter { $0.value.seen > .now - Self.memory }
             guard peers[node] != nil || peers.count < Self.maximumPeers else { return }
@@ -137,10 +142,11 @@ final class OtherNodes: Sendable {
         }
     }
 
-    /// The nodes that have reported since a time, and whose version has an earlier schema than this one's.
+    /// The nodes that have reported since a time, and not left, and whose version has an earlier schema than this one's.
     func older(since time: ContinuousClock.Instant) -> [String] {
         peers.withLock { peers in
-            peers.filter { $0.value.seen >= time && $0.value.schema < store.schema }.map(\.key).sorted()
+            peers.filter { $0.value.seen >= time && !$0.value.hasLeft && $0.value.schema < store.schema }
+                .map(\.key).sorted()
         }
     }
 

@@ -10,15 +10,20 @@ struct SchemaUpgrade {
     let others: OtherNodes
     let channel: any NodeChannel
     let logger: Logger
-    /// Time without a report after which a node is gone; nodes report once a second.
-    var patience = Duration.seconds(3)
+    /// Time without a report after which a node counts as gone, if it has not said that it stops. Nodes report once a
+    /// second; one that loses its log server may be silent for several.
+    var patience = Duration.seconds(15)
+    /// Time for which this node must have been able to hear others, without a break.
+    var listening = Duration.seconds(5)
+    /// Longest time between two looks of a node that can hear others.
+    var longestLook = Duration.seconds(1)
     var interval = Duration.milliseconds(500)
     /// Called with a text for the operator as long as the node waits, about twice a second.
     let waiting: @Sendable (String) -> Void
 
     /// Returns when the database has this version's schema.
     ///
-    /// - Throws: An ``OrderedLogError`` that is final, or a `DatabaseError`.
+    /// - Throws: An ``OrderedLogError`` that is final, or if no reports can be received; a `DatabaseError`.
     func run() async throws {
         guard store.awaitsUpgrade else { return }
         try await withThrowingTaskGroup { group in
@@ -27,19 +32,22 @@ struct SchemaUpgrade {
                 {
                     others.note(presence: announcement.dropFirst())
                 }
+                try Task.checkCancellation()
+                throw OrderedLogError.unavailable(reason: "the reports of other nodes cannot be received")
             }
+            group.addTask { try await wait() }
             defer { group.cancelAll() }
-            try await wait()
+            try await group.next()
         }
     }
 
     private func wait() async throws {
-        let begin = ContinuousClock.now
-        var known: [String] = []
+        var (hearsSince, known) = (ContinuousClock.now, [String]())
         while store.awaitsUpgrade {
+            let begin = ContinuousClock.now
             others.announcePresence()
-            try await follow()
-            let older = others.older(since: .now - patience)
+            let follows = try await retrying { try await store.follow { _ in } }
+            let older = olderNodes
             if older != known, !older.isEmpty {
                 logger.notice(
                     "waiting for hubs of an earlier version, which still serve: upgrade them, too",
@@ -47,34 +55,33 @@ struct SchemaUpgrade {
                 )
             }
             known = older
-            if older.isEmpty, .now - begin >= patience {
-                try await upgrade()
+            // A node that was paused, or could not reach the log's servers, has missed reports.
+            if !follows || .now - begin > longestLook { hearsSince = .now }
+            if older.isEmpty, .now - hearsSince >= listening {
+                let isDone = try await retrying {
+                    try await store.upgradeLog { olderNodes.isEmpty && .now - begin <= longestLook }
+                }
+                if !isDone || store.awaitsUpgrade { hearsSince = .now }
             } else {
-                waiting("waiting for hubs of an earlier version: \(older.joined(separator: ", "))")
+                let names = older.isEmpty ? "" : ": \(older.joined(separator: ", "))"
+                waiting("waiting for hubs of an earlier version\(names)")
                 try await Task.sleep(for: interval)
             }
         }
         logger.notice("the log and the database have the schema of this version")
     }
 
-    private func upgrade() async throws {
-        do {
-            try await store.upgradeLog()
-        } catch let error as OrderedLogError where !error.isFinal {
-            try await retry(after: error)
-        }
-    }
+    private var olderNodes: [String] { others.older(since: .now - patience) }
 
-    private func follow() async throws {
+    /// - Returns: False for an error after which it can be tried again.
+    private func retrying(_ body: () async throws -> Void) async throws -> Bool {
         do {
-            try await store.follow { _ in }
+            try await body()
+            return true
         } catch let error as OrderedLogError where !error.isFinal {
-            try await retry(after: error)
+            logger.warning("cannot follow the log; trying again", metadata: ["error.reason": "\(error)"])
+            try await Task.sleep(for: interval)
+            return false
         }
-    }
-
-    private func retry(after error: OrderedLogError) async throws {
-        logger.warning("cannot follow the log; trying again", metadata: ["error.reason": "\(error)"])
-        try await Task.sleep(for: interval)
     }
 }

@@ -23,8 +23,8 @@ final class HubWriter: Service {
     /// Number of changes in one commit that indicates a crowd of senders: a sender that waits for each answer is never
     /// delayed.
     private static let crowd = 8
-    /// Minimum of the time to wait for a crowd to return, and the time between two looks at who has.
-    private static let gathering = Duration.microseconds(500)
+    /// Limits of the time to wait for a crowd to return, and the time between two looks at who has.
+    private static let gathering = (minimum: Duration.microseconds(500), maximum: Duration.milliseconds(20))
     private static let gatheringStep = Duration.microseconds(250)
 
     /// The consequences of a durable change.
@@ -282,7 +282,7 @@ final class HubWriter: Service {
                     let taken = ContinuousClock.now - begin
                     // Senders that try again at once must not keep a node from following that is cut off.
                     if health.refusal != nil, takeFollowing() { await followAlone() }
-                    await gather(after: batch.count, taking: taken)
+                    await gather(after: batch.count { $0.change != nil }, taking: taken)
                 }
                 // Last, because a log that does not answer takes seconds.
                 if health.finalFailure == nil, takeFollowing() { await followAlone() }
@@ -305,13 +305,14 @@ final class HubWriter: Service {
     /// many.
     ///
     /// Those whose changes came during the commit wait with them: otherwise a crowd splits into two that take turns. They
-    /// wait for half of the commit's time at most.
+    /// wait for half of the commit's time at most, within ``gathering``: nobody waits for a crowd after an election of the
+    /// log's servers.
     private func gather(after written: Int, taking time: Duration) async {
-        guard written >= Self.crowd else { return }
-        let end = ContinuousClock.now + max(Self.gathering, time / 2)
+        guard written >= Self.crowd, health.refusal == nil else { return }
+        let end = ContinuousClock.now + min(max(Self.gathering.minimum, time / 2), Self.gathering.maximum)
         let crowd = written + queue.withLock { $0.changes }
         while queue.withLock({ !$0.isClosed && $0.changes < min(crowd * 7 / 8, Self.maximumBatch) }), .now < end {
-            try? await Task.sleep(for: Self.gatheringStep)
+            guard (try? await Task.sleep(for: Self.gatheringStep)) != nil else { return }
         }
     }
 

@@ -122,11 +122,11 @@ package final class LogFollower: Sendable {
     /// A database with content begins an empty log at a place of its own, so that only copies of this database can
     /// follow: an empty database lacks the content that is not in the log.
     ///
-    /// - Returns: True for an empty file without a schema, if the log is empty, too.
+    /// - Returns: True for a file without content that has not all of the schema, if the log is empty, too.
     func join(_ db: Database) throws -> Bool {
         let transaction = Transaction(db)
         let end = try asking { try log.end() }
-        guard schema > 0 else { return end == 0 }
+        if try schema < version && transaction.isNew() { return end == 0 }
         if try transaction.logPlace() == .beginning, try !transaction.isNew() {
             guard end == 0 else { throw OrderedLogError.otherDatabase(end: end) }
             try transaction.set(LogPlace(number: 0, entry: .random()))
@@ -182,14 +182,15 @@ package final class LogFollower: Sendable {
 
     /// Replays the log's entries after this node's place.
     private func follow(_ db: Database, to goal: LogGoal = .end, _ foreign: Foreign) throws {
-        var place = try schema > 0 ? Transaction(db).logPlace() : .beginning
+        let transaction = Transaction(db)
+        var place = try schema == version || transaction.followsLog() ? transaction.logPlace() : .beginning
         let (end, isConfirmed) = try self.end(for: goal, at: place)
         guard !isConfirmed || end >= place.number else { throw OrderedLogError.truncated(number: place.number) }
         // A page can have entries that were written after the log had answered.
         while place.number < end {
             let entries = try asking { try log.read(after: place, limit: Self.page) }
             if let first = entries.first {
-                try checkSchema(of: first)
+                try checkSchema(of: first, after: place)
                 let readable = entries.prefix { $0.entry.schema == first.entry.schema }
                 try replay(readable, db, foreign)
                 place = readable.last?.place ?? place
@@ -213,9 +214,11 @@ package final class LogFollower: Sendable {
         return (try currentEnd(), true)
     }
 
-    /// Checks that an entry was written for the schema that the database has.
-    private func checkSchema(of placed: PlacedEntry) throws {
+    /// Checks that the next entry was written for the schema that the database has.
+    private func checkSchema(of placed: PlacedEntry, after place: LogPlace) throws {
         let entry = placed.entry
+        // Before a migration, which would be kept.
+        guard entry.previous == place.entry else { throw OrderedLogError.forked(number: placed.number) }
         guard entry.schema <= version else {
             throw OrderedLogError.newerSchema(number: placed.number, node: entry.node)
         }

@@ -23,7 +23,7 @@ package protocol OrderedLog: Sendable {
 
     /// The number of the newest entry that the log has announced to this node, without asking it.
     ///
-    /// `nil` if an announcement may have been lost since ``end()`` was last called.
+    /// `nil` if an announcement may have been lost since ``end()`` was last called, which can take a second to notice.
     func announcedEnd() -> UInt64?
 
     /// Yields an element after each entry that another node may have appended; consecutive elements may be merged.

@@ -105,6 +105,9 @@ struct ForwardingTests {
             #expect(try nodes.log.entries.last?.node == "b")
             #expect(nodes.b.service.forwarding?.writers.otherWriter == nil)
             #expect(try await nodes.b.newest().count == 2)
+            let asked = nodes.channel.requests.count
+            #expect(try await nodes.b.post(["title": "third"]).status == 201)
+            #expect(nodes.channel.requests.count == asked, "it is known to be gone")
         }
     }
 

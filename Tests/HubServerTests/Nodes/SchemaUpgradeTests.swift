@@ -38,13 +38,15 @@ struct SchemaUpgradeTests {
             OtherNodes(channel.node(name), of: store, named: name, version: "1")
         }
 
+        /// Nodes without a report for a second are gone.
         func upgrade(_ waiting: @escaping @Sendable (String) -> Void) -> SchemaUpgrade {
             SchemaUpgrade(
                 store: b,
                 others: others(b, "b"),
                 channel: channel.node("b"),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-                patience: .milliseconds(500),
+                patience: .seconds(1),
+                listening: .milliseconds(200),
                 interval: .milliseconds(1),
                 waiting: waiting
             )
@@ -82,6 +84,51 @@ struct SchemaUpgradeTests {
         #expect(nodes.b.head.number == 3)
         let error = await #expect(throws: OrderedLogError.self) { try await nodes.send() }
         #expect(error == .newerSchema(number: 3, node: "b"))
+    }
+
+    @Test func `a node that stops says so, and is not waited for`() async throws {
+        let nodes = try await Nodes()
+        let a = nodes.others(nodes.a, "a")
+        let heard = Mutex(false)
+        let begin = ContinuousClock.now
+        var upgrade = nodes.upgrade { text in
+            let isHeard = heard.withLock { heard in
+                heard = heard || text.hasSuffix(": a")
+                return heard
+            }
+            a.announcePresence(isLeaving: isHeard)
+        }
+        upgrade.patience = .seconds(3_600)
+        try await upgrade.run()
+        #expect(heard.withLock { $0 })
+        #expect(.now - begin < .seconds(3_000))
+    }
+
+    @Test func `a node that could not hear others does not take them for gone`() async throws {
+        let nodes = try await Nodes()
+        let a = nodes.others(nodes.a, "a")
+        let state = Mutex((looks: 0, awaySince: ContinuousClock.Instant?.none, isBack: false))
+        let upgrade = nodes.upgrade { _ in
+            state.withLock { state in
+                state.looks += 1
+                if state.looks < 50 { a.announcePresence() }
+                if state.looks == 50 {
+                    state.awaySince = .now
+                    nodes.log.setAway(true)
+                }
+                // The log is back when no report has arrived for longer than nodes are waited for.
+                guard let since = state.awaySince, .now - since > .milliseconds(1_200) else { return }
+                if state.isBack {
+                    a.announcePresence()
+                    state.awaySince = nil
+                }
+                nodes.log.setAway(false)
+                state.isBack = true
+            }
+        }
+        try await upgrade.run()
+        #expect(state.withLock { $0.isBack && $0.awaySince == nil }, "it listens again before it decides")
+        #expect(try nodes.log.entries.map(\.node) == ["a", "b"])
     }
 
     @Test func `nodes of the same version do not wait for each other, and the log may be away`() async throws {

@@ -148,6 +148,66 @@ struct LogUpgradeTests {
         #expect(try await store.hubs().map(\.id) == [nodes.hub])
     }
 
+    @Test func `a node without content that stops before its first entry begins again`() async throws {
+        let nodes = try await Nodes()
+        let path = try #require(nodes.files["b"]).path
+        let queue = try DatabaseQueue(path: path)
+        // It had made a part of the schema of the log's first entry, or all of it.
+        for count in [3, Schema.version] {
+            try Schema.migrator.migrate(queue, upTo: Schema.migrator.migrations[count - 1])
+            let store = try HubStore(path: path, migrator: Self.newer, log: nodes.log.node("b"))
+            try await store.join()
+            #expect(try await nodes.schema("b") == count)
+            try store.close()
+        }
+        try queue.close()
+        let b = try await nodes.open("b", Self.newer)
+        try await b.upgradeLog()
+        #expect(try await nodes.notes("b") == ["before"])
+        // In an empty log it has its own schema.
+        let first = try HubStore(path: path + "2", log: MemoryLog().node("x"))
+        try first.close()
+        let again = try HubStore(path: path + "2", migrator: Self.newer, log: MemoryLog().node("x"))
+        try await again.join()
+        #expect(!again.awaitsUpgrade)
+    }
+
+    @Test func `a node may be two schemas behind`() async throws {
+        var latest = Self.newer
+        latest.registerMigration("latest") { db in
+            try db.execute(sql: "ALTER TABLE log ADD COLUMN more TEXT; UPDATE log SET more = note || sequence")
+        }
+        let nodes = try await Nodes()
+        let b = try await nodes.open("b", Self.newer)
+        try await b.upgradeLog()
+        try await b.append(nodes.hub)
+        try b.close()
+        let again = try await nodes.open("b", latest)
+        #expect(again.awaitsUpgrade)
+        try await again.upgradeLog()
+        try await again.append(nodes.hub)
+        for name in ["a", "c"] {
+            let store = try await nodes.open(name, latest)
+            #expect(!store.awaitsUpgrade)
+            try await nodes.expectEqual(name, "b")
+        }
+        #expect(try await nodes.notes("a") == ["before", nil, nil])
+    }
+
+    @Test func `another log's schema changes nothing`() async throws {
+        let nodes = try await Nodes()
+        let b = try await nodes.open("b", Self.newer)
+        try await b.upgradeLog()
+        nodes.log.change { entries in
+            guard let last = try? LogEntry(encoded: entries[2]) else { return }
+            let forked = LogEntry(previous: .random(), schema: last.schema, node: "x", statements: [], effects: [])
+            entries[2] = forked.encoded
+        }
+        let error = await #expect(throws: OrderedLogError.self) { try await nodes.open("a", Self.newer) }
+        #expect(error == .forked(number: 3))
+        #expect(try await nodes.schema("a") == Schema.version)
+    }
+
     @Test func `an entry of an earlier schema than the database's is refused`() async throws {
         let nodes = try await Nodes()
         let b = try await nodes.open("b", Self.newer)
