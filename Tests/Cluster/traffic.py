@@ -24,6 +24,7 @@ class Sender(threading.Thread):
         self.acknowledged, self.chance = acknowledged, chance
         self.refusals = collections.Counter()
         self.connection = None
+        self.has_ended = False
 
     def run(self):
         for number in range(self.count):
@@ -31,6 +32,8 @@ class Sender(threading.Thread):
             while not self.attempt(title):
                 time.sleep(self.chance.uniform(0.05, 0.3))
             self.acknowledged.add(title)
+            if self.has_ended:
+                return
 
     def attempt(self, title):
         try:
@@ -155,6 +158,14 @@ class Traffic:
     @property
     def is_sending(self):
         return any(sender.is_alive() for sender in self.senders)
+
+    def end(self):
+        """Ends the senders, each after its current message."""
+        for sender in self.senders:
+            sender.has_ended = True
+        for sender in self.senders:
+            sender.join(60)
+            assert not sender.is_alive(), "a sender does not end"
 
     def settle(self, seconds):
         """Waits until every agent has every acknowledged message; returns what is missing."""
