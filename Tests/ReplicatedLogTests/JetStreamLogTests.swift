@@ -83,7 +83,7 @@ struct JetStreamLogTests {
         let node = try await servers.node { $0.patience = .seconds(1) }
         let place = try await node.grow(after: .beginning)
         let entry = LogEntry.plain(after: place)
-        servers.servers[0].send(SIGSTOP)
+        servers.servers[0].pause()
         let error = await #expect(throws: ReplicatedLogError.self) { try await node.append(entry, after: place) }
         servers.servers[0].send(SIGCONT)
         #expect(error?.isTemporary == true)

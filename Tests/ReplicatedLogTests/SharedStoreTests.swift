@@ -80,7 +80,7 @@ struct SharedStoreTests {
         let servers = try await LogServers()
         let (a, b) = (try await member("a", servers, patience: .seconds(1)), try await member("b", servers))
         let hub = try await hub(a)
-        servers.servers[0].send(SIGSTOP)
+        servers.servers[0].pause()
         await #expect(throws: OrderedLogError.self) { try await a.send("1", to: hub) }
         servers.servers[0].send(SIGCONT)
         // The connection may be lost as well.

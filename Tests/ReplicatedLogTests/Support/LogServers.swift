@@ -157,6 +157,14 @@ final class LogServerProcess: Sendable {
         }
     }
 
+    /// Pauses it, and returns when none of its threads answers any more: on a busy machine that takes a while.
+    func pause() {
+        send(SIGSTOP)
+        guard let process = process.withLock({ $0 }) else { return }
+        var change = siginfo_t()
+        waitid(P_PID, id_t(process.processIdentifier), &change, WSTOPPED | WEXITED | WNOWAIT)
+    }
+
     /// Ends it as a power cut would, and returns when it has ended.
     func end() async {
         send(SIGKILL)
