@@ -135,16 +135,20 @@ final class LogServerProcess: Sendable {
         process.standardError = pipe
         let (ready, continuation) = AsyncStream<Bool>.makeStream()
         let log = Printed()
-        pipe.fileHandleForReading.readabilityHandler = { handle in
-            let data = handle.availableData
-            if data.isEmpty {
-                handle.readabilityHandler = nil
-                continuation.finish()
-            } else if log.append(String(decoding: data, as: UTF8.self)).contains("Server is ready") {
-                continuation.yield(true)
+        // A thread: Dispatch's sources of descriptors that are closed soon can crash on Linux.
+        let reader = Thread {
+            var bytes = [UInt8](repeating: 0, count: 4_096)
+            while true {
+                let count = read(pipe.fileHandleForReading.fileDescriptor, &bytes, bytes.count)
+                guard count > 0 else { break }
+                if log.append(String(decoding: bytes[..<count], as: UTF8.self)).contains("Server is ready") {
+                    continuation.yield(true)
+                }
             }
+            continuation.finish()
         }
         try process.run()
+        reader.start()
         self.process.withLock { $0 = process }
         let isReady = await ready.first { $0 }
         try #require(isReady == true, "\(log.text)")
