@@ -168,6 +168,17 @@ class Cluster:
         for process in [*self.nodes, *self.servers]:
             process.end()
 
+    def conclude(self, problems, keep=False):
+        """Prints what was found, by name; removes the folder if nothing was. Returns the exit code."""
+        found = {name: what for name, what in problems.items() if what}
+        for name, what in found.items():
+            print(f"{name}: {what}")
+        if found or keep:
+            print(f"the folder is {self.folder}")
+        else:
+            self.remove()
+        return 1 if found else 0
+
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
 

@@ -139,14 +139,7 @@ def main():
             f"{acknowledged} messages acknowledged in {sending:.0f} s, {faults.count} faults, "
             f"{sum(agent.streams for agent in traffic.agents)} streams, refusals {dict(traffic.refusals())}"
         )
-    found = {name: what for name, what in problems.items() if what}
-    for name, what in found.items():
-        print(f"{name}: {what}")
-    if found or options.keep:
-        print(f"the folder is {folder}")
-    else:
-        cluster.remove()
-    return 1 if found else 0
+    return cluster.conclude(problems, options.keep)
 
 
 if __name__ == "__main__":

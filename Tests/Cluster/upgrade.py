@@ -100,14 +100,7 @@ def main():
             f"{len(traffic.acknowledged.titles)} messages acknowledged, refusals {dict(traffic.refusals())}"
             + (", hubs waited for each other" if has_waited else "")
         )
-    found = {name: what for name, what in problems.items() if what}
-    for name, what in found.items():
-        print(f"{name}: {what}")
-    if found:
-        print(f"the folder is {folder}")
-    else:
-        cluster.remove()
-    return 1 if found else 0
+    return cluster.conclude(problems)
 
 
 if __name__ == "__main__":
