@@ -20,7 +20,7 @@ package final class HubStore: Sendable {
     /// A database that follows a log makes each migration at its place in the log.
     private let migrator: DatabaseMigrator
 
-    /// Opens the file; creates or migrates it if necessary, but a file that follows a log only with the log.
+    /// Opens the file; creates or migrates it if necessary, unless it follows a log, which says when it is migrated.
     ///
     /// - Parameters:
     ///   - path: The SQLite file; its folder must exist.

@@ -22,8 +22,8 @@ struct RequestBatch: Equatable {
         var reader = EntryReader(bytes)
         first = try reader.number()
         requests = try reader.list { reader throws(LogEntryError) in Array(try reader.counted()) }
-        // The last number must be one.
-        guard reader.isAtEnd, first <= UInt64.max - UInt64(requests.count) else { throw .damaged("it is too long") }
+        guard reader.isAtEnd else { throw .damaged("it is too long") }
+        guard first <= UInt64.max - UInt64(requests.count) else { throw .damaged("a number is too large") }
     }
 }
 

@@ -43,15 +43,15 @@ struct SchemaUpgrade {
     }
 
     private func wait() async throws {
-        var (hearsSince, known) = (ContinuousClock.now, [String]())
+        var (hearsSince, known, follows) = (ContinuousClock.now, [String](), true)
         while store.awaitsUpgrade {
             let begin = ContinuousClock.now
             others.announcePresence()
-            let follows = try await retrying { try await store.follow { _ in } }
+            follows = try await retrying(isNews: follows) { try await store.follow { _ in } }
             let older = olderNodes
             if older != known, !older.isEmpty {
                 logger.notice(
-                    "waiting for hubs of an earlier version, which still serve: upgrade them, too",
+                    "waiting for hubs of an earlier version to stop; upgrade them too",
                     metadata: ["node.names": "\(older.joined(separator: ", "))"]
                 )
             }
@@ -59,7 +59,7 @@ struct SchemaUpgrade {
             // A node that was paused, or could not reach the log's servers, has missed reports.
             if !follows || .now - begin > longestLook { hearsSince = .now }
             if older.isEmpty, .now - hearsSince >= listening {
-                let isDone = try await retrying {
+                let isDone = try await retrying(isNews: true) {
                     try await store.upgradeLog { olderNodes.isEmpty && .now - begin <= longestLook }
                 }
                 if !isDone || store.awaitsUpgrade { hearsSince = .now }
@@ -69,18 +69,22 @@ struct SchemaUpgrade {
                 try await Task.sleep(for: interval)
             }
         }
-        logger.notice("the log and the database have the schema of this version")
+        logger.notice("the log and the database now have the schema of this version")
     }
 
     private var olderNodes: [String] { others.older(since: .now - patience) }
 
-    /// - Returns: False for an error after which it can be tried again.
-    private func retrying(_ body: () async throws -> Void) async throws -> Bool {
+    /// Logs an error after which it can be tried again, if it `isNews`.
+    ///
+    /// - Returns: False for such an error.
+    private func retrying(isNews: Bool, _ body: () async throws -> Void) async throws -> Bool {
         do {
             try await body()
             return true
         } catch let error as OrderedLogError where !error.isFinal {
-            logger.warning("cannot follow the log; trying again", metadata: ["error.reason": "\(error)"])
+            if isNews {
+                logger.warning("cannot follow the log; trying again", metadata: ["error.reason": "\(error)"])
+            }
             try await Task.sleep(for: interval)
             return false
         }

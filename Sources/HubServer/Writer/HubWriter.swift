@@ -311,6 +311,7 @@ final class HubWriter: Service {
         guard written >= Self.crowd, health.refusal == nil else { return }
         let end = ContinuousClock.now + min(max(Self.gathering.minimum, time / 2), Self.gathering.maximum)
         let crowd = written + queue.withLock { $0.changes }
+        // Some do not return: an eighth of them is not waited for.
         while queue.withLock({ !$0.isClosed && $0.changes < min(crowd * 7 / 8, Self.maximumBatch) }), .now < end {
             guard (try? await Task.sleep(for: Self.gatheringStep)) != nil else { return }
         }

@@ -4,7 +4,7 @@ import HubProtocol
 /// The hub's tables, as named migrations: new ones are appended, existing ones never change.
 ///
 /// Nodes that share a log make each migration at the same place of it. From the 20th on, a migration must therefore have the
-/// same result on equal databases: it reads no clock, chance, key, setting or node-local table.
+/// same result on equal databases: it must not read a clock, random values, keys, settings or node-local tables.
 ///
 /// Instants are whole milliseconds since 1970. The schema enforces the rules that SQLite can enforce.
 enum Schema {
