@@ -17,7 +17,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.executable(name: "newswire", targets: ["newswire"])],
     dependencies: [
-        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        "Formats", .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
@@ -69,6 +69,7 @@ let package = Package(
         ),
 
         // Leaves: formats and this machine.
+        .target(name: "Formats"),
         .target(name: "Markup", dependencies: ["CLibXML2"]),
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
@@ -80,8 +81,8 @@ let package = Package(
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem", "NetworkAddresses"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
-        .target(name: "Feeds", dependencies: ["Markup", "DomainNames", "CZlib", .crypto]),
-        .target(name: "HubProtocol", dependencies: ["Markup", .crypto]),
+        .target(name: "Feeds", dependencies: ["Formats", "Markup", "DomainNames", "CZlib", .crypto]),
+        .target(name: "HubProtocol", dependencies: ["Formats", "Markup", .crypto]),
         .target(name: "SQLiteFiles", dependencies: ["HubProtocol", .grdb]),
 
         // What operators are woken for.
@@ -92,7 +93,7 @@ let package = Package(
         .target(name: "CWebFiles", exclude: ["files"]),
         .target(
             name: "WebPages",
-            dependencies: ["CWebFiles", "HubProtocol", "Markup", "NetworkAddresses", .crypto, .mustache]
+            dependencies: ["Formats", "CWebFiles", "HubProtocol", "Markup", "NetworkAddresses", .crypto, .mustache]
         ),
 
         // What can be configured, and where it is found; the defaults of hub, app backend, publisher and agent.
@@ -106,11 +107,12 @@ let package = Package(
             name: "OutboundHTTP",
             dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl", "CNghttp2"]
         ),
-        .target(name: "HubClient", dependencies: ["HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
+        .target(name: "HubClient", dependencies: ["Formats", "HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
         .target(
             name: "PushServices",
             dependencies: [
-                "HubProtocol", "OutboundHTTP", "NetworkAddresses", .crypto, .cryptoExtras, .nioCore, .nioSSL, .x509,
+                "Formats", "HubProtocol", "OutboundHTTP", "NetworkAddresses", .crypto, .cryptoExtras, .nioCore, .nioSSL,
+                .x509,
                 .asn1,
             ]
         ),
@@ -118,20 +120,28 @@ let package = Package(
         .target(
             name: "PushEmulator",
             dependencies: [
-                "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .nioCore, .nioPosix, .nioHPACK, .nioHTTP2,
+                "Formats", "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .nioCore, .nioPosix, .nioHPACK,
+                .nioHTTP2,
                 .nioHTTP1, .nioSSL, .nioTLS,
             ]
         ),
 
         // The hub.
         .target(name: "HubRouting", dependencies: ["HubProtocol"]),
-        .target(name: "HubStore", dependencies: ["HubProtocol", "HubRouting", "SQLiteFiles", .crypto, .grdb]),
-        .target(name: "ReplicatedLog", dependencies: ["HubStore", "HostSystem", "NetworkAddresses", "CNats", .log]),
+        .target(
+            name: "HubStore",
+            dependencies: ["Formats", "HubProtocol", "HubRouting", "SQLiteFiles", .crypto, .grdb]
+        ),
+        .target(
+            name: "ReplicatedLog",
+            dependencies: ["Formats", "HubStore", "HostSystem", "NetworkAddresses", "CNats", .log]
+        ),
         .target(name: "HubStreams", dependencies: ["HubProtocol", "HubRouting", "ServerSentEvents", .nioCore]),
         .target(
             name: "HubServer",
             dependencies: [
-                "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator", "PrometheusText",
+                "Formats", "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator",
+                "PrometheusText",
                 "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", "Settings",
                 .crypto,
                 .hummingbird,
@@ -148,7 +158,8 @@ let package = Package(
         .target(
             name: "AppBackend",
             dependencies: [
-                "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText", "NetworkAddresses",
+                "Formats", "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
+                "NetworkAddresses",
                 "HostSystem", "Settings", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log,
                 .nioCore, .nioSSL, .serviceLifecycle,
             ]
@@ -167,7 +178,8 @@ let package = Package(
         .target(
             name: "PageServer",
             dependencies: [
-                "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages", "SQLiteFiles",
+                "Formats", "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages",
+                "SQLiteFiles",
                 "NetworkAddresses", .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
@@ -175,12 +187,15 @@ let package = Package(
         // The publisher and the agent.
         .target(
             name: "FeedLists",
-            dependencies: ["Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", "YAMLFiles", .crypto, .yams]
+            dependencies: [
+                "Formats", "Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", "YAMLFiles", .crypto, .yams,
+            ]
         ),
         .target(
             name: "FeedPublisher",
             dependencies: [
-                "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
+                "Formats", "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem",
+                "SQLiteFiles",
                 "PrometheusText", "Settings", .crypto, .grdb, .httpTypes, .hummingbird, .hummingbirdCore, .log,
                 .nioCore, .nioHTTPTypes,
             ]
@@ -188,7 +203,7 @@ let package = Package(
         .target(
             name: "SubscriberAgent",
             dependencies: [
-                "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
+                "Formats", "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
                 "DesktopNotifications", "NetworkAddresses", "Settings", .grdb, .log,
             ]
         ),
@@ -197,7 +212,8 @@ let package = Package(
         .target(
             name: "StartupChecks",
             dependencies: [
-                "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend", "FeedLists",
+                "Formats", "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend",
+                "FeedLists",
                 "FeedPublisher", "OutboundHTTP", "PushServices", "ReplicatedLog", "SubscriberAgent", "Settings",
                 "WebPages",
                 .httpTypes, .log,
@@ -219,7 +235,8 @@ let package = Package(
         .executableTarget(
             name: "newswire",
             dependencies: [
-                "CCommit", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer", "FeedLists",
+                "CCommit", "Formats", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer",
+                "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
                 "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", .argumentParser, .crypto, .cryptoExtras,
@@ -248,6 +265,7 @@ let package = Package(
             dependencies: ["CSystemd", "HubTestServer"],
             path: "Tests/DesktopTestServer"
         ),
+        .testTarget(name: "FormatsTests", dependencies: ["Formats"]),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText"]),
@@ -265,7 +283,7 @@ let package = Package(
             ]
         ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
-        .testTarget(name: "HubProtocolTests", dependencies: ["HubProtocol", "Markup"]),
+        .testTarget(name: "HubProtocolTests", dependencies: ["Formats", "HubProtocol", "Markup"]),
         .testTarget(
             name: "SchemaHistoryTests",
             dependencies: [
@@ -276,7 +294,7 @@ let package = Package(
         .testTarget(name: "AlarmsTests", dependencies: ["Alarms", "HubProtocol"]),
         .testTarget(
             name: "WebPagesTests",
-            dependencies: ["WebPages", "HubProtocol", "Feeds", "HubTestServer", .mustache]
+            dependencies: ["Formats", "WebPages", "HubProtocol", "Feeds", "HubTestServer", .mustache]
         ),
         .testTarget(
             name: "OutboundHTTPTests",
@@ -287,14 +305,16 @@ let package = Package(
         .testTarget(
             name: "PushServicesTests",
             dependencies: [
-                "PushServices", "PushEmulator", "OutboundHTTP", "HubProtocol", "NetworkAddresses", "HubTestServer",
+                "Formats", "PushServices", "PushEmulator", "OutboundHTTP", "HubProtocol", "NetworkAddresses",
+                "HubTestServer",
                 "Certificates", "HostSystem", .crypto, .cryptoExtras, .x509, .asn1,
             ]
         ),
         .testTarget(
             name: "PushEmulatorTests",
             dependencies: [
-                "PushEmulator", "PushServices", "OutboundHTTP", "HubProtocol", "HubTestServer", "NetworkAddresses",
+                "Formats", "PushEmulator", "PushServices", "OutboundHTTP", "HubProtocol", "HubTestServer",
+                "NetworkAddresses",
                 "Certificates", .crypto, .nioCore, .nioPosix, .nioHPACK, .nioHTTP2, .nioSSL,
             ]
         ),
@@ -323,7 +343,8 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer", "HubStore",
+                "Formats", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer",
+                "HubStore",
                 "SQLiteFiles", "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
@@ -333,7 +354,7 @@ let package = Package(
         .testTarget(
             name: "HubServerTests",
             dependencies: [
-                "Alarms", "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices",
+                "Formats", "Alarms", "HubServer", "HubStore", "HubRouting", "HubStreams", "HubProtocol", "PushServices",
                 "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
                 "StreamProbe", "SharedLog", "HubTestServer",
@@ -367,14 +388,15 @@ let package = Package(
         .testTarget(
             name: "SubscriberAgentTests",
             dependencies: [
-                "SubscriberAgent", "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem",
+                "Formats", "SubscriberAgent", "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP",
+                "HostSystem",
                 "DesktopNotifications", "DesktopTestServer", "HubTestServer", .grdb, .log,
             ]
         ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
+                "Formats", "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
                 "NetworkAddresses", "PushEmulator", .argumentParser, .crypto, .cryptoExtras, .grdb,
             ]
@@ -394,7 +416,7 @@ if Context.environment["NEWSWIRE_FUZZ"] != nil {
         package.targets.append(
             .executableTarget(
                 name: "fuzz-\(name)",
-                dependencies: ["Feeds", "Markup", "HubProtocol", "FuzzCheck"],
+                dependencies: ["Formats", "Feeds", "Markup", "HubProtocol", "FuzzCheck"],
                 path: "Fuzz/\(folder)"
             )
         )

@@ -1,6 +1,7 @@
 // Compares every import in Sources/<Target> with that target's declared dependencies, as `swift package dump-package`
 // prints them on standard input: the compiler lets an undeclared transitive target through (Swift 6.3).
 // Rejects clocks, locks, stores, loggers and networks in pure modules, whose results follow from their arguments alone.
+// Rejects Foundation's readers of JSON in every module: they end the process on some texts, and `Formats` reads JSON.
 
 import Foundation
 
@@ -42,27 +43,39 @@ let toolchain: Set<String> = [
 let levels: Set<String> = ["package", "public", "internal", "private", "fileprivate"]
 
 /// Modules without input and output, clocks, locks and loggers.
-let pure: Set<String> = ["Feeds", "HubProtocol", "HubRouting", "WebPages", "Alarms"]
+let pure: Set<String> = ["Formats", "Feeds", "HubProtocol", "HubRouting", "WebPages", "Alarms"]
 
 /// Modules that are pure and draw no random numbers either.
-let deterministic: Set<String> = ["HubRouting", "WebPages", "Alarms"]
+let deterministic: Set<String> = ["Formats", "HubRouting", "WebPages", "Alarms"]
 
 /// What a pure module must not import.
 let impure: Set<String> = ["Dispatch", "Glibc", "GRDB", "Logging", "NIOCore", "NIOPosix", "Synchronization"]
 
-/// The words of a pure module's file that it must not use, comments aside.
+/// The places of a file, comments aside, where one of the words appears that `word` finds in a line.
+func places(in file: String, of word: (Substring) -> Substring?) throws -> [(line: Int, word: String)] {
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+    return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
+        guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { return nil }
+        return word(line).map { (index + 1, String($0)) }
+    }
+}
+
+/// The words of a pure module's file that it must not use.
 func impurities(of file: String, in module: String) throws -> [(line: Int, word: String)] {
     guard pure.contains(module) else { return [] }
     // What stands for a clock, a lock, a logger or a file.
     let impure =
         /\bDate\(\)|\.now\b|\b(Continuous|Suspending)?Clock\b|\b(Mutex|Atomic|Logger|FileManager|FileHandle)\b/
     let random = /\b(random|randomElement|shuffle|shuffled|UUID|SystemRandomNumberGenerator)\b\(/
-    let text = try String(contentsOfFile: file, encoding: .utf8)
-    return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().compactMap { index, line in
-        guard !line.drop(while: { $0 == " " }).hasPrefix("//") else { return nil }
+    return try places(in: file) { line in
         let drawn = deterministic.contains(module) ? line.firstMatch(of: random)?.0 : nil
-        return (line.firstMatch(of: impure)?.0 ?? drawn).map { (index + 1, String($0)) }
+        return line.firstMatch(of: impure)?.0 ?? drawn
     }
+}
+
+/// Foundation's readers of JSON in a file.
+func jsonReaders(of file: String) throws -> [(line: Int, word: String)] {
+    try places(in: file) { $0.firstMatch(of: /\b(JSONDecoder|JSONSerialization)\b/)?.0 }
 }
 
 func imports(of file: String) throws -> [(line: Int, module: String)] {
@@ -97,6 +110,10 @@ for folder in try FileManager.default.contentsOfDirectory(atPath: root).sorted()
         for (line, module) in try imports(of: "\(root)/\(folder)/\(file)")
         where pure.contains(folder) && impure.contains(module) {
             print("\(root)/\(folder)/\(file):\(line): error: \(folder) is pure and must not import \(module)")
+            surprises += 1
+        }
+        for (line, word) in try jsonReaders(of: "\(root)/\(folder)/\(file)") {
+            print("\(root)/\(folder)/\(file):\(line): error: read JSON with JSONReader, not with \(word)")
             surprises += 1
         }
         for (line, word) in try impurities(of: "\(root)/\(folder)/\(file)", in: folder) {

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import HubProtocol
 import OutboundHTTP
@@ -89,7 +90,7 @@ extension HubClient {
         as name: String
     ) throws(HubClientError) -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(reply.body))
+            return try JSONReader.decode(type, from: reply.body)
         } catch {
             throw .malformedReply("\(name) cannot be read")
         }

@@ -1,3 +1,5 @@
+import Formats
+
 extension String {
     /// The text in the form for errors: without control or format characters and at most 80 scalars long.
     package var excerpt: String {
@@ -17,12 +19,5 @@ extension Unicode.Scalar {
         if isPrintable { return "'\(self)'" }
         let digits = String(value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
-    }
-
-    fileprivate var isPrintable: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .surrogate, .unassigned, .privateUse, .lineSeparator, .paragraphSeparator: false
-        default: true
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 package import HubProtocol
@@ -353,7 +354,7 @@ private struct HubRemarks: Codable {
     }
 
     init(encoded: String) throws {
-        self = try JSONDecoder().decode(HubRemarks.self, from: Data(encoded.utf8))
+        self = try JSONReader.decode(HubRemarks.self, from: encoded, limits: .stored)
     }
 
     var encoded: String {

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 package import HubProtocol
@@ -197,7 +198,7 @@ extension AcceptedMessage {
 extension RecipientCounts {
     /// Reads a ``record``.
     init(record: String) throws {
-        let platforms = try JSONDecoder().decode([String: Int].self, from: Data(record.utf8))
+        let platforms = try JSONReader.decode([String: Int].self, from: record, limits: .stored)
         self.init(total: platforms.values.reduce(0, +), platforms: platforms)
     }
 

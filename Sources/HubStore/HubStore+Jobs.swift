@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 package import HubProtocol
@@ -159,6 +160,6 @@ extension StoredJob {
     }
 
     private static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {
-        try JSONDecoder().decode(type, from: Data(text.utf8))
+        try JSONReader.decode(type, from: text, limits: .stored)
     }
 }

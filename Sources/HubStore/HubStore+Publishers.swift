@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 package import HubProtocol
@@ -41,7 +42,7 @@ extension HubStore {
             while let row = try rows.next() {
                 let (hub, text): (HubKey, String) = (row["hubID"], row["summary"])
                 // A later version may write other fields.
-                guard let summary = try? JSONDecoder().decode(PublisherSummary.self, from: Data(text.utf8)) else {
+                guard let summary = try? JSONReader.decode(PublisherSummary.self, from: text, limits: .stored) else {
                     continue
                 }
                 publishers[hub, default: []].append(summary)
@@ -55,7 +56,7 @@ extension HubStore {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: PublisherQuery.ofHub)
             return try String.fetchAll(statement, arguments: [hub, since]).compactMap {
-                try? JSONDecoder().decode(PublisherSummary.self, from: Data($0.utf8))
+                try? JSONReader.decode(PublisherSummary.self, from: $0, limits: .stored)
             }
         }
     }
@@ -69,7 +70,7 @@ extension HubStore {
             return PublisherStatus(
                 publisher: publisher,
                 reportedAt: at.wholeSecond,
-                report: try JSONDecoder().decode(PublisherReport.self, from: Data(text.utf8))
+                report: try JSONReader.decode(PublisherReport.self, from: text, limits: .stored)
             )
         }
     }

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 package import HubProtocol
@@ -432,7 +433,7 @@ extension StoredInstallation {
 extension Installation {
     /// Reads a stored ``record``.
     init(record: Data) throws {
-        self = try JSONDecoder().decode(Installation.self, from: record)
+        self = try JSONReader.decode(Installation.self, from: [UInt8](record), limits: .stored)
     }
 
     /// The form in which the store keeps the installation: without the secret of a `stream` installation.

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 package import HubProtocol
@@ -44,14 +45,14 @@ package struct MessageRecord: Sendable, Equatable {
         get throws {
             guard let headersText else { return .none }
             return ForwardedHeaders(
-                values: try JSONDecoder().decode([String: String].self, from: Data(headersText.utf8))
+                values: try JSONReader.decode([String: String].self, from: headersText, limits: .stored)
             )
         }
     }
 
     package var targets: MessageTargets? {
         get throws {
-            try targetsText.map { try JSONDecoder().decode(MessageTargets.self, from: Data($0.utf8)) }
+            try targetsText.map { try JSONReader.decode(MessageTargets.self, from: $0, limits: .stored) }
         }
     }
 

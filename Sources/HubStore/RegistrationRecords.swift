@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import Foundation
 package import HubProtocol
 package import HubRouting
@@ -75,7 +76,7 @@ extension [Tag] {
 
 /// The parts of a registration that have no column of their own.
 ///
-/// Its JSON is encoded and decoded by hand: with `JSONDecoder` and `JSONEncoder` a write costs the hub a tenth more.
+/// Its JSON is encoded and decoded by hand: with a decoder and an encoder a write costs the hub a tenth more.
 struct RegistrationRecord {
     var channel: PushChannel
     var variables: [String: String]?

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import Glibc
 package import NetworkAddresses
@@ -35,7 +36,7 @@ package struct ServerGreeting: Sendable, Equatable, Decodable {
     package init(of server: LogServer) throws(Problem) {
         let line = try Self.line(from: try Self.connection(to: server))
         guard line.hasPrefix("INFO "),
-            let greeting = try? JSONDecoder().decode(Self.self, from: Data(line.dropFirst(5).utf8))
+            let greeting = try? JSONReader.decode(Self.self, from: line.dropFirst(5))
         else { throw Problem(description: "it is not a NATS server") }
         self = greeting
     }

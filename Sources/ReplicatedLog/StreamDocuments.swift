@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 
 /// The JSON documents of the engine's stream interface.
@@ -172,6 +173,6 @@ struct EngineAnswer<Document: Decodable>: Decodable {
 
     /// - Throws: ``EngineError``, or a `DecodingError`.
     static func read(_ data: [UInt8]) throws -> Document {
-        try JSONDecoder().decode(Self.self, from: Data(data)).document
+        try JSONReader.decode(Self.self, from: data).document
     }
 }

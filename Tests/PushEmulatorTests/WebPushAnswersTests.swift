@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import HubProtocol
 import OutboundHTTP
 import Testing

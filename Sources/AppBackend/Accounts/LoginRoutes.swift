@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import HTTPTypes
 import HostSystem
@@ -97,7 +98,7 @@ enum LoginRoutes {
         let body = try await request.bytes(limit: maximumBody)
         guard !body.isEmpty else { return LoginRequest() }
         do {
-            return try JSONDecoder().decode(LoginRequest.self, from: Data(body))
+            return try JSONReader.decode(LoginRequest.self, from: body)
         } catch {
             // Do not quote the body, which holds a password.
             throw BackendRefusal.badRequest(#"The body is not a JSON object with "user", "password" and "device"."#)

@@ -1,3 +1,4 @@
+import Formats
 import HTTPTypes
 import HubClient
 import HubProtocol

@@ -1,3 +1,4 @@
+import Formats
 import HubClient
 import HubProtocol
 

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// The body of `PUT /api/register/{id}`: `{"Platform":"apns","Handle":"…","Tags":["…"]}`.

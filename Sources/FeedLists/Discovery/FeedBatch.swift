@@ -1,4 +1,5 @@
 internal import Feeds
+internal import Formats
 internal import Foundation
 
 /// The lists of documents that `newswire feeds check --batch` reads.
@@ -49,7 +50,7 @@ package enum FeedBatch {
         let folder = URL(filePath: path).deletingLastPathComponent().path
         return try lines.enumerated().compactMap { number, line in
             if line.first == 0x7B {
-                guard let row = try? JSONDecoder().decode(Row.self, from: Data(line)) else {
+                guard let row = try? JSONReader.decode(Row.self, from: Array(line)) else {
                     throw BadLine(line: number + 1, path: path)
                 }
                 return item(row.file, url: row.url, contentType: row.contentType, folder: folder)

@@ -1,4 +1,5 @@
 internal import Feeds
+internal import Formats
 internal import FoundationEssentials
 internal import Yams
 
@@ -105,7 +106,7 @@ enum ListValue: Sendable, Equatable {
 
     init(attribute: String) {
         let isJSON = attribute.first.map { Self.jsonBeginnings.contains($0) } ?? false
-        let value = isJSON ? try? JSONDecoder().decode(ListValue.self, from: Data(attribute.utf8)) : nil
+        let value = isJSON ? try? JSONReader.decode(ListValue.self, from: attribute) : nil
         self = value ?? .text(attribute)
     }
 

@@ -1,3 +1,4 @@
+internal import Formats
 internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
@@ -55,7 +56,7 @@ enum JudgedQuery {
 extension JudgedEntry {
     fileprivate static func decode(_ row: Row) throws -> [JudgedEntry] {
         let text = try row.decode(String.self, forColumn: "entries")
-        return try JSONDecoder().decode([JudgedEntry].self, from: Data(text.utf8))
+        return try JSONReader.decode([JudgedEntry].self, from: text, limits: .stored)
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Formats
 internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
@@ -182,7 +183,7 @@ extension OutboxMessage {
     }
 
     private static func shares(_ text: String) throws -> [String: LanguageShare] {
-        try JSONDecoder().decode([String: LanguageShare].self, from: Data(text.utf8))
+        try JSONReader.decode([String: LanguageShare].self, from: text, limits: .stored)
     }
 
     fileprivate var encodedShares: String? {

@@ -1,3 +1,4 @@
+internal import Formats
 internal import Markup
 
 /// Reads a feed document of any format.
@@ -47,13 +48,20 @@ package enum FeedReader {
     }
 
     private static func readJSON(_ text: [UInt8], url: String) throws(FeedError) -> Feed {
-        var scanner = JSONScanner(text)
-        guard let root = scanner.document() else { throw .unreadable(reason: scanner.fault ?? "no JSON value") }
+        let document = JSONReader.readLeniently(text)
+        let fault = document.fault.map { describe($0, in: text) }
+        guard let root = document.value else { throw .unreadable(reason: fault ?? "no JSON value") }
         guard JSONFeedReader.accepts(root) else { throw .notAFeed(root: "a JSON value without items") }
         var feed = JSONFeedReader(root: root, url: url).feed()
-        feed.malformed = scanner.fault
-        feed.isComplete = scanner.isComplete || feed.isTruncated
+        feed.malformed = fault
+        feed.isComplete = document.isComplete || feed.isTruncated
         return feed
+    }
+
+    private static func describe(_ fault: JSONSyntaxError, in text: [UInt8]) -> String {
+        guard fault.offset < text.count else { return "the document ends early" }
+        let line = 1 + text[..<fault.offset].count { $0 == 0x0A }
+        return "line \(line): \(fault.reason)"
     }
 
     private static func readXML(_ text: [UInt8], url: String) throws(FeedError) -> Feed {

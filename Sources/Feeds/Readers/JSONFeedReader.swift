@@ -1,3 +1,4 @@
+internal import Formats
 internal import FoundationEssentials
 
 /// Reads JSON Feed 1.0 and 1.1.
@@ -5,20 +6,20 @@ internal import FoundationEssentials
 /// A field of the wrong type is skipped; its item is kept.
 struct JSONFeedReader {
     private let base: URLReference?
-    private let root: JSONValue
+    private let root: JSONNode
 
-    init(root: JSONValue, url: String) {
+    init(root: JSONNode, url: String) {
         base = URLReference(url)
         self.root = root
     }
 
-    static func accepts(_ root: JSONValue) -> Bool {
-        let version = root["version"]?.text() ?? ""
+    static func accepts(_ root: JSONNode) -> Bool {
+        let version = root["version"]?.string ?? ""
         return version.lowercased().contains("jsonfeed.org") || root["items"] != nil
     }
 
     func feed() -> Feed {
-        let number = root["version"]?.text()?.split(separator: "/").last.map(String.init)
+        let number = root["version"]?.string?.split(separator: "/").last.map(String.init)
         var feed = Feed(format: FeedFormat(.json, version: number.flatMap { ["1", "1.0"].contains($0) ? "1.0" : $0 }))
         feed.title = FeedText.title(text(root, "title"), .plain)
         feed.link = link(root, "home_page_url")
@@ -30,15 +31,15 @@ struct JSONFeedReader {
         let items = root["items"]?.list ?? []
         feed.isTruncated = items.count > FeedReader.maximumEntries
         feed.entries = items.prefix(FeedReader.maximumEntries).compactMap { item in
-            guard case .object = item else { return nil }
+            guard item.members != nil else { return nil }
             return entry(item, feedAuthor: author)
         }
         return feed
     }
 
-    private func entry(_ item: JSONValue, feedAuthor: String?) -> Entry {
+    private func entry(_ item: JSONNode, feedAuthor: String?) -> Entry {
         var entry = Entry()
-        entry.id = FeedText.trimmed(item["id"]?.text(numbers: true))
+        entry.id = FeedText.trimmed(item["id"]?.scalarText)
         entry.title = text(item, "title")
         entry.link = link(item, "url") ?? link(item, "external_url") ?? FeedContext.link(entry.id, base: nil)
         let html = text(item, "content_html").map { FeedText($0, .html) }
@@ -46,7 +47,7 @@ struct JSONFeedReader {
         entry.summaryTexts = texts + [html].compactMap(\.self)
         entry.published = text(item, "date_published").flatMap(FeedDate.parse)
         entry.updated = text(item, "date_modified").flatMap(FeedDate.parse)
-        entry.categories = FeedText.distinct((item["tags"]?.list ?? []).map { FeedText.name($0.text()) })
+        entry.categories = FeedText.distinct((item["tags"]?.list ?? []).map { FeedText.name($0.string) })
         entry.enclosures = FeedContext.distinct((item["attachments"]?.list ?? []).compactMap(enclosure))
         entry.byline = author(of: item)
         entry.inheritedAuthor = feedAuthor
@@ -57,25 +58,41 @@ struct JSONFeedReader {
         return entry
     }
 
-    private func enclosure(_ attachment: JSONValue) -> Enclosure? {
+    private func enclosure(_ attachment: JSONNode) -> Enclosure? {
         link(attachment, "url").map {
             Enclosure(
                 url: $0,
                 type: FeedText.trimmed(text(attachment, "mime_type")),
-                length: FeedContext.length(attachment["size_in_bytes"]?.text(numbers: true))
+                length: FeedContext.length(attachment["size_in_bytes"]?.scalarText)
             )
         }
     }
 
     /// The author; version 1.1 has `authors`, 1.0 had `author`.
-    private func author(of value: JSONValue) -> Person? {
+    private func author(of value: JSONNode) -> Person? {
         ((value["authors"]?.list ?? []) + (value["author"]?.list ?? [])).lazy
             .compactMap { text($0, "name").flatMap { Person($0) } }.first
     }
 
-    private func text(_ value: JSONValue, _ name: String) -> String? { value[name]?.text() }
+    private func text(_ value: JSONNode, _ name: String) -> String? { value[name]?.string }
 
-    private func link(_ value: JSONValue, _ name: String) -> String? {
+    private func link(_ value: JSONNode, _ name: String) -> String? {
         FeedContext.link(text(value, name), base: base)
+    }
+}
+
+extension JSONNode {
+    /// The text of a string or a number.
+    fileprivate var scalarText: String? {
+        if case .number(let text) = content { text } else { string }
+    }
+
+    /// The values of an array; any other value counts as an array of one.
+    fileprivate var list: [JSONNode] {
+        switch content {
+        case .array(let values): values
+        case .null: []
+        default: [self]
+        }
     }
 }

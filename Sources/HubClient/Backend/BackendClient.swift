@@ -1,3 +1,4 @@
+import Formats
 package import FoundationEssentials
 package import HubProtocol
 package import OutboundHTTP
@@ -129,7 +130,7 @@ package struct BackendClient: Sendable {
         let reply = try await reply("POST", "/api/notifications\(query)", body: body)
         // If one platform failed and another accepted, the status is 502 and the body has the results.
         if reply.status == 200 || reply.status == 502,
-            let outcomes = try? JSONDecoder().decode(Outcomes.self, from: Data(reply.body))
+            let outcomes = try? JSONReader.decode(Outcomes.self, from: reply.body)
         {
             return outcomes.results.map { result in
                 PlatformOutcome(
@@ -212,7 +213,7 @@ package struct BackendClient: Sendable {
         as name: String
     ) throws(BackendClientError) -> Value {
         do {
-            return try JSONDecoder().decode(type, from: Data(reply.body))
+            return try JSONReader.decode(type, from: reply.body)
         } catch {
             throw .malformedReply("\(name) cannot be read")
         }

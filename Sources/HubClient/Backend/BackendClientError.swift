@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import HubProtocol
 package import OutboundHTTP
@@ -44,7 +45,7 @@ package enum BackendClientError: Error, Sendable, Equatable {
             self = .malformedReply("it answered \(reply.status)\(target)")
             return
         }
-        let words = try? JSONDecoder().decode([String: String].self, from: Data(reply.body))
+        let words = try? JSONReader.decode([String: String].self, from: reply.body)
         let reason = words?["error"].map(OneLine.text) ?? ""
         if reply.status == 404, reason.isEmpty {
             self = .malformedReply("there is no app backend at this address")

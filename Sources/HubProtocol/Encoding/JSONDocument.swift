@@ -1,3 +1,5 @@
+import Formats
+
 /// Reads a request's JSON body, with the errors that all requests have in common.
 enum JSONDocument {
     static func read(

@@ -1,3 +1,5 @@
+import Formats
+
 /// The members of one JSON object by name, with the readers that installations need; a null member counts as absent.
 struct JSONMembers {
     private let values: [String: JSONNode]

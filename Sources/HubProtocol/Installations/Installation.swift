@@ -1,3 +1,4 @@
+import Formats
 package import FoundationEssentials
 
 /// A device's or agent's full record: its push address, tags and templates.

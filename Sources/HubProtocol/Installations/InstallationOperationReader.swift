@@ -1,3 +1,5 @@
+import Formats
+
 /// Reads one operation of a patch: `{"op":…, "path":…, "value":…}`.
 ///
 /// Source: protocol §4.4; RFC 6901 for the path.

@@ -1,3 +1,5 @@
+import Formats
+
 /// A partial update of an installation: all of its operations, or none.
 ///
 /// Source: protocol §4.4.

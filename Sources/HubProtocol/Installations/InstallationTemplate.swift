@@ -1,3 +1,5 @@
+import Formats
+
 /// A template as an installation carries it.
 ///
 /// Source: protocol §4.2.

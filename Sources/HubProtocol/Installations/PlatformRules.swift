@@ -1,3 +1,5 @@
+import Formats
+
 /// Rules for a push channel on one platform, the same for installations and registrations.
 ///
 /// Source: protocol §3.8, §4.2; §11.1 for platform `stream`.

@@ -1,3 +1,5 @@
+import Formats
+
 /// The address to which a push service delivers an installation's notifications.
 package enum PushChannel: Sendable, Equatable {
     /// A device token, registration id, channel URI, or the secret of a `stream` installation.

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 
 /// An alarm as operators see it: one element of the answer to our own route `GET /{hub}/alarms`.
@@ -68,7 +69,7 @@ package struct AlarmSilence: Sendable, Equatable, Codable {
         guard !json.isEmpty else { return nil }
         let silence: AlarmSilence
         do {
-            silence = try JSONDecoder().decode(AlarmSilence.self, from: Data(json))
+            silence = try JSONReader.decode(AlarmSilence.self, from: json)
         } catch {
             throw .badRequest(#"The body must be empty or a JSON object such as {"until": "2030-01-02T06:00:00Z"}."#)
         }

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 
 /// The state of a publisher: the body of our own route `PUT /{hub}/publishers/{publisher}`.
@@ -97,7 +98,7 @@ extension PublisherReport {
     /// - Throws: ``ProtocolError`` 400 with the problem.
     package init(json: [UInt8]) throws(ProtocolError) {
         do {
-            self = try JSONDecoder().decode(PublisherReport.self, from: Data(json))
+            self = try JSONReader.decode(PublisherReport.self, from: json)
         } catch {
             throw .badRequest("The body must be a JSON object with schedule, lastPass, exitCode, outbox and feeds.")
         }

@@ -1,3 +1,5 @@
+import Formats
+
 /// The body of a direct send to many handles.
 ///
 /// Source: protocol §5.4.

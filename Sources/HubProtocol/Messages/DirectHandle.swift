@@ -1,3 +1,5 @@
+import Formats
+
 /// The push handle that a direct send names in its headers.
 ///
 /// Its form is not compared with the platform's: as in the service, a handle that no push service knows becomes an

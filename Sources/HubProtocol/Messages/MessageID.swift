@@ -1,3 +1,5 @@
+import Formats
+
 /// The id of a message, the last segment of its `Location`.
 package struct MessageID: TextIdentifier, Hashable {
     /// Longest id read from another hub, in characters; the service's own scheduled ids exceed 100 (protocol §5.5).

@@ -1,3 +1,5 @@
+import Formats
+
 /// The content of a `template` message: texts by name; each template uses those that it names.
 ///
 /// Source: protocol §5.1, §7.2.

@@ -1,3 +1,5 @@
+import Formats
+
 /// The name of a property of messages, with the names that publisher, hub and agents share.
 ///
 /// It names a property of a `template` message, and a member of the object that agents get. Senders may use other

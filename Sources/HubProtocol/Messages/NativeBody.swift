@@ -1,3 +1,4 @@
+import Formats
 import Markup
 
 /// Rules for the body of a message in a native format.

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 package import FoundationEssentials
 
 /// A request to send, in any of the forms that SDKs write.

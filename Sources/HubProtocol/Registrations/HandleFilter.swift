@@ -1,3 +1,5 @@
+import Formats
+
 /// The query's `$filter` of a list: the registrations of one push handle.
 ///
 /// `{property} eq '{handle}'`, and for handles with several parts `{property} eq '{part}' and …`. The property is only

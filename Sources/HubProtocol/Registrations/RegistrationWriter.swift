@@ -1,3 +1,5 @@
+import Formats
+
 extension Registration {
     /// The description alone, on one line: the content of an entry, and a line of an export (protocol §8.1).
     package var encodedDescription: [UInt8] {

@@ -1,3 +1,5 @@
+import Formats
+
 /// The data of one message on an agent's stream: `{"id":…,"template":…,"body":{…}}` (protocol §11.2).
 package struct StreamEvent: Sendable, Equatable {
     /// Largest event read, in bytes; above what rendering can produce (``Template/maximumRenderedBytes``).

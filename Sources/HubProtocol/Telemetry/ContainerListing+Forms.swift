@@ -1,3 +1,4 @@
+import Formats
 package import FoundationEssentials
 
 /// A feedback container for programs without a storage SDK.

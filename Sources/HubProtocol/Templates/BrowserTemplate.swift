@@ -1,3 +1,5 @@
+import Formats
+
 /// The template that a reader's page registers for its browser.
 ///
 /// Safari shows the notification without the page's service worker if it has a title and a page; the worker shows every

@@ -1,3 +1,5 @@
+import Formats
+
 /// Finds the expressions of a JSON template: every string value that begins as one, in objects and arrays at any depth.
 ///
 /// Member names are never expressions (protocol §7.1).

@@ -1,3 +1,5 @@
+import Formats
+
 /// The text of a rendered template for people.
 package enum RenderedText {
     /// Members that state how a message is shown, where it leads or what it replaces, without being content themselves.

@@ -1,3 +1,5 @@
+import Formats
+
 /// The escaping of a value at the place of its expression, so that it remains a value there.
 ///
 /// Source: protocol §7.3.

@@ -1,5 +1,6 @@
 import Alarms
 import Crypto
+import Formats
 import Foundation
 import HubProtocol
 
@@ -11,7 +12,7 @@ struct AlarmRecord: Sendable, Codable {
 
     init() {}
 
-    init(text: String) throws { self = try JSONDecoder().decode(Self.self, from: Data(text.utf8)) }
+    init(text: String) throws { self = try JSONReader.decode(Self.self, from: text, limits: .stored) }
 
     var text: String {
         get throws { String(decoding: try JSONEncoder.sorted.encode(self), as: UTF8.self) }

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HostSystem
 import HubProtocol
@@ -41,7 +42,7 @@ struct JobCheckpoint: Codable, Sendable, Equatable {
     ///   that is done.
     init(text: String?) throws {
         guard let text else { return }
-        self = try JSONDecoder().decode(JobCheckpoint.self, from: Data(text.utf8))
+        self = try JSONReader.decode(JobCheckpoint.self, from: text, limits: .stored)
     }
 
     var text: String {

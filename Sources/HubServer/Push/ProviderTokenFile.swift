@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HostSystem
 import HubStore
@@ -52,6 +53,6 @@ package final class ProviderTokenFile: ProviderTokenStore {
         guard let sealed = try? PrivateFile.read(path, limit: 4 << 20),
             let text = try? secrets.box().open(sealed, purpose: Self.purpose)
         else { return [] }
-        return (try? JSONDecoder().decode([Entry].self, from: Data(text.utf8))) ?? []
+        return (try? JSONReader.decode([Entry].self, from: text, limits: .stored)) ?? []
     }
 }

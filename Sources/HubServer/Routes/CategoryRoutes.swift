@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HTTPTypes
 import HubProtocol
@@ -14,7 +15,7 @@ enum CategoryRoutes {
         Route(method: .put, path: "/categories/:publisher", right: .send) { request, _ in
             let publisher = try PublisherRoutes.name(request)
             let body = try await request.body(limit: maximumBody)
-            guard let list = try? JSONDecoder().decode(CategoryList.self, from: Data(body)) else {
+            guard let list = try? JSONReader.decode(CategoryList.self, from: body) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"categories": ["…", …]}."#)
             }
             guard list.categories.count <= maximumCategories else {

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HTTPTypes
 import HubProtocol
@@ -43,7 +44,7 @@ enum MessageRoutes {
         },
         Route(method: .post, path: "/recipients", right: .send, staysHere: true) { request, _ in
             let body = try await request.body(limit: maximumQuery)
-            guard let query = try? JSONDecoder().decode(RecipientQuery.self, from: Data(body)) else {
+            guard let query = try? JSONReader.decode(RecipientQuery.self, from: body) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"tags": "…"}, "" for everybody."#)
             }
             let expression = try expression(query.tags, request)

@@ -1,4 +1,5 @@
 import AppBackend
+import Formats
 import Foundation
 import HTTPTypes
 import HubClient
@@ -46,7 +47,7 @@ enum PushRoutes {
             return ReaderRoutes.status(.contentTooLarge)
         }
         guard
-            let subscription = try? JSONDecoder().decode(Subscription.self, from: Data(body.readableBytesView))
+            let subscription = try? JSONReader.decode(Subscription.self, from: Array(body.readableBytesView))
         else { return ReaderRoutes.status(.badRequest) }
         let channel = BrowserPushChannel(
             endpoint: subscription.endpoint,

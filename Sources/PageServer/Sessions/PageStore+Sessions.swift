@@ -1,4 +1,5 @@
 import AppBackend
+import Formats
 import Foundation
 import GRDB
 import HubProtocol
@@ -120,7 +121,7 @@ extension PageStore {
 
 extension ReaderSession {
     init(_ row: Row) throws {
-        let names = try JSONDecoder().decode([String].self, from: Data((row["categories"] as String).utf8))
+        let names = try JSONReader.decode([String].self, from: row["categories"] as String, limits: .stored)
         self.init(
             id: row["sessionID"],
             installation: try InstallationID(row["installation"] as String),

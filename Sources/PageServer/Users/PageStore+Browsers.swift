@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 import HubProtocol
@@ -44,7 +45,7 @@ extension SessionBrowser {
     /// Reads a browser; `nil` for a session without one.
     init?(_ row: Row) throws {
         guard let id = row["browser"] as String?, let text = row["subscription"] as String? else { return nil }
-        let channel = try JSONDecoder().decode(BrowserPushChannel.self, from: Data(text.utf8))
+        let channel = try JSONReader.decode(BrowserPushChannel.self, from: text, limits: .stored)
         self.init(installation: try InstallationID(id), channel: channel)
     }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import HubProtocol
 
 /// Checks the identification of a sender to a browser's push service.

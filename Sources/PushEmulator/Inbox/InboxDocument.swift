@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HubProtocol
 
@@ -36,7 +37,7 @@ package struct InboxDocument: Sendable, Equatable, Codable {
     package func encoded() throws -> [UInt8] { Array(try JSONEncoder.sorted.encode(self)) }
 
     package static func decode(_ bytes: [UInt8]) throws -> InboxDocument {
-        try JSONDecoder().decode(InboxDocument.self, from: Data(bytes))
+        try JSONReader.decode(InboxDocument.self, from: bytes)
     }
 }
 

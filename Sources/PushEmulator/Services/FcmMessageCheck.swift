@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// Checks the `message` of a send: field names, kinds of values, and one target.

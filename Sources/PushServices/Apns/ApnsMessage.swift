@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// A checked message for APNs, without the parts that differ from device to device.

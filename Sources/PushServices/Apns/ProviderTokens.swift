@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 package import HubProtocol
 import Synchronization
 

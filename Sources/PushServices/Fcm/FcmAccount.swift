@@ -1,5 +1,6 @@
 import Crypto
 import CryptoExtras
+import Formats
 import HubProtocol
 
 /// A Google service account that may send to the devices of one project.

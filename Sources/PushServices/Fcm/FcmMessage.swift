@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// A message for FCM v1, without its target and its time to live.

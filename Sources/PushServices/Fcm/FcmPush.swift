@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// A message for FCM, complete except for the token and the time to live.

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// A message in the form of FCM's retired interface, rewritten for v1.

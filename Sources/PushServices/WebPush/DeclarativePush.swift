@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// Messages that browsers can show without a service worker.

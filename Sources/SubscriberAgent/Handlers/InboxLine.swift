@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import HostSystem
 package import HubProtocol
@@ -37,7 +38,7 @@ package struct InboxLine: Sendable, Encodable {
         status = standing.status?.rawValue
         replaces = standing.replaces.isEmpty ? nil : standing.replaces.joined(separator: " ")
         superseded = record.supersession?.rawValue
-        gap = record.kind == .gap ? try? JSONDecoder().decode(StreamGap.self, from: Data(record.body.utf8)) : nil
+        gap = record.kind == .gap ? try? JSONReader.decode(StreamGap.self, from: record.body, limits: .stored) : nil
     }
 
     /// The JSON object in one line, without the line end.

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import HostSystem
 import HubProtocol
@@ -49,7 +50,7 @@ struct LoginFile: Sendable {
     func state() -> State {
         do throws(HostError) {
             let text = try PrivateFile.read(path)
-            guard let login = try? JSONDecoder().decode(Login.self, from: Data(text.utf8)) else {
+            guard let login = try? JSONReader.decode(Login.self, from: text, limits: .stored) else {
                 return .unreadable("cannot use '\(path)': it is not a login")
             }
             return .present(login)

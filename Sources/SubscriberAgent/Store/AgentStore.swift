@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import GRDB
 import Glibc
@@ -207,7 +208,7 @@ final class AgentStore: Sendable {
     private static func list(ifAny text: String?) throws -> [String]? { try text.map(list) }
 
     private static func list(_ text: String) throws -> [String] {
-        try JSONDecoder().decode([String].self, from: Data(text.utf8))
+        try JSONReader.decode([String].self, from: text, limits: .stored)
     }
 
     // MARK: Access

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import HubProtocol
 
@@ -71,7 +72,7 @@ struct Arrival: Sendable, Equatable {
     /// Reads the announcement of a gap; if it cannot be read, the arrival says that something is missing.
     static func gap(_ data: String, at position: String) -> Arrival {
         let epoch = StreamPosition(parsing: position)?.epoch ?? ""
-        if let gap = try? JSONDecoder().decode(StreamGap.self, from: Data(data.utf8)) {
+        if let gap = try? JSONReader.decode(StreamGap.self, from: data) {
             return .gap(gap, body: data, epoch: epoch)
         }
         let unknown = StreamGap(after: position, resumesAt: 0, reason: "the hub did not report which")

@@ -1,5 +1,6 @@
 import Crypto
 import CryptoExtras
+import Formats
 import Foundation
 import HostSystem
 import HubProtocol
@@ -52,7 +53,7 @@ struct EmulatedPush {
     private static func keys(_ state: StateDirectory) throws -> Keys {
         let path = state.file(keysName)
         do {
-            return try JSONDecoder().decode(Keys.self, from: Data(try PrivateFile.read(path).utf8))
+            return try JSONReader.decode(Keys.self, from: try PrivateFile.read(path), limits: .stored)
         } catch let error as HostError where error.isMissing {
             let keys = try Keys.make()
             try PrivateFile.write(String(decoding: try JSONEncoder().encode(keys), as: UTF8.self), to: path)

@@ -1,6 +1,7 @@
 import AppBackend
 import Crypto
 import CryptoExtras
+import Formats
 import Foundation
 import HubProtocol
 import HubServer

@@ -7,14 +7,14 @@ package enum JSONText {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    static func append(string text: String, to bytes: inout [UInt8]) {
+    package static func append(string text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         append(escaped: text.utf8, to: &bytes)
         bytes.append(UInt8(ascii: "\""))
     }
 
     /// Escapes what RFC 8259 §7 requires, and nothing else.
-    static func append(escaped text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
+    package static func append(escaped text: some Sequence<UInt8>, to bytes: inout [UInt8]) {
         for byte in text {
             switch byte {
             case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -32,12 +32,12 @@ package enum JSONText {
         }
     }
 
-    static func append(_ text: StaticString, to bytes: inout [UInt8]) {
+    package static func append(_ text: StaticString, to bytes: inout [UInt8]) {
         text.withUTF8Buffer { bytes.append(contentsOf: $0) }
     }
 
     /// Returns `[…]` of values that are JSON already.
-    static func array(_ values: some Sequence<String>) -> String { "[\(values.joined(separator: ","))]" }
+    package static func array(_ values: some Sequence<String>) -> String { "[\(values.joined(separator: ","))]" }
 
     /// Returns `{…}` of values that are JSON already.
     package static func object(_ members: [(name: String, value: String)]) -> String {

@@ -12,10 +12,15 @@ package struct JSONNode: Sendable, Equatable {
 
     package let content: Content
     /// The bytes of the value, including quotes and brackets.
-    let range: Range<Int>
+    package let range: Range<Int>
+
+    package init(content: Content, range: Range<Int>) {
+        self.content = content
+        self.range = range
+    }
 
     /// The kind of value as an error names it.
-    var kind: String {
+    package var kind: String {
         switch content {
         case .null: "null"
         case .bool: "a boolean"
@@ -33,6 +38,10 @@ package struct JSONNode: Sendable, Equatable {
     /// The value as a whole number without fraction and exponent; else `nil`.
     package var integer: Int64? {
         if case .number(let text) = content { Int64(text) } else { nil }
+    }
+
+    package var isNull: Bool {
+        if case .null = content { true } else { false }
     }
 
     package var isTrue: Bool { content == .bool(true) }
