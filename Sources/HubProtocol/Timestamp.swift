@@ -27,8 +27,7 @@ package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringC
 
     /// The time that is later by `difference`, or the last or first time if there is none.
     package func advanced(byMilliseconds difference: Int64) -> Timestamp {
-        let (sum, isOutside) = milliseconds.addingReportingOverflow(difference)
-        return Timestamp(milliseconds: isOutside ? (difference < 0 ? .min : .max) : sum)
+        Timestamp(milliseconds: milliseconds.saturatingAdd(difference))
     }
 
     package static func + (time: Timestamp, duration: Duration) -> Timestamp {
@@ -36,12 +35,12 @@ package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringC
     }
 
     package static func - (time: Timestamp, duration: Duration) -> Timestamp {
-        time.advanced(byMilliseconds: -duration.milliseconds)
+        Timestamp(milliseconds: time.milliseconds.saturatingSubtract(duration.milliseconds))
     }
 
     /// The time from `other` until `one`; negative if `other` is the later.
     package static func - (one: Timestamp, other: Timestamp) -> Duration {
-        .milliseconds(one.milliseconds.subtractingReportingOverflow(other.milliseconds).partialValue)
+        .milliseconds(one.milliseconds.saturatingSubtract(other.milliseconds))
     }
 
     package static func < (one: Timestamp, other: Timestamp) -> Bool { one.milliseconds < other.milliseconds }
@@ -62,6 +61,9 @@ package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringC
 }
 
 extension Duration {
-    /// Whole milliseconds.
-    package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+    /// Whole milliseconds, or the largest or smallest value for a duration outside its range.
+    package var milliseconds: Int64 {
+        components.seconds.saturatingMultiply(by: 1_000)
+            .saturatingAdd(components.attoseconds / 1_000_000_000_000_000)
+    }
 }

@@ -133,8 +133,14 @@ package struct ScheduledLoad: Sendable, Equatable {
     }
 
     mutating func add(_ bytes: Int, dueAt: Timestamp) {
-        messages += 1
-        self.bytes += bytes
+        messages = messages.saturatingAdd(1)
+        self.bytes = self.bytes.saturatingAdd(bytes)
         nextDue = min(nextDue ?? dueAt, dueAt)
+    }
+
+    mutating func remove(messages: Int, bytes: Int, nextDue: Timestamp?) {
+        self.messages = self.messages.saturatingSubtract(messages)
+        self.bytes = self.bytes.saturatingSubtract(bytes)
+        self.nextDue = nextDue
     }
 }

@@ -141,9 +141,7 @@ extension HubMachine {
             if policy.isDisabled { endAll(.stopping) { _ in true } }
         case .scheduled(let bytes, let dueAt): scheduled.add(bytes, dueAt: dueAt)
         case .unscheduled(let messages, let bytes, let nextDue):
-            scheduled.messages -= messages
-            scheduled.bytes -= bytes
-            scheduled.nextDue = nextDue
+            scheduled.remove(messages: messages, bytes: bytes, nextDue: nextDue)
         case .recounted(let sequences):
             for sequence in sequences { recounted[sequence] = nil }
         case .categories: categoryRevision += 1

@@ -38,6 +38,9 @@ import Testing
 
     @Test func `a time beyond all that there are is the last or the first`() {
         #expect(Timestamp(milliseconds: .max - 1) + .seconds(1) == Timestamp(milliseconds: .max))
+        #expect(Timestamp(milliseconds: .max - 1) + .seconds(Int64.max) == Timestamp(milliseconds: .max))
+        #expect(Timestamp(milliseconds: 0) - .seconds(Int64.min) == Timestamp(milliseconds: .max))
+        #expect(Timestamp.distantFuture - .distantPast == .milliseconds(Int64.max))
         #expect(Timestamp(milliseconds: .min + 1) - .seconds(1) == Timestamp(milliseconds: .min))
     }
 

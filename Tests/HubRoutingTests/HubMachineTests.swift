@@ -231,6 +231,15 @@ struct HubMachineTests {
         }
     }
 
+    @Test func `sizes of scheduled messages from a hostile log do not overflow`() {
+        var machine = Self.machine()
+        for bytes in [Int.max, .max, .min, .min, .min, .max] {
+            machine.take(.effect(.scheduled(bytes: bytes, dueAt: .distantPast)))
+            machine.take(.effect(.unscheduled(messages: bytes, bytes: bytes, nextDue: .distantFuture)))
+        }
+        #expect(machine.status.scheduled.nextDue == .distantFuture)
+    }
+
     @Test func `what a random history asks of streams is what a simple model says, and the same each time`() throws {
         for seed in 0..<Self.seeds {
             var random = SplitMix(state: UInt64(seed))

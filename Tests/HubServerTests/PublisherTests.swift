@@ -162,7 +162,8 @@ struct PublisherTests {
                 "", "[]", "{}", #"{"schedule":"daily"}"#, many, try Self.report { $0.lastPass = "yesterday" },
                 try Self.report { $0.version = "a\u{1B}[2J" }, try Self.report { $0.feeds[0].error = "a\u{202E}b" },
                 try Self.report { $0.feeds[0].title = String(repeating: "x", count: 2_001) },
-                try Self.report { $0.omittedFeeds = -1 },
+                try Self.report { $0.omittedFeeds = -1 }, try Self.report { $0.omittedFeeds = .max },
+                try Self.report { $0.outbox = .max }, try Self.report { $0.exitCode = .min },
                 try Self.report { $0.feeds[0].entries?[0].judgedAt = "today" },
                 try Self.report { $0.feeds[0].entries?[0].message = "a\u{0}b" },
                 try Self.report { report in

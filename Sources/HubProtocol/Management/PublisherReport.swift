@@ -13,6 +13,8 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     package static let maximumEntries = 20
     /// Maximum size of a text in a report in bytes.
     package static let maximumText = 2_000
+    /// Maximum value of ``outbox`` and ``omittedFeeds``: more than a publisher can have, and no sum overflows.
+    package static let maximumCount = 1_000_000_000
     /// Time that a report is kept; a publisher reports every ten minutes.
     package static let lifetime = Duration.seconds(7 * 86_400)
 
@@ -77,9 +79,9 @@ package struct PublisherReport: Sendable, Equatable, Codable {
     package let schedule: Schedule
     package var lastPass: String
     /// The exit code of the pass.
-    package let exitCode: Int
+    package var exitCode: Int
     /// Messages that wait for the hub.
-    package let outbox: Int
+    package var outbox: Int
     /// The time at which the oldest of them became due.
     package var outboxOldest: String?
     package var feeds: [Feed]
@@ -108,7 +110,12 @@ extension PublisherReport {
         guard feeds.allSatisfy({ $0.entries?.count ?? 0 <= Self.maximumEntries }) else {
             throw .badRequest("A feed of a report has at most \(Self.maximumEntries) entries.")
         }
-        guard outbox >= 0, omittedFeeds ?? 0 >= 0 else { throw .badRequest("A number of the report is negative.") }
+        let counts = 0...Self.maximumCount
+        guard counts.contains(outbox), counts.contains(omittedFeeds ?? 0), (0...255).contains(exitCode) else {
+            throw .badRequest(
+                "'outbox' and 'omittedFeeds' must be 0 to \(Self.maximumCount), and 'exitCode' must be 0 to 255."
+            )
+        }
         for time in times where ISODateTime.parse(time) == nil {
             throw .badRequest("'\(time.excerpt)' is not a time in ISO 8601.")
         }
@@ -159,7 +166,8 @@ package struct PublisherSummary: Sendable, Equatable, Codable {
         reportedAt = time.wholeSecond
         (version, schedule, lastPass) = (report.version, report.schedule, report.lastPass)
         (exitCode, outbox, outboxOldest) = (report.exitCode, report.outbox, report.outboxOldest)
-        feedCount = report.feeds.count + (report.omittedFeeds ?? 0)
+        // Reports that earlier versions stored have counts of any size.
+        feedCount = [report.feeds.count, report.omittedFeeds ?? 0].saturatingSum()
         failedFeeds = report.feeds.count(where: \.isFailing)
         let spoken = Dictionary(grouping: report.feeds.filter { $0.language != nil }, by: \.category)
             .mapValues { Set($0.compactMap(\.language)).sorted() }

@@ -15,7 +15,7 @@ struct ScheduledMessages {
 
     /// - Throws: 403 if there is no room for another message.
     static func checkRoom(for bytes: Int, _ load: ScheduledLoad) throws(ProtocolError) {
-        guard load.messages < maximum, load.bytes + bytes <= maximumBytes else {
+        guard load.messages < maximum, load.bytes <= maximumBytes - bytes else {
             throw .quotaExceeded(
                 """
                 The hub has \(load.messages) scheduled messages of \(load.bytes >> 20) MiB; the limits are \

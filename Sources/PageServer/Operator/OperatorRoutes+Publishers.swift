@@ -132,7 +132,7 @@ extension OperatorRoutes {
 
     /// The publishers on the overview.
     static func feedSection(_ publishers: [PublisherSummary], _ request: OperatorRequest) -> OperatorSection {
-        let failed = publishers.reduce(0) { $0 + $1.failedFeeds }
+        let failed = publishers.map(\.failedFeeds).saturatingSum()
         let late = publishers.count { isLate($0, request) }
         var section = OperatorSection(
             "Publishers and feeds",
@@ -141,7 +141,7 @@ extension OperatorRoutes {
                 OperatorFact("Without a report for an hour", "\(late)", isBad: late > 0),
                 OperatorFact(
                     "Failed feeds",
-                    "\(failed) of \(publishers.reduce(0) { $0 + $1.feedCount })",
+                    "\(failed) of \(publishers.map(\.feedCount).saturatingSum())",
                     isBad: failed > 0
                 ),
             ]

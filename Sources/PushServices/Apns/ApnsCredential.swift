@@ -166,6 +166,14 @@ struct ApnsCertificate {
             guard let file = Data(base64Encoded: text, options: .ignoreUnknownCharacters), !file.isEmpty else {
                 throw BadCredential("ApnsCertificate is not base64 of a .p12 file")
             }
+            guard try PKCS12Work.iterations([UInt8](file)) <= PKCS12Work.maximumIterations else {
+                throw BadCredential(
+                    """
+                    ApnsCertificate asks for more than \(PKCS12Work.maximumIterations) iterations to derive its keys; \
+                    export the file again with fewer
+                    """
+                )
+            }
             let bundle = try NIOSSLPKCS12Bundle(buffer: [UInt8](file), passphrase: Array(password.utf8))
             return (try bundle.certificateChain.map { try $0.toDERBytes() }, try bundle.privateKey.derBytes)
         } catch let error as BadCredential {

@@ -95,6 +95,33 @@ struct OperatorPageTests {
         }
     }
 
+    @Test func `counts that an earlier version stored do not end the hub`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            var report = PublisherReport(
+                schedule: .pass,
+                lastPass: hub.clock.now.wholeSecond,
+                exitCode: 0,
+                outbox: .max,
+                feeds: [PublisherReport.Feed(category: "World", url: "https://a.example/", state: "failing")]
+            )
+            report.omittedFeeds = .max
+            let stored = report
+            let now = hub.clock.now
+            for publisher in ["a", "b"] {
+                let news = try await hub.service.directory.hub(named: "news")
+                try await news.perform { transaction, _ in
+                    try transaction.setReport(stored, publisher: publisher, hub: news.record.id, at: now)
+                    return ((), [.report])
+                }
+            }
+            let overview = try await browser.get("")
+            #expect(overview.body.contains("2 of \(Int.max)"))
+            let list = try await browser.get("publishers")
+            #expect(list.status == 200 && list.body.contains("1 of \(Int.max)"))
+        }
+    }
+
     @Test func `publishers show their failed feeds first`() async throws {
         try await PagesHub.run(.public) { hub in
             let browser = try await OperatorBrowser(hub)

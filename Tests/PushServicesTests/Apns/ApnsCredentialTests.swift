@@ -74,6 +74,23 @@ import Testing
         #expect(!error.description.contains("secret"))
     }
 
+    @Test func `a certificate that would keep a processor busy for a minute is refused at once`() throws {
+        var file = [UInt8](try #require(Data(base64Encoded: Self.certificate)))
+        // The last number has the iterations of the MAC, and becomes two bytes longer, as do its two sequences.
+        try #require(file.suffix(4) == [0x02, 0x02, 0x08, 0x00])
+        file.replaceSubrange((file.count - 4)..., with: [0x02, 0x04, 0x05, 0xF5, 0xE1, 0x00])
+        file[3] += 2
+        let mac = try #require(file.ranges(of: [0x30, 0x31, 0x30, 0x21]).last)
+        file[mac.lowerBound + 1] += 2
+        let text = Data(file).base64EncodedString()
+        let error = try #require(throws: BadCredential.self) {
+            try Self.service(
+                Self.credential(["Token": nil, "ApnsCertificate": text, "CertificateKey": "secret"])
+            )
+        }
+        #expect(error.description.contains("iterations"))
+    }
+
     @Test func `a key without its frame is taken, as Azure has it`() throws {
         let bare = Self.key.split(separator: "\n").dropFirst().dropLast().joined()
         _ = try Self.service(Self.credential(["Token": bare]))
