@@ -17,7 +17,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [.executable(name: "newswire", targets: ["newswire"])],
     dependencies: [
-        "Formats", .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
