@@ -1,3 +1,4 @@
+import HubProtocol
 import SwiftASN1
 
 /// The work that a PKCS #12 file asks for before its password can be checked.
