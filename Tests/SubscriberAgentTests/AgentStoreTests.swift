@@ -271,6 +271,15 @@ import Testing
         #expect(InboxLine(row).json.contains("a\u{FFFD}b"))
     }
 
+    @Test func `a gap that an earlier version stored is read with up to 512 levels`() async throws {
+        let more = String(repeating: "[", count: 511) + String(repeating: "]", count: 511)
+        let body = #"{"more":\#(more),"after":"e-1","resumesAt":7,"reason":"x"}"#
+        let gap = StreamGap(after: "e-1", resumesAt: 7, reason: "x")
+        try await store.receive([.gap(gap, body: body, epoch: "e")], cursor: nil, at: .sample)
+        let row = try #require(try await store.startNext())
+        #expect(InboxLine(row).json.contains(#""resumesAt":7"#))
+    }
+
     @Test func `history is bounded by bytes`() async throws {
         let store = try AgentStore(path: scratch.file("bytes.sqlite"), bounds: .init(settledBytes: 2_500))
         let large = (1...4).map { Arrival.sample($0, title: String(repeating: "x", count: 1_000)) }

@@ -3,6 +3,7 @@ import HostSystem
 import HubProtocol
 import HubTestServer
 import Logging
+import ServerSentEvents
 import Testing
 
 @testable import SubscriberAgent
@@ -124,6 +125,22 @@ import Testing
         #expect(world.warnings == ["messages were missed: the log was too short"])
         #expect(output.lines[0].contains(#""gap":{"after":"e-1","reason":"the log was too short","resumesAt":40}"#))
         #expect(try await agent.inbox(last: 9).map(\.kind) == [.gap, .message, .message])
+    }
+
+    /// Foundation's decoder ends the process on the first two (Swift 6.3.1).
+    @Test(arguments: [
+        String(repeating: "[", count: 513), String(repeating: "{\"a\":", count: 512) + "[",
+        #"{"reason":"x","resumesAt":2,"more":\#(String(repeating: "[", count: 64) + String(repeating: "]", count: 64))}"#,
+    ])
+    func `a gap with many levels is a gap of which nothing is known`(data: String) async throws {
+        let agent = try stage.agent()
+        let task = try stage.start(agent)
+        hub.streams[0].send(ServerSentEvent(id: "e-3", event: StreamEventName.gap, data: data))
+        hub.streams[0].message(4, id: "e-4")
+        await output.wait(forLines: 2)
+        try await stage.stop(task)
+        #expect(world.warnings == ["messages were missed: the hub did not report which"])
+        #expect(try await agent.inbox(last: 9).map(\.kind) == [.gap, .message])
     }
 
     @Test func `an event that cannot be read is put aside, and those after it arrive`() async throws {
