@@ -47,6 +47,7 @@ let package = Package(
             providers: [.apt(["zlib1g-dev"])]
         ),
         .systemLibrary(name: "CHostSystem"),
+        .systemLibrary(name: "CYamlLimits"),
         .systemLibrary(
             name: "CCurl",
             pkgConfig: "libcurl",
@@ -77,7 +78,7 @@ let package = Package(
         .target(name: "NetworkAddresses"),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
-        .target(name: "YAMLFiles", dependencies: [.yams]),
+        .target(name: "YAMLFiles", dependencies: ["CYamlLimits", .yams]),
         .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem", "NetworkAddresses"]),
 
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
@@ -266,6 +267,7 @@ let package = Package(
             path: "Tests/DesktopTestServer"
         ),
         .testTarget(name: "FormatsTests", dependencies: ["Formats"]),
+        .testTarget(name: "YAMLFilesTests", dependencies: ["YAMLFiles"]),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText"]),

@@ -1,15 +1,51 @@
+internal import CYamlLimits
 package import Yams
 
 /// Rules for reading YAML that people write.
 package enum YAMLText {
+    /// Maximum number of lists and mappings that contain each other; each is several levels of recursion in Yams.
+    package static let maximumDepth = 64
+    /// Maximum number of anchors: with aliases, each can add another ``maximumDepth`` levels, and Yams releases what it
+    /// has read by recursion.
+    package static let maximumAnchors = 32
+
+    private static let limitDepth: Void = yaml_set_max_nest_level(Int32(maximumDepth))
+
     /// Returns the root of a text; `nil` for one that is empty or has only comments.
     ///
     /// All scalars are texts: telling numbers and dates apart costs milliseconds of regular expressions.
     package static func root(of text: String) throws(YAMLProblem) -> Node? {
+        _ = limitDepth
+        guard anchors(in: text) <= maximumAnchors else {
+            throw YAMLProblem(text: "has more than \(maximumAnchors) anchors (&name)")
+        }
         do {
             return try Yams.compose(yaml: text, .basic)
         } catch {
             throw YAMLProblem(error)
+        }
+    }
+
+    /// Number of places where an anchor can be: `&name` at the beginning of a word, and not `&name;`.
+    private static func anchors(in text: String) -> Int {
+        let bytes = Array(text.utf8)
+        var count = 0
+        for (index, byte) in bytes.enumerated() where byte == UInt8(ascii: "&") {
+            guard index == 0 || bytes[index - 1] <= 0x20 || "[{,:-?!".utf8.contains(bytes[index - 1]) else { continue }
+            let rest = bytes[(index + 1)...]
+            let end = rest.firstIndex { !isPartOfName($0) } ?? bytes.endIndex
+            guard end > rest.startIndex else { continue }
+            if end == bytes.endIndex || bytes[end] <= 0x20 || "?:,]}%@`".utf8.contains(bytes[end]) { count += 1 }
+        }
+        return count
+    }
+
+    private static func isPartOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default: false
         }
     }
 }
@@ -19,6 +55,11 @@ package struct YAMLProblem: Error, Sendable {
     /// From 1, where known.
     package let line: Int?
     package let text: String
+
+    fileprivate init(text: String) {
+        line = nil
+        self.text = text
+    }
 
     /// Unknown errors are not quoted: they may contain a secret.
     init(_ error: any Error) {
