@@ -196,6 +196,9 @@ package final class HubStore: Sendable {
     /// The newest entry of the log that the database has.
     package var head: LogHead { logState?.head ?? LogHead(number: 0, node: nil) }
 
+    /// The number of the newest entry that the log is known to have, which the database may still lack.
+    package var newestEntry: UInt64 { follower?.newestEntry ?? 0 }
+
     /// Replays the entries that other nodes have written; does nothing with an embedded log.
     ///
     /// `foreign` receives the effects of each entry, on the database's thread.

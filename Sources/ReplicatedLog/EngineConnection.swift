@@ -120,12 +120,14 @@ final class EngineConnection: @unchecked Sendable {
     struct Request: Sendable {
         let data: [UInt8]
         let deadline: ContinuousClock.Instant
+        /// Called at each ``sweep``; the request times out when it returns true.
+        let isHopeless: @Sendable () -> Bool
         let handler: RequestTable.Handler
     }
 
     /// Sends requests, of which there is at least one, in one message; each handler is called once.
     func request(_ batch: some Collection<Request>, of subject: String) {
-        let first = requests.add(batch.map { ($0.deadline, $0.handler) })
+        let first = requests.add(batch)
         let last = first + UInt64(batch.count) - 1
         let data = RequestBatch(first: first, requests: batch.map(\.data)).encoded
         do throws(EngineFault) {

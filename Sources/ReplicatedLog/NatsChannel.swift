@@ -92,11 +92,12 @@ package final class NatsChannel: NodeChannel {
     package func request(
         _ request: [UInt8],
         of node: String,
-        timeout: Duration
+        timeout: Duration,
+        unless isHopeless: @escaping @Sendable () -> Bool
     ) async throws(NodeChannelError) -> [UInt8] {
         let result = await withCheckedContinuation { continuation in
             requests.add(
-                EngineConnection.Request(data: request, deadline: .now + timeout) {
+                EngineConnection.Request(data: request, deadline: .now + timeout, isHopeless: isHopeless) {
                     continuation.resume(returning: $0)
                 },
                 to: subjects.requests(of: node)

@@ -6,6 +6,7 @@ final class RequestTable: Sendable {
 
     private struct Waiting {
         let deadline: ContinuousClock.Instant
+        let isHopeless: @Sendable () -> Bool
         let handler: Handler
     }
 
@@ -18,16 +19,20 @@ final class RequestTable: Sendable {
 
     /// - Returns: The number of the request; its handler is called once.
     func add(deadline: ContinuousClock.Instant, _ handler: @escaping Handler) -> UInt64 {
-        add([(deadline, handler)])
+        add([EngineConnection.Request(data: [], deadline: deadline, isHopeless: { false }, handler: handler)])
     }
 
     /// - Returns: The number of the first request; those of the others follow it.
-    func add(_ requests: [(deadline: ContinuousClock.Instant, handler: Handler)]) -> UInt64 {
+    func add(_ requests: some Collection<EngineConnection.Request>) -> UInt64 {
         state.withLock { state in
             let first = state.last + 1
             for request in requests {
                 state.last += 1
-                state.waiting[state.last] = Waiting(deadline: request.deadline, handler: request.handler)
+                state.waiting[state.last] = Waiting(
+                    deadline: request.deadline,
+                    isHopeless: request.isHopeless,
+                    handler: request.handler
+                )
             }
             return first
         }
@@ -45,10 +50,10 @@ final class RequestTable: Sendable {
 
     func failAll(_ fault: EngineFault) { fail(fault) { _, _ in true } }
 
-    /// Ends the requests whose time has expired.
+    /// Ends the requests whose time has expired, or that have become hopeless.
     func sweep() {
         let now = ContinuousClock.now
-        fail(.timeout) { _, waiting in waiting.deadline <= now }
+        fail(.timeout) { _, waiting in waiting.deadline <= now || waiting.isHopeless() }
     }
 
     private func fail(_ fault: EngineFault, where isFailed: (UInt64, Waiting) -> Bool) {

@@ -11,6 +11,14 @@ package final class MemoryChannel: Sendable {
         case unanswered(NodeChannelError)
     }
 
+    /// A request that a paused node will find when it goes on.
+    private struct Waiting {
+        let request: [UInt8]
+        let isHopeless: @Sendable () -> Bool
+        /// The node that asks; `nil` once it has given up.
+        var asker: CheckedContinuation<[UInt8]?, Never>?
+    }
+
     private typealias Answer = @Sendable ([UInt8]) async -> [UInt8]
 
     /// A node that hears announcements, one after the other.
@@ -29,6 +37,10 @@ package final class MemoryChannel: Sendable {
         var faults: [Fault] = []
         var requests: [String] = []
         var silent: Set<String> = []
+        /// By paused node.
+        var waiting: [String: [Waiting]] = [:]
+        /// Those that wait for the next request.
+        var watchers: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -42,6 +54,86 @@ package final class MemoryChannel: Sendable {
 
     /// No announcement of a node reaches the others any more.
     package func silence(_ name: String) { state.withLock { _ = $0.silent.insert(name) } }
+
+    /// Requests to a node wait from now on.
+    package func pause(_ name: String) { state.withLock { $0.waiting[name] = $0.waiting[name] ?? [] } }
+
+    /// The requests that wait for a paused node.
+    package func waitingRequests(for name: String) -> [[UInt8]] {
+        state.withLock { $0.waiting[name]?.map(\.request) ?? [] }
+    }
+
+    /// Returns when a request waits for a paused node.
+    package func waitForRequest(to name: String) async { await wait { $0.waiting[name]?.isEmpty == false } }
+
+    /// Returns when so many requests were made.
+    package func waitForRequests(_ count: Int) async { await wait { $0.requests.count >= count } }
+
+    private func wait(until condition: @Sendable (State) -> Bool) async {
+        while !state.withLock({ condition($0) }) {
+            await withCheckedContinuation { continuation in
+                let isThere = state.withLock { state in
+                    if condition(state) { return true }
+                    state.watchers.append(continuation)
+                    return false
+                }
+                if isThere { continuation.resume() }
+            }
+        }
+    }
+
+    private func notify() {
+        let watchers = state.withLock { state in
+            defer { state.watchers = [] }
+            return state.watchers
+        }
+        for watcher in watchers { watcher.resume() }
+    }
+
+    /// Ends the requests that their askers call hopeless; paused nodes get them all the same.
+    package func sweep() {
+        let ended = state.withLock { state -> [CheckedContinuation<[UInt8]?, Never>] in
+            var ended: [CheckedContinuation<[UInt8]?, Never>] = []
+            for (name, requests) in state.waiting {
+                for (index, request) in requests.enumerated() where request.asker != nil && request.isHopeless() {
+                    if let asker = state.waiting[name]?[index].asker.take() { ended.append(asker) }
+                }
+            }
+            return ended
+        }
+        for asker in ended { asker.resume(returning: nil) }
+    }
+
+    /// Lets a paused node answer what has waited.
+    ///
+    /// - Returns: Its answers, in order.
+    package func resume(_ name: String) async -> [[UInt8]] {
+        let (waiting, answer) = state.withLock { state in
+            (state.waiting.removeValue(forKey: name) ?? [], state.answers[name])
+        }
+        var answers: [[UInt8]] = []
+        for request in waiting {
+            let bytes = await answer?(request.request)
+            request.asker?.resume(returning: bytes)
+            if let bytes { answers.append(bytes) }
+        }
+        return answers
+    }
+
+    private func hold(
+        _ request: [UInt8],
+        for name: String,
+        unless isHopeless: @escaping @Sendable () -> Bool
+    ) async -> [UInt8]? {
+        await withCheckedContinuation { continuation in
+            let isHeld = state.withLock { state in
+                state.waiting[name]?.append(
+                    Waiting(request: request, isHopeless: isHopeless, asker: continuation)
+                ) != nil
+            }
+            if isHeld { notify() } else { continuation.resume(returning: nil) }
+        }
+    }
 
     /// The nodes that were asked so far, one name for each request.
     package var requests: [String] { state.withLock { $0.requests } }
@@ -117,13 +209,20 @@ package final class MemoryChannel: Sendable {
         package func request(
             _ request: [UInt8],
             of node: String,
-            timeout: Duration
+            timeout: Duration,
+            unless isHopeless: @escaping @Sendable () -> Bool
         ) async throws(NodeChannelError) -> [UInt8] {
-            let (answer, fault) = channel.state.withLock { state in
+            let (answer, fault, isPaused) = channel.state.withLock { state in
                 state.requests.append(node)
-                return (state.answers[node], state.faults.isEmpty ? nil : state.faults.removeFirst())
+                let fault = state.faults.isEmpty ? nil : state.faults.removeFirst()
+                return (state.answers[node], fault, state.waiting[node] != nil)
             }
+            channel.notify()
             if case .lost(let error) = fault { throw error }
+            if isPaused {
+                guard let bytes = await channel.hold(request, for: node, unless: isHopeless) else { throw .timeout }
+                return bytes
+            }
             guard let answer else { throw .absent }
             let bytes = await answer(request)
             if case .unanswered(let error) = fault { throw error }

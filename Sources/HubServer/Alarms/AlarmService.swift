@@ -119,6 +119,8 @@ final class AlarmService: Service {
     }
 
     /// Notes the agents that have streams at another node.
+    ///
+    /// A late report could only delay the alarm of an agent that is away; the channel drops it.
     func note(agents bytes: ArraySlice<UInt8>) {
         var reader = EntryReader(Array(bytes))
         guard let key = try? reader.signed(),

@@ -295,7 +295,13 @@ package final class HubService: Sendable {
 
     /// The service that receives messages of other nodes.
     private func messages(_ forwarding: RequestForwarding) -> NodeMessages {
-        let execution = ForwardedExecution(responder: responder(nil), store: store, logger: logger)
+        let execution = ForwardedExecution(
+            responder: responder(nil),
+            store: store,
+            writers: forwarding.writers,
+            others: others,
+            logger: logger
+        )
         return NodeMessages(
             channel: forwarding.channel,
             listeners: [
@@ -307,7 +313,10 @@ package final class HubService: Sendable {
                 NodeMessages.Kind.presence: { [others] in others?.note(presence: $0) },
                 NodeMessages.Kind.progress: { [others, writer] in others?.note(progress: $0, writer) },
             ],
-            answerers: [NodeMessages.Kind.forwardedRequest: { await execution.answer($0) }]
+            answerers: [
+                NodeMessages.Kind.forwardedRequest: { await execution.answer($0, isFenced: false) },
+                NodeMessages.Kind.fencedRequest: { await execution.answer($0, isFenced: true) },
+            ]
         )
     }
 

@@ -10,10 +10,24 @@ struct ForwardedRequest: Sendable {
     /// The remote address of the client's connection.
     let peer: NetworkAddress?
     let body: ByteBuffer
+    /// `nil` for a request from or to a node of an earlier version.
+    let fence: Fence?
+
+    /// The state of the cluster when the request was passed on.
+    struct Fence: Sendable, Equatable {
+        /// The claim of the node that is to execute the request.
+        let claim: WriterClaim
+        /// The newest entry of the log that is known to be older than the request.
+        let newestEntry: UInt64
+    }
 
     var encoded: [UInt8] {
         var writer = EntryWriter()
-        writer.append(NodeMessages.Kind.forwardedRequest)
+        writer.append(fence == nil ? NodeMessages.Kind.forwardedRequest : NodeMessages.Kind.fencedRequest)
+        if let fence {
+            writer.append(fence.claim)
+            writer.append(number: fence.newestEntry)
+        }
         writer.append(text: head.method.rawValue)
         writer.append(text: head.scheme ?? "")
         writer.append(text: head.authority ?? "")
@@ -24,17 +38,19 @@ struct ForwardedRequest: Sendable {
         return writer.bytes
     }
 
-    init(head: HTTPRequest, peer: NetworkAddress?, body: ByteBuffer) {
+    init(head: HTTPRequest, peer: NetworkAddress?, body: ByteBuffer, fence: Fence?) {
         self.head = head
         self.peer = peer
         self.body = body
+        self.fence = fence
     }
 
     /// Reads a request, without the byte of its kind.
     ///
     /// - Throws: ``LogEntryError`` for bytes that are not a request.
-    init(encoded bytes: ArraySlice<UInt8>) throws(LogEntryError) {
+    init(encoded bytes: ArraySlice<UInt8>, isFenced: Bool) throws(LogEntryError) {
         var reader = EntryReader(Array(bytes))
+        fence = isFenced ? Fence(claim: try reader.claim(), newestEntry: try reader.number()) : nil
         guard let method = HTTPRequest.Method(rawValue: try reader.text()) else {
             throw .damaged("a method is not valid")
         }
@@ -58,6 +74,13 @@ struct ForwardedReply: Sendable {
     let body: ByteBuffer
     /// The newest entry of the log after the request.
     let position: UInt64
+    /// Present if nothing of a fenced request was executed, and nothing will be.
+    let refusal: Refusal?
+
+    struct Refusal: Sendable, Equatable {
+        /// The claim that the node has now; `nil` without one.
+        let claim: WriterClaim?
+    }
 
     var encoded: [UInt8] {
         var writer = EntryWriter()
@@ -66,13 +89,16 @@ struct ForwardedReply: Sendable {
         writer.append(text: head.status.reasonPhrase)
         writer.append(head.headerFields)
         writer.append(counted: body.readableBytesView)
+        // Earlier versions, which pass on requests without a fence, read no more.
+        if let refusal { writer.append(list: refusal.claim.map { [$0] } ?? []) { $0.append($1) } }
         return writer.bytes
     }
 
-    init(head: HTTPResponse, body: ByteBuffer, position: UInt64) {
+    init(head: HTTPResponse, body: ByteBuffer, position: UInt64, refusal: Refusal? = nil) {
         self.head = head
         self.body = body
         self.position = position
+        self.refusal = refusal
     }
 
     /// - Throws: ``LogEntryError`` for bytes that are not a reply.
@@ -84,6 +110,9 @@ struct ForwardedReply: Sendable {
         let status = HTTPResponse.Status(code: Int(code), reasonPhrase: try reader.text())
         head = HTTPResponse(status: status, headerFields: try reader.fields())
         body = ByteBuffer(bytes: try reader.counted())
+        refusal =
+            reader.isAtEnd
+            ? nil : Refusal(claim: try reader.list { reader throws(LogEntryError) in try reader.claim() }.first)
         guard reader.isAtEnd else { throw .damaged("it is too long") }
     }
 

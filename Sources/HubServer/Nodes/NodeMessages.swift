@@ -3,12 +3,13 @@ import ServiceLifecycle
 
 /// Passes the messages of other nodes to the parts of the hub that they concern.
 ///
-/// The first byte of a message is its kind; messages of unknown kinds come from newer versions and are ignored.
+/// The first byte of a message is its kind; messages of unknown kinds come from newer versions and are ignored. Bytes after
+/// the known content of an announcement come from newer versions, too. The channel drops announcements that are late.
 struct NodeMessages: Service {
     enum Kind {
         /// The claim of a node to be the one that writes.
         static let heartbeat: UInt8 = 1
-        /// A request of a client, to be executed by the node that writes.
+        /// A request of a client, to be executed by the node that writes, as earlier versions pass it on.
         static let forwardedRequest: UInt8 = 2
         /// Agents that have streams at a node.
         static let agents: UInt8 = 3
@@ -18,6 +19,8 @@ struct NodeMessages: Service {
         static let presence: UInt8 = 5
         /// The progress of a node's streams.
         static let progress: UInt8 = 6
+        /// A request of a client, to be executed by the node that writes as long as it has the claim in the request.
+        static let fencedRequest: UInt8 = 7
     }
 
     let channel: any NodeChannel

@@ -15,10 +15,16 @@ final class OtherNodes: Sendable {
         let schema: UInt64
         /// True if it has said that it stops.
         let hasLeft: Bool
+        /// True if its version passes requests on with a ``RequestFence``.
+        let fencesRequests: Bool
         let position: UInt64
         let seen: ContinuousClock.Instant
     }
 
+    /// Time without a report after which a node counts as gone, if it has not said that it stops.
+    ///
+    /// Nodes report once a second; one that loses its log server may be silent for several.
+    static let patience = Duration.seconds(15)
     /// Time without a report after which a node is forgotten.
     private static let memory = Duration.seconds(3_600)
     /// Maximum number of nodes that are remembered.
@@ -67,6 +73,8 @@ final class OtherNodes: Sendable {
     }
 
     /// Ends the streams of installations that have one at another node.
+    ///
+    /// A late announcement could end a newer stream here, whatever its stamp: the channel drops it.
     func note(streams announcement: ArraySlice<UInt8>, _ writer: HubWriter, at time: Timestamp) {
         var reader = EntryReader(Array(announcement))
         guard
@@ -105,6 +113,8 @@ final class OtherNodes: Sendable {
     }
 
     /// Notes the progress of another node's streams.
+    ///
+    /// A late report does no harm: reports are merged by the time of their connections, and positions only increase.
     func note(progress announcement: ArraySlice<UInt8>, _ writer: HubWriter) {
         var reader = EntryReader(Array(announcement))
         guard let hub = try? reader.number(),
@@ -124,17 +134,29 @@ final class OtherNodes: Sendable {
         bytes.append(number: store.head.number)
         bytes.append(number: UInt64(store.schema))
         bytes.append(isLeaving ? 1 : 0)
+        bytes.append(1)
         channel.announce(bytes.bytes)
     }
 
     /// Records another node's position in the log.
+    ///
+    /// A late report does no harm: the node reports again within a second, or counts as present for a while longer.
     func note(presence announcement: ArraySlice<UInt8>) {
         var reader = EntryReader(Array(announcement))
-        guard let node = try? reader.text(), let version = try? reader.text(), let position = try? reader.number()
+        guard let node = try? reader.text(), node != name, let version = try? reader.text(),
+            let position = try? reader.number()
         else { return }
         // Added later, so that earlier versions leave them out.
         let (schema, leaving) = ((try? reader.number()) ?? 0, (try? reader.byte()) ?? 0)
-        let peer = Peer(version: version, schema: schema, hasLeft: leaving == 1, position: position, seen: .now)
+        let fencing = (try? reader.byte()) ?? 0
+        let peer = Peer(
+            version: version,
+            schema: schema,
+            hasLeft: leaving == 1,
+            fencesRequests: fencing == 1,
+            position: position,
+            seen: .now
+        )
         peers.withLock { peers in
             peers = peers.filter { $0.value.seen > .now - Self.memory }
             guard peers[node] != nil || peers.count < Self.maximumPeers else { return }
@@ -147,6 +169,14 @@ final class OtherNodes: Sendable {
         peers.withLock { peers in
             peers.filter { $0.value.seen >= time && !$0.value.hasLeft && $0.value.schema < store.schema }
                 .map(\.key).sorted()
+        }
+    }
+
+    /// True if a node is present whose version passes requests on without a ``RequestFence``.
+    var hasUnfenced: Bool {
+        let time = ContinuousClock.now - Self.patience
+        return peers.withLock { peers in
+            peers.contains { $0.value.seen >= time && !$0.value.hasLeft && !$0.value.fencesRequests }
         }
     }
 

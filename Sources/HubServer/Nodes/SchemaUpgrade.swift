@@ -10,10 +10,8 @@ struct SchemaUpgrade {
     let others: OtherNodes
     let channel: any NodeChannel
     let logger: Logger
-    /// Time without a report after which a node counts as gone, if it has not said that it stops.
-    ///
-    /// Nodes report once a second; one that loses its log server may be silent for several.
-    var patience = Duration.seconds(15)
+    /// Time without a report after which a node counts as gone.
+    var patience = OtherNodes.patience
     /// Time for which this node must have been able to hear others, without a break.
     var listening = Duration.seconds(5)
     /// Longest time between two looks of a node that can hear others.

@@ -46,35 +46,61 @@ final class WriterWatch: Service {
     }
 
     /// The other node that writes; `nil` if this node should write.
-    var otherWriter: String? { state.withLock { $0.claims.otherWriter(at: clock()) } }
+    var otherWriter: WriterClaims.Heard? { state.withLock { $0.claims.otherWriter(at: clock()) } }
+
+    /// True if another node has not been heard for ``WriterClaims/patience``.
+    func isSilent(_ name: String) -> Bool { state.withLock { $0.claims.isSilent(name, at: clock()) } }
+
+    /// Returns when a claim of another node has expired there, or when the task is cancelled.
+    func expiry(of heard: WriterClaims.Heard) async {
+        while clock() - heard.at < WriterClaims.patience, (try? await Task.sleep(for: Self.interval)) != nil {}
+    }
+
+    /// This node's claim; `nil` without one.
+    var claim: WriterClaim? { state.withLock { $0.claims.announced } }
+
+    /// True if this node still has a claim that it made, and has confirmed it recently; see ``WriterClaims``.
+    func holds(_ claim: WriterClaim) -> Bool { state.withLock { $0.claims.holds(claim, at: clock()) } }
+
+    /// True if this node was not paused within a time before now.
+    func isAwake(for time: Duration) -> Bool { state.withLock { $0.claims.isAwake(for: time, at: clock()) } }
 
     /// Begins, ends or repeats this node's claim; a new one is announced at once.
     func look() {
         let (head, now) = (store.head, clock())
         let canWrite = writer.health.failureReason == nil
-        let claim = state.withLock { state -> UInt64? in
+        let claim = state.withLock { state -> WriterClaim? in
             let former = state.claims.own
             state.claims.look(at: now, written: head.node == node ? head.number : nil, canWrite: canWrite)
             let own = state.claims.own
             state.looks = own == former ? (state.looks + 1) % Self.looksPerHeartbeat : 0
-            return state.looks == 0 ? own : nil
+            return state.looks == 0 ? state.claims.announced : nil
         }
         if let claim { announce(claim) }
     }
 
-    private func announce(_ claim: UInt64) {
+    private func announce(_ claim: WriterClaim) {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.heartbeat)
-        bytes.append(number: claim)
+        bytes.append(number: claim.since)
         bytes.append(text: node)
+        bytes.append(claim)
         channel.announce(bytes.bytes)
     }
 
     /// Notes the heartbeat of another node.
+    ///
+    /// A late one does no harm: the node refuses what is passed to it with that claim.
     func note(_ heartbeat: ArraySlice<UInt8>) {
         var reader = EntryReader(Array(heartbeat))
         guard let since = try? reader.number(), let name = try? reader.text() else { return }
-        state.withLock { $0.claims.note(name, since: since, at: clock()) }
+        // Added later, so that earlier versions leave it out.
+        note(try? reader.claim(), since: since, of: name)
+    }
+
+    /// Notes a claim of another node; `nil` for one of an earlier version.
+    func note(_ claim: WriterClaim?, since: UInt64, of name: String) {
+        state.withLock { $0.claims.note(name, since: since, claim, at: clock()) }
     }
 
     /// Notes that another node does not listen.

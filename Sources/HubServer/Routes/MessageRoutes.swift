@@ -10,10 +10,10 @@ import NIOCore
 /// Immediate and scheduled sends (protocol document §5), and previews of a send's recipients.
 enum MessageRoutes {
     static let routes = [
-        Route(method: .post, path: "/messages", right: .send) { request, hubs in
+        Route(method: .post, path: "/messages", right: .send, isRepeatable: true) { request, hubs in
             try await send(request, .messages, hubs)
         },
-        Route(method: .post, path: "/messages/:id", right: .send) { request, hubs in
+        Route(method: .post, path: "/messages/:id", right: .send, isRepeatable: true) { request, hubs in
             guard try request.parameter("id").lowercased() == "$batch" else {
                 throw ProtocolError.notFound(
                     "This address accepts no messages: POST to /messages, or to /messages/$batch."
@@ -34,7 +34,7 @@ enum MessageRoutes {
             _ in
             try await errors(of: try MessageID(try request.parameter("id")), FailureInquiry(hub: request.hub))
         },
-        Route(method: .post, path: "/schedulednotifications", right: .send) { request, _ in
+        Route(method: .post, path: "/schedulednotifications", right: .send, isRepeatable: true) { request, _ in
             let id = try await request.hub.messages.accept(try await incoming(request, .scheduledNotifications))
             return created(request, "schedulednotifications", id)
         },

@@ -38,6 +38,8 @@ struct Route: Sendable {
     let isOfNode: Bool
     /// True if the operation changes something for all nodes, so that the node that writes executes it.
     let isForwarded: Bool
+    /// True if requests with the same `Idempotency-Key` are executed once, whichever node gets them.
+    let isRepeatable: Bool
     let operation: Operation
 
     /// Creates an operation of a hub, which must exist; `path` is below the hub.
@@ -51,6 +53,7 @@ struct Route: Sendable {
         takesTokenInQuery: Bool = false,
         isOfNode: Bool = false,
         staysHere: Bool = false,
+        isRepeatable: Bool = false,
         handle: @escaping @Sendable (HubRequest, HubDirectory) async throws -> Response
     ) {
         self.method = method
@@ -60,6 +63,7 @@ struct Route: Sendable {
         self.exception = exception
         self.takesTokenInQuery = takesTokenInQuery
         self.isOfNode = isOfNode
+        self.isRepeatable = isRepeatable
         isForwarded = method != .get && !staysHere
         operation = .ofHub(handle)
     }
@@ -79,6 +83,7 @@ struct Route: Sendable {
         exception = nil
         takesTokenInQuery = false
         isOfNode = false
+        isRepeatable = false
         isForwarded = method != .get && !staysHere
         operation = .ofNamespace(handle)
     }

@@ -151,7 +151,8 @@ enum RouteTable {
         or handle: (Allowed) async throws -> Response
     ) async throws -> Response {
         guard route.isForwarded, let forwarding else { return try await handle(allowed) }
-        switch try await forwarding.pass(allowed) {
+        let isRepeatable = route.isRepeatable && allowed.request.headers[header: HeaderName.idempotencyKey] != nil
+        switch try await forwarding.pass(allowed, isRepeatable: isRepeatable) {
         case .answered(let response): return response
         case .local(let request):
             var allowed = allowed

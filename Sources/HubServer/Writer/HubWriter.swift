@@ -154,12 +154,20 @@ final class HubWriter: Service {
         bytes: Int = 0,
         stage: @escaping @Sendable (Transaction, borrowing NamespaceMachine) throws -> (Answer, [NamespaceEffect])
     ) async throws -> Answer {
-        try await withCheckedThrowingContinuation { continuation in
+        let fence = RequestFence.current
+        return try await withCheckedThrowingContinuation { continuation in
             let change = Change(
                 bytes: bytes,
                 stage: { transaction, machine in
+                    try fence?.check()
                     let (answer, effects) = try stage(transaction, machine)
-                    return Committed(effects: effects, answer: { continuation.resume(returning: answer) })
+                    return Committed(
+                        effects: effects,
+                        answer: {
+                            fence?.noteExecution()
+                            continuation.resume(returning: answer)
+                        }
+                    )
                 },
                 fail: { continuation.resume(throwing: $0) }
             )

@@ -43,8 +43,12 @@ package final class LogFollower: Sendable {
         state.withLock { state in
             state.head = head
             state.end = max(state.end, head.number)
+            if head.node != identity.node { state.newestForeign = head.number }
         }
     }
+
+    /// The number of the newest entry that the log is known to have.
+    var newestEntry: UInt64 { max(known.end, log.announcedEnd() ?? 0) }
 
     /// Commits changes once the log has accepted them.
     ///

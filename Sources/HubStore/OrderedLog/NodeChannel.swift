@@ -3,6 +3,8 @@
 /// A message may be lost, so nothing that a client was promised depends on one.
 package protocol NodeChannel: Sendable {
     /// Sends bytes to all other nodes that listen now.
+    ///
+    /// A node hears no announcement of its own, and none that was on its way for long.
     func announce(_ announcement: [UInt8])
 
     /// The announcements of other nodes, for one reader at a time.
@@ -12,12 +14,21 @@ package protocol NodeChannel: Sendable {
 
     /// Sends a request to one node, and waits for its answer.
     ///
+    /// The request can arrive after this node has given up: its own content must tell the other node what to do then.
+    /// `isHopeless` is called about ten times a second; the request times out when it returns true.
+    ///
     /// - Throws: ``NodeChannelError``; after a timeout, the node may or may not have acted on the request.
-    func request(_ request: [UInt8], of node: String, timeout: Duration) async throws(NodeChannelError) -> [UInt8]
+    func request(
+        _ request: [UInt8],
+        of node: String,
+        timeout: Duration,
+        unless isHopeless: @escaping @Sendable () -> Bool
+    ) async throws(NodeChannelError) -> [UInt8]
 
     /// Answers the requests to this node until the task is cancelled.
     ///
-    /// At most 1,000 requests are answered at a time; more of them get no answer.
+    /// At most 1,000 requests are answered at a time. Others, and those that arrive while the node stops, get an empty
+    /// answer.
     func serve(_ answer: @escaping @Sendable ([UInt8]) async -> [UInt8]) async
 }
 
@@ -41,7 +52,8 @@ package struct NoOtherNodes: NodeChannel {
     package func request(
         _ request: [UInt8],
         of node: String,
-        timeout: Duration
+        timeout: Duration,
+        unless isHopeless: @escaping @Sendable () -> Bool
     ) async throws(NodeChannelError) -> [UInt8] { throw .absent }
 
     package func serve(_ answer: @escaping @Sendable ([UInt8]) async -> [UInt8]) async {}

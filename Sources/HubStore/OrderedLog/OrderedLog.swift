@@ -81,6 +81,8 @@ package struct LogState: Sendable {
     package var head = LogHead(number: 0, node: nil)
     /// The number of the log's last entry when this node last asked.
     package var end: UInt64 = 0
+    /// The number of the newest entry in the database that another node wrote, or may have written.
+    package var newestForeign: UInt64 = 0
 }
 
 /// The point up to which a node follows its log.

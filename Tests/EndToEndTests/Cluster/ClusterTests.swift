@@ -38,6 +38,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
+    func `a hub that was paused executes nothing late`() async throws {
+        let outcome = try await run("pause.py")
+        #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+    }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
     func `hubs join by a copy, begin a lost log again, and leave it`() async throws {
         let outcome = try await run("operations.py")
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")

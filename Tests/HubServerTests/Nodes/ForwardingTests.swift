@@ -122,37 +122,39 @@ struct ForwardingTests {
         }
     }
 
-    @Test(arguments: [NodeChannelError.timeout, .disconnected])
-    func `a request without an answer is refused, and executed at most once`(error: NodeChannelError) async throws {
+    @Test(arguments: [NodeChannelError.timeout, .disconnected], [true, false])
+    func `a request without an answer is refused, and executed at most once`(
+        error: NodeChannelError,
+        isExecuted: Bool
+    ) async throws {
         try await run { (nodes: TwoNodes) async throws in
-            nodes.channel.fail(.unanswered(error), .lost(error))
-            let answered = try await nodes.b.post(["title": "second"])
-            #expect(answered.status == 503 && answered.headers["retry-after"] == "2")
-            let lost = try await nodes.b.post(["title": "third"])
-            #expect(lost.status == 503)
+            nodes.channel.fail(isExecuted ? .unanswered(error) : .lost(error))
+            async let reply = nodes.b.post(["title": "second"])
+            await nodes.channel.waitForRequests(1)
+            // The claim in the request expires, after which the other node refuses it.
+            nodes.b.clock.advance(by: 2)
+            let (status, wait) = (try await reply.status, try await reply.headers["retry-after"])
+            #expect(status == 503 && wait == "2")
             try await nodes.catchUp()
-            for node in [nodes.a, nodes.b] { #expect(try await node.newest().count == 2) }
+            for node in [nodes.a, nodes.b] { #expect(try await node.newest().count == (isExecuted ? 2 : 1)) }
             #expect(try nodes.log.entries.last?.node == "a")
         }
     }
 
-    @Test func `a forwarded request is executed where it arrives`() async throws {
+    @Test(arguments: [true, false])
+    func `a send with an idempotency key is repeated where it came, and executed once`(isExecuted: Bool) async throws {
         try await run { (nodes: TwoNodes) async throws in
-            let b = nodes.b
-            #expect(b.service.forwarding?.writers.otherWriter == "a")
-            let head = HTTPRequest(
-                method: .post,
-                scheme: nil,
-                authority: "h",
-                path: "/news/messages",
-                headerFields: [.authorization: b.token(b.full), .contentLength: "2"]
-            )
-            let request = ForwardedRequest(head: head, peer: nil, body: ByteBuffer(string: "{}"))
-            let answer = try await nodes.channel.node("c").request(request.encoded, of: "b", timeout: .seconds(1))
-            let reply = try ForwardedReply(encoded: answer)
-            #expect(reply.head.status == .created && nodes.channel.requests == ["b"])
-            #expect(try nodes.log.entries.last?.node == "b")
-            #expect(reply.position == UInt64(try nodes.log.entries.count))
+            nodes.channel.fail(isExecuted ? .unanswered(.timeout) : .lost(.timeout))
+            async let reply = nodes.b.post(["title": "second"], key: "k")
+            await nodes.channel.waitForRequests(1)
+            nodes.b.clock.advance(by: 2)
+            let id = try await reply.messageID
+            try await nodes.catchUp()
+            for node in [nodes.a, nodes.b] {
+                let reports = try await node.newest()
+                #expect(reports.count == 2 && reports.first?.id == id)
+            }
+            #expect(try nodes.log.entries.last?.node == (isExecuted ? "a" : "b"))
         }
     }
 
@@ -191,27 +193,57 @@ struct ForwardingTests {
             path: "/news/installations/a?x=%20",
             headerFields: [.contentType: "application/json", .ifMatch: "\"é\""]
         )
-        let request = ForwardedRequest(
-            head: head,
-            peer: NetworkAddress("2001:db8::1"),
-            body: ByteBuffer(bytes: [0, 255, 7])
-        )
-        let bytes = request.encoded
-        #expect(bytes.first == NodeMessages.Kind.forwardedRequest)
-        let read = try ForwardedRequest(encoded: bytes.dropFirst())
-        #expect(read.head == head && read.peer == request.peer && read.body == request.body)
-        let reply = ForwardedReply(
-            head: HTTPResponse(status: .created, headerFields: [.location: "https://h/x"]),
-            body: ByteBuffer(string: "<x/>"),
-            position: 300
-        )
-        let answer = try ForwardedReply(encoded: reply.encoded)
-        #expect(answer.head == reply.head && answer.body == reply.body && answer.position == 300)
-        for count in 1..<bytes.count {
-            #expect(throws: LogEntryError.self) { try ForwardedRequest(encoded: bytes[1..<count]) }
+        let claim = WriterClaim(since: 300, process: .max, time: .milliseconds(1_234))
+        for fence in [nil, ForwardedRequest.Fence(claim: claim, newestEntry: 301)] {
+            let request = ForwardedRequest(
+                head: head,
+                peer: NetworkAddress("2001:db8::1"),
+                body: ByteBuffer(bytes: [0, 255, 7]),
+                fence: fence
+            )
+            let (bytes, isFenced) = (request.encoded, fence != nil)
+            #expect(bytes.first == (isFenced ? NodeMessages.Kind.fencedRequest : NodeMessages.Kind.forwardedRequest))
+            let read = try ForwardedRequest(encoded: bytes.dropFirst(), isFenced: isFenced)
+            #expect(read.head == head && read.peer == request.peer && read.body == request.body)
+            #expect(read.fence == fence)
+            for count in 1..<bytes.count {
+                #expect(throws: LogEntryError.self) {
+                    try ForwardedRequest(encoded: bytes[1..<count], isFenced: isFenced)
+                }
+            }
         }
-        for count in reply.encoded.indices {
-            #expect(throws: LogEntryError.self) { try ForwardedReply(encoded: Array(reply.encoded.prefix(count))) }
+        for refusal in [nil, ForwardedReply.Refusal(claim: nil), ForwardedReply.Refusal(claim: claim)] {
+            let reply = ForwardedReply(
+                head: HTTPResponse(status: .created, headerFields: [.location: "https://h/x"]),
+                body: ByteBuffer(string: "<x/>"),
+                position: 300,
+                refusal: refusal
+            )
+            let bytes = reply.encoded
+            let answer = try ForwardedReply(encoded: bytes)
+            #expect(answer.head == reply.head && answer.body == reply.body && answer.position == 300)
+            #expect(answer.refusal == refusal)
+            let end = ForwardedReply(head: reply.head, body: reply.body, position: 300).encoded.count
+            for count in bytes.indices where count != end {
+                #expect(throws: LogEntryError.self) { try ForwardedReply(encoded: Array(bytes.prefix(count))) }
+            }
+        }
+    }
+
+    @Test func `a node of an earlier version gets requests as it expects them`() async throws {
+        try await run { (nodes: TwoNodes) async throws in
+            // The oldest claim is one of an earlier version, to which a request is passed on as that version expects it.
+            nodes.announceHeartbeat(of: "c", since: 0)
+            await nodes.hearAll()
+            let writer = try #require(nodes.b.service.forwarding?.writers.otherWriter)
+            #expect(writer.node == "c" && writer.claim == nil)
+            nodes.channel.pause("c")
+            async let reply = nodes.b.post(["title": "second"])
+            await nodes.channel.waitForRequest(to: "c")
+            #expect(nodes.channel.waitingRequests(for: "c").map(\.first) == [NodeMessages.Kind.forwardedRequest])
+            nodes.b.clock.advance(by: 2)
+            nodes.channel.sweep()
+            #expect(try await reply.status == 503)
         }
     }
 }
@@ -224,6 +256,15 @@ extension TwoNodes {
     func hearHeartbeat() async throws {
         for _ in 0..<WriterWatch.looksPerHeartbeat { a.service.forwarding?.writers.look() }
         await hearAll()
-        try #require(b.service.forwarding?.writers.otherWriter == "a")
+        try #require(b.service.forwarding?.writers.otherWriter?.node == "a")
+    }
+
+    /// Announces the claim of a node of an earlier version.
+    func announceHeartbeat(of node: String, since: UInt64) {
+        var bytes = EntryWriter()
+        bytes.append(NodeMessages.Kind.heartbeat)
+        bytes.append(number: since)
+        bytes.append(text: node)
+        channel.node(node).announce(bytes.bytes)
     }
 }

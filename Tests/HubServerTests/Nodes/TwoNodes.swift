@@ -60,14 +60,14 @@ struct TwoNodes {
         try #require(b.service.duties.current != nil)
     }
 
-    /// Announces another node.
-    func announcePresence(of node: String) {
+    /// Announces another node of an earlier version, `sender` with the same name.
+    func announcePresence(of node: String, from sender: String? = nil) {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.presence)
         bytes.append(text: node)
         bytes.append(text: "1")
         bytes.append(number: 1)
-        channel.node(node).announce(bytes.bytes)
+        channel.node(sender ?? node).announce(bytes.bytes)
     }
 
     /// Both nodes have what the other one has written.
