@@ -251,5 +251,13 @@ final class Subscription: @unchecked Sendable {
 
     fileprivate init(_ pointer: OpaquePointer) { self.pointer = pointer }
 
+    /// Ends the interest; messages that have arrived, or are on their way, are still received.
+    func drain(within time: Duration) { natsSubscription_DrainTimeout(pointer, time.nanoseconds / 1_000_000) }
+
+    /// Waits until the last message has been received; blocks for `time` at most.
+    func waitUntilDrained(_ time: Duration) {
+        natsSubscription_WaitForDrainCompletion(pointer, time.nanoseconds / 1_000_000)
+    }
+
     deinit { natsSubscription_Destroy(pointer) }
 }

@@ -11,11 +11,18 @@ package final class NatsChannel: NodeChannel {
     /// Maximum number of bytes of requests or answers that share a message, and room for what is around each.
     private static let batchBytes = 256 << 10
     private static let envelopeBytes = 32
+    /// The header with the process that has sent an announcement, and the time by its own clock in milliseconds.
+    static let sentHeader = "Newswire-Sent"
+    /// Time for requests that are on their way when this node stops.
+    private static let drainTime = Duration.seconds(1)
 
     private let connection: EngineConnection
     private let subjects: LogSubjects
     private let node: String
     private let logger: Logger
+    /// This process in announcements, and the begin of its clock.
+    private let process = (number: UInt64.random(in: .min ... .max), start: ContinuousClock.now)
+    private let ages = Mutex(MessageAges())
     /// Sending can block, which tasks must not.
     private let sending: DispatchQueue
     private let requests: Outbox<EngineConnection.Request>
@@ -55,7 +62,12 @@ package final class NatsChannel: NodeChannel {
     // MARK: Announcements
 
     package func announce(_ announcement: [UInt8]) {
-        let message = EngineMessage(subject: subjects.all, data: announcement)
+        let sent = (ContinuousClock.now - process.start).nanoseconds / 1_000_000
+        let message = EngineMessage(
+            subject: subjects.all,
+            headers: [(WakeUpBell.origin, node), (Self.sentHeader, "\(process.number) \(sent)")],
+            data: announcement
+        )
         sending.async { [connection, logger] in
             do throws(EngineFault) {
                 try connection.publish(message)
@@ -72,13 +84,26 @@ package final class NatsChannel: NodeChannel {
         let (stream, continuation) = AsyncStream<[UInt8]>
             .makeStream(bufferingPolicy: .bufferingNewest(Self.maximumAnnouncements))
         do {
-            let subscription = try connection.subscribe(subjects.all) { continuation.yield($0.data) }
+            let subscription = try connection.subscribe(subjects.all) { [weak self] message in
+                if self?.isCurrent(message) == true { continuation.yield(message.data) }
+            }
             continuation.onTermination = { _ in withExtendedLifetime(subscription) {} }
         } catch {
             Self.failed(error, "the announcements of other nodes cannot be received", logger)
             continuation.finish()
         }
         return stream
+    }
+
+    /// False for an announcement of this node, which can come back after a change to another server, and for a late one.
+    ///
+    /// Earlier versions send no headers.
+    private func isCurrent(_ message: borrowing ArrivedMessage) -> Bool {
+        guard message.header(WakeUpBell.origin) != node else { return false }
+        let sent = message.header(Self.sentHeader)?.split(separator: " ") ?? []
+        guard sent.count == 2, let process = UInt64(sent[0]), let milliseconds = Int64(sent[1]) else { return true }
+        let now = ContinuousClock.now - self.process.start
+        return ages.withLock { !$0.isLate(from: process, sent: .milliseconds(milliseconds), at: now) }
     }
 
     /// The loss of a connection is logged where it is noticed.
@@ -127,19 +152,22 @@ package final class NatsChannel: NodeChannel {
         let open = OpenRequests(limit: Self.maximumRequests)
         let subscription = Mutex<Subscription?>(nil)
         do throws(EngineFault) {
-            let interest = try connection.subscribe(subjects.requests(of: node)) { message in
+            let interest = try connection.subscribe(subjects.requests(of: node)) { [answers] message in
                 guard let reply = message.reply.map(EngineConnection.answers),
                     let batch = try? RequestBatch(encoded: message.data)
                 else { return }
-                for (index, data) in batch.requests.enumerated() where open.begin() {
-                    continuation.yield(Request(data: data, number: batch.first + UInt64(index), reply: reply))
+                for (index, data) in batch.requests.enumerated() {
+                    let number = batch.first + UInt64(index)
+                    let request = Request(data: data, number: number, reply: reply)
+                    guard !open.begin({ continuation.yield(request) }) else { continue }
+                    answers.add(AnswerBatch.Answer(number: number, data: []), to: reply)
                 }
             }
             subscription.withLock { $0 = interest }
         } catch {
             return Self.failed(error, "requests of other nodes cannot be received", logger)
         }
-        // Nodes that ask later learn that nobody listens.
+        // Nodes that ask later learn that nobody listens; requests that are on their way get an empty answer.
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 for await request in requests {
@@ -151,27 +179,45 @@ package final class NatsChannel: NodeChannel {
                 }
             }
         } onCancel: {
-            subscription.withLock { $0 = nil }
-            continuation.finish()
+            open.refuse { continuation.finish() }
+            subscription.withLock { $0?.drain(within: Self.drainTime) }
         }
-        subscription.withLock { $0 = nil }
+        let drained = subscription.withLock { $0.take() }
+        _ = try? await ReplicatedLog.blocking { drained?.waitUntilDrained(Self.drainTime) }
     }
 
-    /// The number of requests that are being answered.
+    /// The requests that are being answered.
     private final class OpenRequests: Sendable {
+        private struct State {
+            var count = 0
+            var isRefusing = false
+        }
+
         private let limit: Int
-        private let count = Mutex(0)
+        private let state = Mutex(State())
 
         init(limit: Int) { self.limit = limit }
 
-        func begin() -> Bool {
-            count.withLock { count in
-                guard count < limit else { return false }
-                count += 1
+        /// Passes a request on.
+        ///
+        /// - Returns: False if it must be refused, and was not passed on.
+        func begin(_ pass: () -> Void) -> Bool {
+            state.withLock { state in
+                guard state.count < limit, !state.isRefusing else { return false }
+                state.count += 1
+                pass()
                 return true
             }
         }
 
-        func end() { count.withLock { $0 -= 1 } }
+        func end() { state.withLock { $0.count -= 1 } }
+
+        /// Refuses all further requests; none is passed on after `finish`.
+        func refuse(_ finish: () -> Void) {
+            state.withLock { state in
+                state.isRefusing = true
+                finish()
+            }
+        }
     }
 }

@@ -149,6 +149,90 @@ struct NatsChannelTests {
         #expect(await other.next() == [2])
     }
 
+    @Test func `a node hears neither its own announcements, over another connection, nor late ones`() async throws {
+        let servers = try await LogServers()
+        let (a, b) = (try await servers.node("a"), try await servers.node("b"))
+        var heard = b.channel.announcements().makeAsyncIterator()
+        _ = try await b.end()
+        func publish(_ byte: UInt8, of node: String, sent: String?) throws {
+            var headers: [(name: String, value: String)] = [(WakeUpBell.origin, node)]
+            if let sent { headers.append((NatsChannel.sentHeader, sent)) }
+            let subject = a.log.stream.configuration.subjects.all
+            try a.log.stream.connection.publish(EngineMessage(subject: subject, headers: headers, data: [byte]))
+        }
+        try publish(1, of: "b", sent: nil)
+        try publish(2, of: "c", sent: "7 100000")
+        try publish(3, of: "c", sent: "7 1")
+        try publish(4, of: "c", sent: "7 100001")
+        try publish(5, of: "c", sent: nil)
+        for byte in [UInt8(2), 4, 5] { #expect(await heard.next() == [byte]) }
+    }
+
+    @Test func `requests of more than a thousand at a time are refused at once`() async throws {
+        let servers = try await LogServers()
+        let (a, b) = (try await servers.node("a"), try await servers.node("b"))
+        let gate = Gate()
+        try await serving(b) { request in
+            if request == [0] { await gate.opened() }
+            return request
+        } _: { () async throws in
+            _ = try await ask(a, [1], of: "b")
+            var (answered, refused) = (0, 0)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<1_100 {
+                    group.addTask { try await a.channel.request([0], of: "b", timeout: .seconds(60)) }
+                }
+                for try await answer in group {
+                    if answer == [] { refused += 1 } else { answered += 1 }
+                    if refused == 100 { gate.open() }
+                }
+            }
+            #expect(answered == 1_000 && refused == 100)
+        }
+    }
+
+    @Test func `no request is left without an answer when a node stops`() async throws {
+        let servers = try await LogServers()
+        let (a, b) = (try await servers.node("a"), try await servers.node("b"))
+        let task = Task { await b.channel.serve { $0 } }
+        _ = try await ask(a, [1], of: "b")
+        let failures = await withTaskGroup { group in
+            for number in 0..<3_000 {
+                group.addTask { () -> NodeChannelError? in
+                    if number == 300 { task.cancel() }
+                    do throws(NodeChannelError) {
+                        _ = try await a.channel.request([0], of: "b", timeout: .seconds(30))
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await group.reduce(into: Set<NodeChannelError>()) { if let error = $1 { $0.insert(error) } }
+        }
+        await task.value
+        #expect(failures.isSubset(of: [.absent]))
+        await #expect(throws: NodeChannelError.absent) {
+            try await a.channel.request([1], of: "b", timeout: .seconds(10))
+        }
+    }
+
+    @Test func `a request ends when it has become hopeless`() async throws {
+        let servers = try await LogServers()
+        let (a, b) = (try await servers.node("a"), try await servers.node("b"))
+        let gate = Gate()
+        try await serving(b) { request in
+            if request == [0] { await gate.opened() }
+            return request
+        } _: { () async throws in
+            _ = try await ask(a, [1], of: "b")
+            await #expect(throws: NodeChannelError.timeout) {
+                try await a.channel.request([0], of: "b", timeout: .seconds(60)) { true }
+            }
+            gate.open()
+        }
+    }
+
     @Test func `a node is not started twice`() async throws {
         let servers = try await LogServers()
         let first = try await servers.node("a")
