@@ -121,7 +121,8 @@ let package = Package(
         .target(
             name: "PushEmulator",
             dependencies: [
-                "Formats", "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .nioCore, .nioPosix, .nioHPACK,
+                "Formats", "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .log, .nioCore, .nioPosix,
+                .nioHPACK,
                 .nioHTTP2,
                 .nioHTTP1, .nioSSL, .nioTLS,
             ]
@@ -317,7 +318,7 @@ let package = Package(
             dependencies: [
                 "Formats", "PushEmulator", "PushServices", "OutboundHTTP", "HubProtocol", "HubTestServer",
                 "NetworkAddresses",
-                "Certificates", .crypto, .nioCore, .nioPosix, .nioHPACK, .nioHTTP2, .nioSSL,
+                "Certificates", .crypto, .log, .nioCore, .nioPosix, .nioHPACK, .nioHTTP2, .nioSSL,
             ]
         ),
         .testTarget(

@@ -1,6 +1,7 @@
 import Certificates
 import Foundation
 package import HubProtocol
+package import Logging
 import NetworkAddresses
 
 /// A server on this machine that answers as APNs, FCM, WNS and Web Push do, and keeps the messages that each device
@@ -27,6 +28,7 @@ package final class PushEmulator: Sendable {
     ///   - seed: 32 random bytes from which the keys of browser subscriptions are derived. With the same seed,
     ///     subscriptions made before a restart stay readable; `nil` makes a new one.
     ///   - limits: Bounds of the server and of the inboxes.
+    ///   - logger: Gets a warning for each connection that could not be set up.
     ///   - now: The clock that tokens are checked against and deliveries are dated with.
     /// - Returns: The running emulator; call ``stop()`` when it is no longer needed.
     /// - Throws: If the port is taken or no certificate can be made.
@@ -34,6 +36,7 @@ package final class PushEmulator: Sendable {
         port: Int = 0,
         seed: [UInt8]? = nil,
         limits: EmulatorLimits = EmulatorLimits(),
+        logger: Logger = Logger(label: "newswire.emulator") { _ in SwiftLogNoOpLogHandler() },
         now: @escaping @Sendable () -> Timestamp
     ) async throws -> PushEmulator {
         let date = now().date
@@ -50,7 +53,7 @@ package final class PushEmulator: Sendable {
         let server = try await EmulatorServer.start(
             try authority.issue(for: names, now: date),
             port: port,
-            ServerContext(model: model, limits: limits, now: now)
+            ServerContext(model: model, limits: limits, now: now, logger: logger)
         )
         return PushEmulator(server, model, certificateAuthority: authority.certificateText)
     }

@@ -22,14 +22,13 @@ struct SnifferTests {
         scratch = try Scratch()
     }
 
-    /// A connection that came in at an address of this machine.
-    private func connection(at address: String, takesPlainHTTP: Bool = false) throws -> EmbeddedChannel {
+    private func sniffing(takesPlainHTTP: Bool = false) throws -> SniffingChannel {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
         let connections = ConnectionQuota(configuration.connectionLimits, clock: { .zero })
         let client = ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: [])
-        let sniffing = SniffingChannel(
+        return SniffingChannel(
             { _, _, _ in },
             streams: StreamGate(
                 hubs: HubDirectory(
@@ -53,10 +52,14 @@ struct SnifferTests {
             limits: configuration.connectionLimits,
             logger: lines.logger
         )
+    }
+
+    /// A connection that came in at an address of this machine.
+    private func connection(at address: String, takesPlainHTTP: Bool = false) throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
         channel.localAddress = try SocketAddress(ipAddress: address, port: 8787)
         try channel.connect(to: try SocketAddress(ipAddress: "192.0.2.9", port: 1)).wait()
-        _ = try sniffing.setup(channel: channel, logger: lines.logger).wait()
+        _ = try sniffing(takesPlainHTTP: takesPlainHTTP).setup(channel: channel, logger: lines.logger).wait()
         return channel
     }
 
@@ -109,6 +112,15 @@ struct SnifferTests {
         channel.embeddedEventLoop.advanceTime(by: .seconds(10))
         #expect(!channel.isActive)
         #expect(lines.all == ["debug a TLS handshake failed error.reason=it took too long"])
+    }
+
+    @Test func `a connection that cannot be set up is closed with a warning`() throws {
+        let channel = EmbeddedChannel()
+        // A closed connection takes no handlers.
+        _ = try channel.finish()
+        #expect(throws: (any Error).self) { try sniffing().setup(channel: channel, logger: lines.logger).wait() }
+        #expect(lines.all.count == 1, "\(lines.all)")
+        #expect(lines.all.first?.hasPrefix("warning a connection could not be set up error.reason=") == true)
     }
 
     @Test func `a connection that says nothing is ended`() throws {

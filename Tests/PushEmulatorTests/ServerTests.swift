@@ -1,5 +1,7 @@
 import Certificates
 import HubProtocol
+import HubTestServer
+import Logging
 import NetworkAddresses
 import OutboundHTTP
 import Testing
@@ -91,15 +93,22 @@ import Testing
         }
     }
 
-    @Test func furtherConnectionsAreClosed() async throws {
+    @Test func furtherConnectionsAreClosedWithAWarning() async throws {
         var limits = EmulatorLimits()
         limits.connections = 1
-        try await Emulation.run(limits: limits) { emulation in
+        let warnings = Counter<String>()
+        let logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
+        try await Emulation.run(limits: limits, logger: logger) { emulation in
             let first = try await RawConnection.open(emulation.emulator.port)
             let headers = try emulation.apnsHeaders()
             let stream = try await first.post("/3/device/00", headers, Emulation.alert)
             #expect(await stream.reply()?.status == 200)
             try await PlainConnection.open(emulation.emulator.port).closed()
+            #expect(
+                await warnings.elements(atLeast: 1) == [
+                    "a connection could not be set up: there are 1 connections already"
+                ]
+            )
             let again = try await first.post("/3/device/00", headers, Emulation.alert)
             #expect(await again.reply()?.status == 200)
         }
@@ -182,6 +191,22 @@ import Testing
             let now = emulation.clock.now
             await #expect(throws: (any Error).self) { try await PushEmulator.start(port: port) { now } }
         }
+    }
+}
+
+/// Keeps each line with its reason.
+private struct Warnings: LogHandler {
+    let lines: Counter<String>
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.warning
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        lines.append("\(event.message): \(event.metadata?["error.reason"] ?? "")")
     }
 }
 

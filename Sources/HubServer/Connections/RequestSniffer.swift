@@ -93,7 +93,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
         } catch {
             became.succeed(.nothing)
-            context.close(promise: nil)
+            kinds.close(context.channel, for: error)
         }
     }
 
@@ -117,7 +117,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         handler.expectHead(by: deadline)
         // Handlers after the decoder do not learn the version.
         handler.isHTTP10 = isHTTP10
-        setup.whenFailure { _ in channel.close(promise: nil) }
+        setup.whenFailure { [kinds] in kinds.close(channel, for: $0) }
         setup.map { .http1($0) }.cascade(to: became)
     }
 

@@ -36,6 +36,15 @@ struct SniffingChannel: ServerChildChannel {
         let takesPlainHTTP: Bool
         let limits: ConnectionLimits
         let logger: Logger
+
+        fileprivate static let failure: Logger.Message = "a connection could not be set up"
+
+        /// Closes a connection whose handlers could not be added, with a warning unless its client has gone meanwhile.
+        func close(_ channel: any Channel, for error: any Error) {
+            let level: Logger.Level = channel.isActive ? .warning : .debug
+            logger.log(level: level, Self.failure, metadata: ["error.reason": "\(error)"])
+            channel.close(promise: nil)
+        }
     }
 
     let kinds: Kinds
@@ -51,6 +60,12 @@ struct SniffingChannel: ServerChildChannel {
         return channel.eventLoop.makeCompletedFuture {
             try channel.pipeline.syncOperations.addHandler(RequestSniffer(kinds, became: promise))
             return Value(channel: channel, outcome: promise.futureResult)
+        }.flatMapErrorThrowing { error in
+            // The server drops both the connection and the error.
+            promise.succeed(.nothing)
+            kinds.logger.warning(Kinds.failure, metadata: ["error.reason": "\(error)"])
+            channel.close(promise: nil)
+            throw error
         }
     }
 

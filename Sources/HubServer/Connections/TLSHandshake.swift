@@ -68,7 +68,7 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
         do {
             if version == Self.protocols[0] {
                 let setup = kinds.http2.setup(channel: channel, logger: kinds.logger)
-                setup.whenFailure { _ in channel.close(promise: nil) }
+                setup.whenFailure { [kinds] in kinds.close(channel, for: $0) }
                 let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
                 let farewell = HTTP2Farewell(patience: TimeAmount(kinds.limits.farewell))
                 try pipeline.addHandlers([farewell, EarlyEndings()], position: .after(frames))
@@ -79,7 +79,7 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
             pipeline.removeHandler(context: context, promise: nil)
         } catch {
             became.succeed(.nothing)
-            context.close(promise: nil)
+            kinds.close(channel, for: error)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Certificates
 import HubProtocol
+import Logging
 import NIOCore
 import NIOHTTP2
 import NIOPosix
@@ -11,6 +12,7 @@ struct ServerContext: Sendable {
     let model: EmulatorModel
     let limits: EmulatorLimits
     let now: @Sendable () -> Timestamp
+    let logger: Logger
 }
 
 /// A server of HTTP/2 and HTTP/1.1 over TLS on the loopback interface.
@@ -38,14 +40,19 @@ final class EmulatorServer: Sendable {
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
                 guard connections.enter(channel) else {
-                    return channel.eventLoop.makeFailedFuture(ChannelError.connectPending)
+                    return channel.eventLoop.makeFailedFuture(TooManyConnections(maximum: context.limits.connections))
                 }
                 return configure(channel, tls, context)
             }
-            .bind(host: host, port: port).get()
+            .bind(host: host, port: port)
+            .flatMap { listener in
+                // After NIO's own handler, which reports connections that failed.
+                listener.pipeline.addHandler(ListenerErrors(context.logger)).map { listener }
+            }
+            .get()
         guard let bound = listener.localAddress?.port else {
             try await listener.close()
             throw ChannelError.unknownLocalAddress
@@ -129,6 +136,28 @@ final class EmulatorServer: Sendable {
                 }
             )
         }
+    }
+}
+
+/// The reason for closing a connection beyond the limit.
+private struct TooManyConnections: Error, CustomStringConvertible {
+    let maximum: Int
+
+    var description: String { "there are \(maximum) connections already" }
+}
+
+/// Logs connections that were accepted and closed at once, because they could not be set up.
+private final class ListenerErrors: ChannelInboundHandler, Sendable {
+    typealias InboundIn = any Channel
+
+    private let logger: Logger
+
+    init(_ logger: Logger) {
+        self.logger = logger
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        logger.warning("a connection could not be set up", metadata: ["error.reason": "\(error)"])
     }
 }
 

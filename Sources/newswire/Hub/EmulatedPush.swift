@@ -4,6 +4,7 @@ import Formats
 import Foundation
 import HostSystem
 import HubProtocol
+import Logging
 import PushEmulator
 import PushServices
 
@@ -35,9 +36,9 @@ struct EmulatedPush {
     let services: PushServiceDirectory
 
     /// Starts the emulator, with keys in the state directory.
-    static func start(_ state: StateDirectory) async throws -> EmulatedPush {
+    static func start(_ state: StateDirectory, _ logger: Logger) async throws -> EmulatedPush {
         let keys = try keys(state)
-        let emulator = try await PushEmulator.start(seed: [UInt8](keys.seed)) { Timestamp(Date()) }
+        let emulator = try await PushEmulator.start(seed: [UInt8](keys.seed), logger: logger) { Timestamp(Date()) }
         let authority = state.file(authorityName)
         try PrivateFile.write(emulator.certificateAuthority, to: authority)
         let services = PushServiceDirectory(

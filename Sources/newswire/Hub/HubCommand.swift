@@ -10,7 +10,6 @@ import MountedBackend
 import NetworkAddresses
 import OutboundHTTP
 import PageServer
-import PushEmulator
 import PushServices
 import ReplicatedLog
 import Settings
@@ -144,8 +143,8 @@ struct HubServe: AsyncParsableCommand {
         help: ArgumentHelp(
             "Emulate Apple's, Google's, Microsoft's and browsers' push services on this machine.",
             discussion: """
-                To try an app without accounts at these services. The hub has a state directory of its own and serves \
-                this machine only; 'newswire messages inbox' shows what a device would have received.
+                To try an app without accounts at these services. The hub has a state directory of its own, serves \
+                this machine only, and listens on a free port if that of your hub is in use; 'newswire messages inbox' shows what a device would have received.
                 """
         )
     )
@@ -207,19 +206,7 @@ struct HubServe: AsyncParsableCommand {
         configuration.certificate = endpoint.certificate
         configuration.publicName = endpoint.publicName
         configuration.pushContact = Self.contact(settings.value(HubSettings.pushContact, flag: pushContact))
-        var emulated: EmulatedPush?
-        if emulate {
-            guard NetworkAddress(configuration.host)?.isLoopback == true else {
-                throw Failure(
-                    .usage,
-                    "--emulate serves this machine only, and --listen is \(configuration.host)",
-                    hint: "omit --listen"
-                )
-            }
-            emulated = try await EmulatedPush.start(state)
-            configuration.emulator = emulated?.emulator
-            if let services = emulated?.services { configuration.pushServices = services }
-        }
+        let emulated = try await emulate ? emulatePush(&configuration, state, settings) : nil
         try await usingDatabase(configuration.databasePath) {
             try await withHTTP { try await serve(configuration, log, endpoint, state, settings, $0) }
         }
@@ -229,6 +216,12 @@ struct HubServe: AsyncParsableCommand {
     /// Returns the contact as a URL; an e-mail address becomes a `mailto:` URL.
     private static func contact(_ text: String?) -> String? {
         text.map { $0.contains("@") && !$0.contains(":") ? "mailto:\($0)" : $0 }
+    }
+
+    func logger(_ settings: Settings) -> Logger {
+        var logger = Logger(label: "newswire.hub")
+        logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
+        return logger
     }
 
     private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
@@ -291,8 +284,7 @@ struct HubServe: AsyncParsableCommand {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         // Closing the terminal must end a hub that was started there; a service ignores hang-ups.
         if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
-        var logger = Logger(label: "newswire.hub")
-        logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
+        let logger = self.logger(settings)
         let replicated: ReplicatedLog? =
             if let shared { try await ReplicatedLog.connect(shared, logger: logger) } else { nil }
         let outcome: Result<Void, any Error>

@@ -2,6 +2,7 @@ import Formats
 import Foundation
 import HubProtocol
 import HubTestServer
+import Logging
 import OutboundHTTP
 import Synchronization
 
@@ -39,12 +40,15 @@ final class Emulation: Sendable {
         seed: [UInt8]? = nil,
         limits: EmulatorLimits = EmulatorLimits(),
         connectionsPerHost: Int = 4,
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
         _ body: (Emulation) async throws -> Void
     ) async throws {
         let folder = try ScratchFolder()
         // The client's TLS goes by the real time.
         let clock = Clock(Timestamp(Date()))
-        let emulator = try await PushEmulator.start(port: port, seed: seed, limits: limits) { clock.now }
+        let emulator = try await PushEmulator.start(port: port, seed: seed, limits: limits, logger: logger) {
+            clock.now
+        }
         let file = folder.file("ca.pem")
         try Data(emulator.certificateAuthority.utf8).write(to: URL(fileURLWithPath: file))
         let client = OutboundClient(
