@@ -1,5 +1,6 @@
 import Foundation
 import HostSystem
+import HubTestServer
 import Synchronization
 import Testing
 
@@ -60,6 +61,8 @@ enum BuiltProgram {
 }
 
 /// A program that stays until it is told to stop; it says `READY=1` as it would to systemd.
+///
+/// Nothing that waits for it waits for ever: one that is not ready, or does not end, within the limit is killed.
 final class RunningProgram: Sendable {
     private let process: Process
     private let ended: AsyncStream<Void>
@@ -100,7 +103,7 @@ final class RunningProgram: Sendable {
         self.process = process
         self.ended = ended
         try process.run()
-        if waitsForReady { await notices.wait(for: "READY=1") }
+        if waitsForReady { await waitForNotice("READY=1") }
     }
 
     /// A test that fails leaves nothing behind.
@@ -110,7 +113,17 @@ final class RunningProgram: Sendable {
     var errors: String { (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? "" }
 
     /// Waits until the program says this to its service manager, or ends.
-    func waitForNotice(_ text: String) async { await notices.wait(for: text) }
+    func waitForNotice(_ text: String) async { await limited { await notices.wait(for: text) } }
+
+    /// Kills the program if a wait takes too long: its end ends the wait.
+    private func limited(_ wait: () async -> Void) async {
+        let limit = Task {
+            try await Task.sleep(for: WaitLimit.duration)
+            signal(SIGKILL)
+        }
+        defer { limit.cancel() }
+        await wait()
+    }
 
     func signal(_ number: Int32) {
         if process.isRunning { kill(process.processIdentifier, number) }
@@ -121,7 +134,7 @@ final class RunningProgram: Sendable {
     /// - Returns: The exit code, or the signal's number.
     @discardableResult
     func end() async -> Int32 {
-        for await _ in ended {}
+        await limited { for await _ in ended {} }
         return process.terminationStatus
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import HubTestServer
 import Testing
 
 /// The program under a service manager.
@@ -44,12 +45,14 @@ import Testing
     @Test(.timeLimit(.minutes(10)))
     func `a stop is told when it begins, and waits for the handler in progress`() async throws {
         let scratch = try ScratchFolder()
-        for pipe in ["begun", "released"] { try #require(mkfifo(scratch.file(pipe), 0o600) == 0) }
+        let begun = try NamedPipe(scratch.file("begun"))
+        let released = scratch.file("released")
+        try #require(mkfifo(released, 0o600) == 0)
         try scratch.write(
             """
             #!/bin/sh
-            : > '\(scratch.file("begun"))'
-            read x < '\(scratch.file("released"))'
+            : > '\(begun.path)'
+            read x < '\(released)'
             exit 0
             """,
             to: "handler"
@@ -64,13 +67,14 @@ import Testing
         )
         let sent = try await BuiltProgram.run(["send", "--message", "x"], environment: environment)
         #expect(sent.status == 0, "\(sent.errors)")
-        let (begun, released) = (scratch.file("begun"), scratch.file("released"))
-        // Opening a pipe returns when the other end is open, too.
-        await Task.detached { _ = close(open(begun, O_RDONLY)) }.value
+        #expect(await begun.text() == "")
         agent.signal(SIGTERM)
         await agent.waitForNotice("STOPPING=1")
         #expect(agent.isRunning)
-        await Task.detached { _ = close(open(released, O_WRONLY)) }.value
+        // With both directions, opening a pipe does not wait for the other end (fifo(7)).
+        let end = open(released, O_RDWR | O_CLOEXEC)
+        defer { close(end) }
+        #expect(write(end, "\n", 1) == 1)
         #expect(await agent.end() == 0)
         hub.signal(SIGTERM)
         await hub.waitForNotice("STOPPING=1")

@@ -1,10 +1,18 @@
 import Synchronization
+package import Testing
 
 /// A growing list whose length tests can wait for instead of sleeping.
 package final class Counter<Element: Sendable>: Sendable {
+    private struct Waiter {
+        let id: Int
+        let count: Int
+        let continuation: CheckedContinuation<[Element], Never>
+    }
+
     private struct State {
         var elements: [Element] = []
-        var waiters: [(count: Int, continuation: CheckedContinuation<[Element], Never>)] = []
+        var waiters: [Waiter] = []
+        var nextID = 0
     }
 
     private let state = Mutex(State())
@@ -24,14 +32,34 @@ package final class Counter<Element: Sendable>: Sendable {
         for (continuation, elements) in ready { continuation.resume(returning: elements) }
     }
 
-    package func elements(atLeast count: Int) async -> [Element] {
-        await withCheckedContinuation { continuation in
+    /// Returns when there are so many elements, or with fewer of them after ``WaitLimit/duration``.
+    package func elements(atLeast count: Int, sourceLocation: SourceLocation = #_sourceLocation) async -> [Element] {
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
+        }
+        let limit = Task {
+            try await Task.sleep(for: WaitLimit.duration)
+            giveUp(id)
+        }
+        defer { limit.cancel() }
+        let elements = await withCheckedContinuation { continuation in
             let ready = state.withLock { state -> [Element]? in
                 if state.elements.count >= count { return state.elements }
-                state.waiters.append((count, continuation))
+                state.waiters.append(Waiter(id: id, count: count, continuation: continuation))
                 return nil
             }
             if let ready { continuation.resume(returning: ready) }
         }
+        if elements.count < count { WaitLimit.ranOut("element \(elements.count + 1) of \(count)", sourceLocation) }
+        return elements
+    }
+
+    private func giveUp(_ id: Int) {
+        let late = state.withLock { state -> (CheckedContinuation<[Element], Never>, [Element])? in
+            guard let place = state.waiters.firstIndex(where: { $0.id == id }) else { return nil }
+            return (state.waiters.remove(at: place).continuation, state.elements)
+        }
+        if let (continuation, elements) = late { continuation.resume(returning: elements) }
     }
 }

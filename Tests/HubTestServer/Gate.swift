@@ -1,48 +1,45 @@
 import Dispatch
 import Synchronization
+package import Testing
 
-/// A door that a test opens once; before, whoever comes waits.
+/// A door that a test opens once; before, whoever comes waits, at most for ``WaitLimit/duration``.
 ///
 /// Both a server's script and a test's task may.
 package final class Gate: Sendable {
-    private enum Waiter: Sendable {
-        case thread(DispatchSemaphore)
-        case task(CheckedContinuation<Void, Never>)
-    }
-
     private struct State {
         var isOpen = false
-        var waiters: [Waiter] = []
+        var threads: [DispatchSemaphore] = []
     }
 
     private let state = Mutex(State())
+    private let opening = Signal()
 
     package init() {}
 
     package func open() {
-        let waiters = state.withLock { state in
+        let threads = state.withLock { state in
             state.isOpen = true
-            defer { state.waiters = [] }
-            return state.waiters
+            defer { state.threads = [] }
+            return state.threads
         }
-        for waiter in waiters {
-            switch waiter {
-            case .thread(let semaphore): semaphore.signal()
-            case .task(let continuation): continuation.resume()
-            }
-        }
+        for thread in threads { thread.signal() }
+        opening.notify()
     }
 
     /// Blocks the thread: for scripts, which have threads of their own.
     package func blockUntilOpen() {
         let semaphore = DispatchSemaphore(value: 0)
-        if enter(.thread(semaphore)) { semaphore.wait() }
+        let isOpen = state.withLock { state in
+            if !state.isOpen { state.threads.append(semaphore) }
+            return state.isOpen
+        }
+        let limit = DispatchTime.now() + .seconds(Int(WaitLimit.duration.components.seconds))
+        // Whoever waits for the script records that.
+        if !isOpen { _ = semaphore.wait(timeout: limit) }
     }
 
-    package func opened() async {
-        await withCheckedContinuation { continuation in
-            if !enter(.task(continuation)) { continuation.resume() }
-        }
+    package func opened(sourceLocation: SourceLocation = #_sourceLocation) async {
+        await opening.wait(sourceLocation: sourceLocation) { state.withLock { $0.isOpen } }
     }
 
     /// Waits for what never comes.
@@ -53,14 +50,5 @@ package final class Gate: Sendable {
         for await _ in nothing {}
         continuation.finish()
         try Task.checkCancellation()
-    }
-
-    /// - Returns: Whether there is something to wait for.
-    private func enter(_ waiter: Waiter) -> Bool {
-        state.withLock { state in
-            if state.isOpen { return false }
-            state.waiters.append(waiter)
-            return true
-        }
     }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+package import Testing
 
 /// Wakes whoever waits for a condition; no sleeping.
 package final class Signal: Sendable {
@@ -20,8 +21,17 @@ package final class Signal: Sendable {
         for waiter in waiters { waiter.resume() }
     }
 
-    /// Returns when the condition holds; it is looked at after each ``notify()``.
-    package func wait<Failure>(until condition: () async throws(Failure) -> Bool) async throws(Failure) {
+    /// Returns when the condition holds, or after ``WaitLimit/duration``; it is looked at after each ``notify()``.
+    package func wait<Failure>(
+        sourceLocation: SourceLocation = #_sourceLocation,
+        until condition: () async throws(Failure) -> Bool
+    ) async throws(Failure) {
+        if try await !wait(atMost: WaitLimit.duration, until: condition) {
+            WaitLimit.ranOut("change that was waited for", sourceLocation)
+        }
+    }
+
+    private func look<Failure>(until condition: () async throws(Failure) -> Bool) async throws(Failure) {
         while true {
             let seen = state.withLock { $0.generation }
             if try await condition() { return }
@@ -53,7 +63,7 @@ package final class Signal: Sendable {
         }
         defer { timer.cancel() }
         var holds = false
-        try await wait { () async throws(Failure) in
+        try await look { () async throws(Failure) in
             holds = try await condition()
             return holds || isLate.load(ordering: .relaxed)
         }

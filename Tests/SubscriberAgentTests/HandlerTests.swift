@@ -91,13 +91,12 @@ import Testing
     }
 
     @Test func `a handler that outlasts the stop is ended and its row redelivered`() async throws {
-        let fifo = stage.scratch.file("fifo")
-        try #require(mkfifo(fifo, 0o600) == 0)
-        let program = try await stage.scratch.script("slow", "echo started > '\(fifo)'; exec sleep 60")
+        let pipe = try NamedPipe(stage.scratch.file("pipe"))
+        let program = try await stage.scratch.script("slow", "echo started > '\(pipe.path)'; exec sleep 60")
         let agent = try stage.agent()
         let task = try stage.start(agent, handler: .exec(program: program))
         hub.streams[0].message(1, id: "e-1")
-        #expect(await firstLine(of: fifo) == "started\n")
+        #expect(await pipe.text() == "started\n")
         task.cancel()
         #expect(try await task.value == .stopped)
         let row = try #require(try await agent.inbox(last: 1).first)
@@ -230,19 +229,6 @@ import Testing
     ])
     func `lines for people are safe`(record: InboxRecord, expected: String) {
         #expect(InboxLine(record).text == expected)
-    }
-
-    /// Blocks a thread of its own until somebody writes.
-    private func firstLine(of fifo: String) async -> String? {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let descriptor = open(fifo, O_RDONLY)
-                defer { close(descriptor) }
-                var bytes = [UInt8](repeating: 0, count: 64)
-                let count = read(descriptor, &bytes, bytes.count)
-                continuation.resume(returning: count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil)
-            }
-        }
     }
 
     private func runner(

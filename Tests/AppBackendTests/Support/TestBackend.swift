@@ -47,22 +47,17 @@ struct TestBackend: Sendable {
             configuration: configuration,
             logger: logger
         )
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let application = Application(
-            responder: backend.responder(),
-            configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { channel in
-                port.yield(channel.localAddress?.port ?? 0)
-                port.finish()
-            },
-            logger: .quiet
-        )
-        let group = ServiceGroup(
-            configuration: .init(services: backend.services + [application], logger: .quiet)
-        )
-        let running = Task { try await group.runStoppingWhenCancelled() }
-        var iterator = ports.makeAsyncIterator()
-        guard let bound = await iterator.next() else { throw TestHub.NotStarted() }
+        let (bound, running) = try await PortReport.start { report in
+            let application = Application(
+                responder: backend.responder(),
+                configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+                onServerRunning: { report($0.localAddress?.port ?? 0) },
+                logger: .quiet
+            )
+            try await ServiceGroup(
+                configuration: .init(services: backend.services + [application], logger: .quiet)
+            ).runStoppingWhenCancelled()
+        }
         let http = OutboundClient(userAgent: "newswire-test/1")
         let result: Result<Output, any Error>
         do {

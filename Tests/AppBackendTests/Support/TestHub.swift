@@ -32,15 +32,8 @@ struct TestHub: Sendable {
         configure(&configuration)
         let service = try await HubService(configuration, logger: logger)
         let applications = mounting(service)
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let running = Task {
-            defer { port.finish() }
-            try await service.run(mounting: applications) { port.yield($0) }
-        }
-        var iterator = ports.makeAsyncIterator()
-        guard let bound = await iterator.next() else {
-            try await running.value
-            throw NotStarted()
+        let (bound, running) = try await PortReport.start {
+            try await service.run(mounting: applications, onRunning: $0)
         }
         let http = OutboundClient(userAgent: "newswire-test/1")
         let result: Result<Output, any Error>

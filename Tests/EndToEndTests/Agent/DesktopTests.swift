@@ -12,10 +12,9 @@ import Testing
         let scratch = try ScratchFolder()
         let bus = try await TestBus(folder: scratch.path)
         let first = try NotificationService(bus)
-        let opened = scratch.file("opened")
-        try #require(mkfifo(opened, 0o600) == 0)
+        let opened = try NamedPipe(scratch.file("opened"))
         try scratch.write(
-            "#!/bin/sh\nprintf '%s|' \"$@\" \"$NEWSWIRE_AGENT_NOTIFY\" > '\(opened)'\n",
+            "#!/bin/sh\nprintf '%s|' \"$@\" \"$NEWSWIRE_AGENT_NOTIFY\" > '\(opened.path)'\n",
             to: "xdg-open"
         )
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: scratch.file("xdg-open"))
@@ -45,7 +44,7 @@ import Testing
         #expect(shown.body == "&lt;World&gt;")
         #expect(shown.urgency == 2)
         await first.click(shown.id)
-        let arguments = await contents(of: opened)
+        let arguments = await opened.text()
         #expect(arguments == "https://example.org/?a=1&b=$(id)||")
 
         await bus.kill()
@@ -79,15 +78,5 @@ import Testing
                 "newswire: hint: run newswire in a desktop session, or omit --notify",
             ]
         )
-    }
-
-    /// Blocks a thread of its own until somebody has written and gone.
-    private func contents(of fifo: String) async -> String {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread {
-                let data = FileHandle(forReadingAtPath: fifo)?.readDataToEndOfFile()
-                continuation.resume(returning: String(decoding: data ?? Data(), as: UTF8.self))
-            }
-        }
     }
 }

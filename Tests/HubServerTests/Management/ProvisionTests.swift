@@ -2,6 +2,7 @@ import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import HubTestServer
 import Logging
 import Synchronization
 import Testing
@@ -36,6 +37,7 @@ struct ProvisionTests {
         makesFirstHub: Bool = true
     ) async throws -> (HubService, log: [String]) {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
+        configuration.port = 0
         configuration.provisions = provisions
         configuration.makesFirstHub = makesFirstHub
         let lines = Lines()
@@ -118,32 +120,24 @@ struct ProvisionTests {
 
     @Test func `whoever keeps connection strings hears of changed keys`() async throws {
         let scratch = try Scratch()
-        let changed = Lines()
+        let changed = Counter<String>()
         let (service, _) = try await start(scratch, try provisions([Self.senders]))
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let (news, newsContinuation) = AsyncStream<Void>.makeStream()
-        let running = Task {
-            try await service.run {
-                port.yield($0)
-            } onKeysChanged: { _ in
-                changed.append("changed")
-                newsContinuation.yield()
-            }
+        let (_, running) = try await PortReport.start { report in
+            try await service.run(onRunning: report, onKeysChanged: { _ in changed.append("changed") })
         }
-        for await _ in ports { break }
         let before = try service.connectionStrings(endpoint: "http://127.0.0.1:1/").map(\.description)
         let body = TestHub.entry(
             "<AuthorizationRules>\(TestHub.rule(AccessRule.defaultListenName, ["Listen"], primary: "new"))</AuthorizationRules>"
         )
         let hub = try service.directory.hub(named: "news")
         _ = try await service.management.update(hub, NotificationHubChange(xml: Array(body.utf8)), bytes: 0)
-        for await _ in news { break }
+        _ = await changed.elements(atLeast: 1)
         let after = try service.connectionStrings(endpoint: "http://127.0.0.1:1/").map(\.description)
         #expect(before.count == 2 && after.count == 1)
         #expect(after[0].hasSuffix("SharedAccessKey=new"))
         running.cancel()
         try await running.value
-        #expect(changed.all == ["changed"])
+        #expect(changed.elements == ["changed"])
     }
 }
 

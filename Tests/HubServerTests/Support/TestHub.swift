@@ -7,6 +7,7 @@ import Logging
 import ServiceLifecycle
 import Synchronization
 
+import enum HubTestServer.PortReport
 import class HubTestServer.Signal
 
 @testable import HubServer
@@ -151,9 +152,7 @@ struct TestHub: Sendable {
         configuration.port = 0
         let service = try await HubService(configuration, logger: .quiet)
         let rest = try await body(service.directory.all[0].hub)
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let running = Task { try await service.run { port.yield($0) } }
-        for await _ in ports { break }
+        let (_, running) = try await PortReport.start { try await service.run(onRunning: $0) }
         try await rest()
         running.cancel()
         try await running.value

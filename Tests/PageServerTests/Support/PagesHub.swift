@@ -19,8 +19,6 @@ import WebPages
 struct PagesHub: Sendable {
     static let others = ["town", "closed", "assets", "sw.js"]
 
-    struct NotStarted: Error {}
-
     let service: HubService
     let pages: PageServer
     let clock: TestClock
@@ -56,15 +54,8 @@ struct PagesHub: Sendable {
             clock: clock.backend,
             logger: .quiet
         )
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        let running = Task {
-            defer { port.finish() }
-            try await service.run(mounting: [pages.application]) { port.yield($0) }
-        }
-        var iterator = ports.makeAsyncIterator()
-        guard let bound = await iterator.next() else {
-            try await running.value
-            throw NotStarted()
+        let (bound, running) = try await PortReport.start {
+            try await service.run(mounting: [pages.application], onRunning: $0)
         }
         let http = OutboundClient(userAgent: "newswire-test/1")
         let result: Result<Void, any Error>

@@ -150,6 +150,12 @@ final class LogServerProcess: Sendable {
         try process.run()
         reader.start()
         self.process.withLock { $0 = process }
+        // One that neither takes connections nor ends is ended, and the wait with it.
+        let limit = Task {
+            try await Task.sleep(for: WaitLimit.duration)
+            send(SIGKILL)
+        }
+        defer { limit.cancel() }
         let isReady = await ready.first { $0 }
         try #require(isReady == true, "\(log.text)")
     }
