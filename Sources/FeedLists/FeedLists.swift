@@ -38,7 +38,11 @@ package struct FeedLists: Sendable {
         do {
             names = try FileManager.default.contentsOfDirectory(atPath: directory)
         } catch {
-            throw FeedListsError(directory, "cannot read the feed lists: \(reason(error))")
+            throw FeedListsError(
+                directory,
+                "cannot read the feed lists: \(reason(error))",
+                isMissing: [.fileReadNoSuchFile, .fileNoSuchFile].contains((error as? CocoaError)?.code)
+            )
         }
         let files = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
         guard files.count <= maximumFiles else {
@@ -139,9 +143,18 @@ package struct FeedListProblem: Error, Sendable, Hashable, CustomStringConvertib
 package struct FeedListsError: Error, Sendable, CustomStringConvertible {
     package let problems: [FeedListProblem]
 
-    init(_ problems: [FeedListProblem]) { self.problems = problems }
+    /// The directory of the lists if it does not exist.
+    package let missingDirectory: String?
 
-    init(_ file: String, _ text: String) { problems = [FeedListProblem(file: file, text: text)] }
+    init(_ problems: [FeedListProblem]) {
+        self.problems = problems
+        missingDirectory = nil
+    }
+
+    init(_ file: String, _ text: String, isMissing: Bool = false) {
+        problems = [FeedListProblem(file: file, text: text)]
+        missingDirectory = isMissing ? file : nil
+    }
 
     /// The problems, one on each line.
     package var description: String { problems.map(\.description).joined(separator: "\n") }

@@ -50,6 +50,17 @@ package struct ConfigurationCheck {
         return try await EngineCheck.run(configuration)
     }
 
+    /// The directory of the feed lists if it is named and does not exist.
+    package var missingFeeds: String? {
+        guard programs.contains(.publisher), let directory = namedFeeds, !HostFile.exists(directory) else { return nil }
+        return directory
+    }
+
+    private var namedFeeds: String? {
+        let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
+        return isNamed ? settings.value(PublisherSettings.feeds, flag: feeds) : nil
+    }
+
     private func hubProblems() -> [String] {
         certificateProblems(
             settings.value(HubSettings.tlsCertificate),
@@ -159,9 +170,8 @@ package struct ConfigurationCheck {
 
     /// A machine without a publisher has no lists: only lists that are named or exist are read.
     private func feedProblems() -> [String] {
-        let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
         let directory = settings.value(PublisherSettings.feeds, flag: feeds)
-        guard isNamed || HostFile.exists(directory) else { return [] }
+        guard namedFeeds != nil || HostFile.exists(directory) else { return [] }
         do {
             _ = try FeedLists.load(directory: directory)
             return []

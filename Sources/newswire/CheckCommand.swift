@@ -51,6 +51,7 @@ struct CheckCommand: AsyncParsableCommand {
         for warning in engine?.warnings ?? [] { Console.warning(warning) }
         let problems = mistakes.map(\.description) + check.problems() + (engine?.problems ?? [])
         for problem in problems { Console.error(problem) }
+        if let directory = check.missingFeeds { Console.hint(InstalledFeedLists.hint(insteadOf: directory)) }
         guard problems.isEmpty else { throw ExitCode(ExitStatus.badConfiguration.rawValue) }
         if Console.isInteractive { Console.notice("no problems found") }
     }

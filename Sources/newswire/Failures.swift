@@ -197,7 +197,8 @@ func report(_ error: any Error) throws {
     // A signal stopped the program, or the reader closed standard output.
     case is CancellationError, is OutputClosed, HandlerFailure.outputClosed: return
     case let error as SettingsError: try reportAll(error.problems)
-    case let error as FeedListsError: try reportAll(error.problems)
+    case let error as FeedListsError:
+        try reportAll(error.problems, hint: error.missingDirectory.map(InstalledFeedLists.hint))
     default:
         let failure = Failure(error)
         Console.error(failure.text)
@@ -206,7 +207,8 @@ func report(_ error: any Error) throws {
     }
 }
 
-private func reportAll(_ problems: [some CustomStringConvertible]) throws(ExitCode) {
+private func reportAll(_ problems: [some CustomStringConvertible], hint: String? = nil) throws(ExitCode) {
     for problem in problems { Console.error("\(problem)") }
+    if let hint { Console.hint(hint) }
     throw ExitCode(ExitStatus.badConfiguration.rawValue)
 }

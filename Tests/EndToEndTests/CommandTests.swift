@@ -1,4 +1,5 @@
 import Foundation
+import HostSystem
 import Testing
 
 /// What a stranger does with the program, and what it says.
@@ -30,6 +31,8 @@ import Testing
         (["send", "--message", "x"], 78, "no connection string"),
         (["send"], 64, "nothing to send"),
         (["send", "--property", "novalue"], 64, "name=value"),
+        (["send", "--property", "urgency=critical"], 64, "the message would go to everybody"),
+        (["send", "--message", "x", "--at", "2001-01-01"], 64, "is not within the next seven days"),
         (["send", "--message", " "], 64, "--message is empty"),
         (["send", "--message", "x", "--tags", ""], 64, "omit --tags to send to everybody"),
         (["send", "--message", "x", "--tags", "World, Sports"], 64, "write 'World || Sports'"),
@@ -104,6 +107,65 @@ import Testing
         let send = try await BuiltProgram.run(["send", "--message", "x"], environment: connection)
         #expect(send.status == 69)
         #expect(send.errors.contains("cannot reach"))
+    }
+
+    @Test func `the hint for a time that is refused has one that is accepted`() async throws {
+        let arguments = ["send", "--message", "x", "--at"]
+        let refused = try await BuiltProgram.run(arguments + ["2001-01-01"])
+        let times = refused.errors.matches(of: /[0-9-]{10}T[0-9:]{8}[Z+][0-9:]*/).map { String($0.output) }
+        #expect(times.count == 2, "\(refused.errors)")
+        for time in times {
+            let outcome = try await BuiltProgram.run(
+                arguments + [time],
+                environment: ["NEWSWIRE_CONNECTION_STRING": ServiceTests.unreachable]
+            )
+            #expect(outcome.status == 69, "\(time): \(outcome.errors)")
+        }
+    }
+
+    @Test(arguments: [["publish"], ["check", "publisher"], ["feeds", "check"]])
+    func `a missing directory of feed lists is reported with the command that copies the installed ones`(
+        command: [String]
+    ) async throws {
+        let scratch = try ScratchFolder()
+        try FileManager.default.createDirectory(
+            atPath: scratch.file("config/newswire/feeds"),
+            withIntermediateDirectories: true
+        )
+        try scratch.write("category: Sports\nfeeds: []\n", to: "config/newswire/feeds/sports.yaml")
+        let environment = ["XDG_CONFIG_HOME": scratch.file("config"), "XDG_STATE_HOME": scratch.file("state")]
+        let folder = scratch.file("my own/feeds")
+        let missing = try await BuiltProgram.run(command + ["--feeds", folder], environment: environment)
+        #expect(missing.status == 78, "\(missing.errors)")
+        let hint = try #require(missing.errors.split(separator: "copy its lists: ").last, "\(missing.errors)")
+        let shell = ChildProcess(
+            arguments: ["/bin/sh", "-c", String(hint)],
+            environment: BuiltProgram.base,
+            timeout: .seconds(60),
+            maximumOutputBytes: 1 << 20
+        )
+        #expect(try await shell.run().ending == .exited(0))
+        #expect(FileManager.default.fileExists(atPath: "\(folder)/sports.yaml"))
+        let found = try await BuiltProgram.run(command + ["--feeds", folder], environment: environment)
+        #expect(!found.errors.contains("copy its lists"), "\(found.errors)")
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `hubs with emulated push services run beside another hub without a port of their own`() async throws {
+        let scratch = try ScratchFolder()
+        var hubs: [RunningProgram] = []
+        for name in ["first", "second"] {
+            let hub = try await RunningProgram(
+                ["hub", "--emulate", "--state", scratch.file(name)],
+                folder: scratch.path
+            )
+            try #require(hub.isRunning, "\(hub.errors)")
+            let connection = ["NEWSWIRE_CONNECTION_FILE": scratch.file("\(name)/full.connection")]
+            let sent = try await BuiltProgram.run(["send", "--message", "x"], environment: connection)
+            #expect(sent.status == 0, "\(sent.errors)")
+            hubs.append(hub)
+        }
+        for hub in hubs { #expect(await hub.stop() == 0) }
     }
 
     @Test(arguments: [["--help"], ["hub", "--help"], ["help", "messages"], ["hub", "credentials", "test", "--help"]])

@@ -22,16 +22,29 @@ def arguments(description, backend=True):
     parser.add_argument("--hub", default="news", help="name of the hub")
     parser.add_argument("--authority", help="the certificate that signed the server's, such as ca.pem, for https://")
     if backend:
-        parser.add_argument("--backend", default="http://127.0.0.1:8787", help="the constant BACKEND_ENDPOINT of the app")
+        parser.add_argument("--backend", help="the constant BACKEND_ENDPOINT of the app; without it the hub's address")
         parser.add_argument("--user", required=True)
         parser.add_argument("--password-file", required=True)
         parser.add_argument("--to", help="user who is notified; without it the app's own")
     options = parser.parse_args()
     if backend:
+        options.backend = options.backend or endpoint(connection(options))
         with open(options.password_file) as file:
             options.password = file.read().rstrip("\n")
         options.to = options.to or options.user
     return options
+
+
+def connection(options):
+    """The parts of the connection string."""
+    with open(options.connection_file) as file:
+        return dict(part.split("=", 1) for part in file.read().strip().split(";"))
+
+
+def endpoint(parts):
+    """The address of the hub's server: an endpoint with sb:// is called with https://."""
+    scheme, _, rest = parts["Endpoint"].rstrip("/").partition("://")
+    return f"{'http' if scheme == 'http' else 'https'}://{rest}"
 
 
 class Refused(Exception):
@@ -87,11 +100,8 @@ class Hub:
     """The hub itself, called with a connection string, and with `newswire hub --emulate` its push services."""
 
     def __init__(self, options, http):
-        with open(options.connection_file) as file:
-            parts = dict(part.split("=", 1) for part in file.read().strip().split(";"))
-        scheme, _, rest = parts["Endpoint"].rstrip("/").partition("://")
-        # An endpoint with sb:// is called with https://.
-        self.address = f"{'http' if scheme == 'http' else 'https'}://{rest}/{options.hub}"
+        parts = connection(options)
+        self.address = f"{endpoint(parts)}/{options.hub}"
         self.key_name, self.key, self.http = parts["SharedAccessKeyName"], parts["SharedAccessKey"], http
 
     def token(self):

@@ -35,7 +35,7 @@ struct SubscribeCommand: AsyncParsableCommand {
             EXAMPLES
               newswire subscribe --categories World,Sports
               newswire subscribe --json | jq .title
-              newswire subscribe --exec /usr/local/bin/light-the-lamp
+              newswire subscribe --exec /usr/bin/logger
               newswire subscribe --notify
               newswire subscribe --categories ''       only messages to everybody
               newswire subscribe --categories World --language French

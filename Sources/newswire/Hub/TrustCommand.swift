@@ -11,7 +11,7 @@ struct TrustCommand: Encodable {
     ///
     /// `authority` is the path of a certificate in PEM.
     static func all(authority: String, endpoint: String) -> [TrustCommand] {
-        let file = quoted(authority)
+        let file = authority.shellWord
         return [
             TrustCommand(
                 client: "Debian, Ubuntu",
@@ -63,18 +63,5 @@ struct TrustCommand: Encodable {
                 lines: ["export NEWSWIRE_CA_FILE=\(file)"]
             ),
         ]
-    }
-
-    /// Returns the text quoted as one word for a shell.
-    private static func quoted(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "/._-+:@".utf8.contains(byte)
-            }
-        }
-        return isPlain ? text : "'\(text.replacing("'", with: "'\\''"))'"
     }
 }

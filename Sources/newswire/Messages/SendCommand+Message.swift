@@ -63,9 +63,15 @@ extension SendCommand {
             throw Failure(
                 .usage,
                 "--at '\(at)' is not within the next seven days",
-                hint: "pass it in UTC, such as 2030-01-02T06:00:00Z, or with a zone: 2030-01-02T06:00:00+02:00"
+                hint: Self.timeHint(now: Date())
             )
         }
+    }
+
+    /// Returns the hint with the time of tomorrow: a fixed one would be refused, too.
+    private static func timeHint(now: Date) -> String {
+        let day = ISODateTime.formatSeconds(now.addingTimeInterval(86_400)).prefix(10)
+        return "pass it in UTC, such as \(day)T06:00:00Z, or with a zone: \(day)T06:00:00+02:00"
     }
 
     private func messageFormat() throws -> MessageFormat {
@@ -92,6 +98,7 @@ extension SendCommand {
                     hint: "pass --payload FILE with the platform's own payload"
                 )
             }
+            try checkProperties()
             return try properties().encoded()
         }
         guard message == nil, property.isEmpty else {
@@ -102,6 +109,16 @@ extension SendCommand {
         } catch {
             throw Failure(.usage, "\(error)", hint: "pass --payload FILE of at most \(Message.maximumBytes) bytes")
         }
+    }
+
+    /// Refuses properties alone for everybody: a text was forgotten, and every device would show an empty message.
+    private func checkProperties() throws {
+        guard message == nil, !property.isEmpty, tags == nil else { return }
+        throw Failure(
+            .usage,
+            "there is no text, and the message would go to everybody",
+            hint: "pass --message TEXT, or the recipients of these properties with --tags EXPRESSION"
+        )
     }
 
     /// Refuses empty tags: an unset variable in a script must not send a message to everybody.
@@ -137,13 +154,17 @@ extension SendCommand {
         }
         if let message {
             guard !message.allSatisfy(\.isWhitespace) else {
-                throw Failure(.usage, "--message is empty", hint: "pass a text, or only --property NAME=VALUE")
+                throw Failure(.usage, "--message is empty", hint: "pass a text")
             }
             values[.messageParam] = message
             if values[.title] == nil { values[.title] = message }
         }
         guard !values.isEmpty else {
-            throw Failure(.usage, "there is nothing to send", hint: "pass --message TEXT or --property NAME=VALUE")
+            throw Failure(
+                .usage,
+                "there is nothing to send",
+                hint: "pass --message TEXT, or --property NAME=VALUE with --tags EXPRESSION"
+            )
         }
         do {
             return try MessageProperties(json: MessageProperties(values).encoded())

@@ -25,7 +25,7 @@ struct SendCommand: AsyncParsableCommand {
               newswire send --tags World --message "Breaking: the bridge is open"
               newswire send --tags 'World && !Sports' --message "…" --property link=https://example.org/
               newswire send --message "to everybody"
-              newswire send --tags World --message "Good morning" --at 2030-01-02T06:00:00Z
+              newswire send --tags World --message "Good morning" --at "$(date -ud +2hours +%FT%TZ)"
               newswire send --category all --message "…" --idempotency-key 5f0c21d09be14a77
               newswire send --format stream --payload notice.json --tags World
               newswire send --format apple --payload alert.json --device 62BC348C…
