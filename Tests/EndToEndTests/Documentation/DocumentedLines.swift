@@ -10,6 +10,8 @@ enum DocumentedLines {
         let block: Int
         /// The machine before `$` or `#`; empty where none is named.
         let machine: String
+        /// True for a line of the administrator's, after `#`.
+        let isRoots: Bool
         let text: String
 
         var description: String { "\(page):\(number): \(text)" }
@@ -25,22 +27,34 @@ enum DocumentedLines {
         try String(contentsOfFile: "\(BuiltProgram.repository)/\(page)", encoding: .utf8)
     }
 
+    /// The shell scripts of a page.
+    static func scripts(of page: String) throws -> [String] {
+        try text(of: page).matches(of: /(?m)^```sh\n([^`]*)^```/).map { String($0.output.1) }
+    }
+
     /// The lines that a reader types into a terminal or a crontab.
     static func lines(of page: String) throws -> [Line] {
         var lines: [Line] = []
         var block: Substring?
         var blocks = 0
         for (index, line) in try text(of: page).split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-            func add(_ text: Substring, on machine: Substring = "") {
+            func add(_ text: Substring, on machine: Substring = "", isRoots: Bool = false) {
                 lines.append(
-                    Line(page: page, number: index + 1, block: blocks, machine: String(machine), text: String(text))
+                    Line(
+                        page: page,
+                        number: index + 1,
+                        block: blocks,
+                        machine: String(machine),
+                        isRoots: isRoots,
+                        text: String(text)
+                    )
                 )
             }
             if line.hasPrefix("```") {
                 blocks += 1
                 block = block == nil ? line.dropFirst(3) : nil
-            } else if block == "console", let typed = line.wholeMatch(of: /([a-z]*)[$#] (.+)/) {
-                add(typed.output.2, on: typed.output.1)
+            } else if block == "console", let typed = line.wholeMatch(of: /([a-z]*)([$#]) (.+)/) {
+                add(typed.output.3, on: typed.output.1, isRoots: typed.output.2 == "#")
             } else if block == "crontab", let entry = line.wholeMatch(of: /(?:\S+ ){5}(.+)/) {
                 add(entry.output.1)
             } else if block == nil, line.hasPrefix("    newswire ") {
@@ -64,7 +78,7 @@ enum DocumentedLines {
     }
 
     /// Splits a line at `|`, `&` and `;` into commands, and those into words, as a shell does; redirections are left out.
-    private static func commands(in line: String) -> [[String]] {
+    static func commands(in line: String) -> [[String]] {
         var commands: [[String]] = [[]]
         var word: String?
         var quote: Character?

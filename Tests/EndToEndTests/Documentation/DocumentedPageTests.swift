@@ -1,4 +1,5 @@
 import Foundation
+import HostSystem
 import Testing
 
 /// The commands of the README and of the pages in docs, run on loopback as a newcomer types them.
@@ -33,5 +34,33 @@ import Testing
             await stage.stop()
         }
         #expect(count > 60, "the pages have \(count) commands that can be run")
+    }
+
+    /// What the package contains is what `packaging/install` writes.
+    @Test(.timeLimit(.minutes(10)))
+    func `the commands about the examples work with the files of the package`() async throws {
+        let scratch = try ScratchFolder()
+        for file in ["newswire.bash", "_newswire", "newswire.fish", "man/newswire.1"] {
+            let folder = scratch.file("share/man")
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try scratch.write("", to: "share/\(file)")
+        }
+        let child = ChildProcess(
+            arguments: ["\(BuiltProgram.repository)/packaging/install", "install"],
+            // Not the program itself: it is large, and is run from where it was built.
+            environment: [
+                "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "PREFIX": "/usr",
+                "DESTDIR": scratch.file("root"), "BUILT": "/bin/true", "SHARE": scratch.file("share"),
+            ],
+            timeout: .seconds(120),
+            maximumOutputBytes: 1 << 20
+        )
+        let outcome = try await child.run()
+        try #require(outcome.ending == .exited(0), "\(outcome.standardError)")
+        let page = "docs/examples/README.md"
+        let stage = try DocumentedStage(page: page, docs: scratch.file("root/usr/share/doc/newswire/docs"))
+        let lines = try DocumentedLines.lines(of: page)
+        #expect(try await stage.run(lines) == lines.count)
+        await stage.stop()
     }
 }

@@ -20,7 +20,8 @@ final class DocumentedStage {
     private var (message, agent) = ("", "")
     private var block = 0
 
-    init(page: String) throws {
+    /// `docs` is the folder with the pages of a checkout or of an installation.
+    init(page: String, docs: String = "\(BuiltProgram.repository)/docs") throws {
         scratch = try ScratchFolder()
         ports = (try freePort(), try freePort())
         let sample = "\(BuiltProgram.repository)/feeds/samples/sports.rss"
@@ -39,10 +40,10 @@ final class DocumentedStage {
         plainHub =
             ["hub", "--host-names", "localhost"]
             + (isEmulated ? ["--emulate", "--state", scratch.file("nas/newswire/hub")] : [])
-        for folder in ["bin", "feeds", "backup"] {
+        for folder in ["bin", "feeds", "backup", "home"] {
             try FileManager.default.createDirectory(atPath: scratch.file(folder), withIntermediateDirectories: true)
         }
-        let links = [("bin/newswire", BuiltProgram.path), ("docs", "\(BuiltProgram.repository)/docs")]
+        let links = [("bin/newswire", BuiltProgram.path), ("docs", docs)]
         for (name, target) in links {
             try FileManager.default.createSymbolicLink(atPath: scratch.file(name), withDestinationPath: target)
         }
@@ -67,7 +68,8 @@ final class DocumentedStage {
 
     private func environment(of machine: String) -> [String: String] {
         [
-            "XDG_STATE_HOME": scratch.file(machine == "desk" ? "desk" : "nas"), "NEWSWIRE_HUB_PORT": "\(ports.hub)",
+            "XDG_STATE_HOME": scratch.file(machine == "desk" ? "desk" : "nas"), "HOME": scratch.file("home"),
+            "NEWSWIRE_HUB_PORT": "\(ports.hub)",
             "NEWSWIRE_BACKEND_PORT": "\(ports.backend)", "http_proxy": proxy.baseURL, "PYTHONDONTWRITEBYTECODE": "1",
             "PATH": "\(scratch.file("bin")):/usr/bin:/bin",
         ]
@@ -105,7 +107,8 @@ final class DocumentedStage {
     private func run(_ line: DocumentedLines.Line) async throws -> Bool {
         let text = local(line.text)
         let call = DocumentedLines.calls(in: text).first
-        guard call != nil || ["chmod ", "docs/examples/"].contains(where: text.hasPrefix) else { return false }
+        let others = ["chmod ", "cp ", "mkdir ", "docs/examples/"]
+        guard call != nil || !line.isRoots && others.contains(where: text.hasPrefix) else { return false }
         // A block that starts no hub expects the plain one.
         if line.block != block, hub != plainHub, hub.contains("--no-app-backend") || hub.contains("--state") {
             await running.removeValue(forKey: "nas backend")?.stop()
@@ -137,16 +140,12 @@ final class DocumentedStage {
             ("/var/lib/newswire/backend", scratch.file("backend")),
             ("/var/lib/newswire", scratch.file("nas/newswire")), ("/etc/newswire/feeds", scratch.file("feeds")),
             ("/home/me/feeds", scratch.file("feeds")), ("/srv/backup", scratch.file("backup")),
-            ("/usr/local/bin/light-the-lamp", scratch.file("bin/handler")),
-            ("/usr/local/bin/newsdesk-alert", scratch.file("bin/handler")),
+            ("/usr/bin/logger", scratch.file("bin/handler")),
             ("agent-kitchen", agent), ("phone-7", agent),
         ] {
             text = text.replacing(documented, with: local)
         }
         text = text.replacing(/\b[0-9a-f]{32}\b/) { _ in message }
-        // Messages are scheduled for the next seven days.
-        text = text.replacing(/--at 2030-\S+/) { _ in "--at \(Date(timeIntervalSinceNow: 3_600).ISO8601Format())" }
-        if text.hasPrefix("docs/examples/ios.py") { text += " --backend http://127.0.0.1:\(ports.hub)" }
         // There is no terminal to type a password at.
         let asks = text.contains("user add") || text.contains("newswire login")
         return asks && !text.contains("--password-file") ? "\(text) --password-file password" : text

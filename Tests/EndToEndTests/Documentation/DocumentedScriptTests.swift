@@ -1,0 +1,53 @@
+import Crypto
+import Foundation
+import HostSystem
+import Testing
+
+/// Shell scripts in the documentation, run as their readers run them.
+@Suite struct DocumentedScriptTests {
+    private static let tools = ["curl", "jq", "openssl"]
+    private static let hasTools = tools.allSatisfy { FileManager.default.isExecutableFile(atPath: "/usr/bin/\($0)") }
+
+    @Test(.timeLimit(.minutes(5)), .enabled(if: hasTools, "curl, jq and openssl are not all installed"))
+    func `the script that sets an APNs key at the management API works`() async throws {
+        let scripts = try DocumentedLines.scripts(of: "docs/push-services.md")
+        let script = try #require(scripts.first { $0.contains("ApnsCredential") })
+        let scratch = try ScratchFolder()
+        let environment = ["HOME": scratch.path]
+        let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try scratch.write(P256.Signing.PrivateKey().pemRepresentation, to: "AuthKey_KEY1234567.p8")
+        let path = scratch.file(".local/state/newswire/hub/full.connection")
+        let connection = try String(contentsOfFile: path, encoding: .utf8)
+        let port = try #require(connection.firstMatch(of: /:([0-9]+)\//)?.output.1, "\(hub.errors)")
+        #expect(script.contains("localhost:8787"))
+        let shell = ChildProcess(
+            arguments: [
+                "/bin/sh", "-c",
+                "cd '\(scratch.path)'\n\(script.replacing("localhost:8787", with: "localhost:\(port)"))",
+            ],
+            environment: BuiltProgram.base.merging(environment) { $1 },
+            timeout: .seconds(60),
+            maximumOutputBytes: 1 << 20
+        )
+        let outcome = try await shell.run()
+        #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+        let list = try await BuiltProgram.run(["hub", "credentials", "list"], environment: environment)
+        #expect(list.output.hasPrefix("apns  usable"), "\(list.output)\(list.errors)")
+        await hub.stop()
+    }
+
+    @Test func `scripts name users and paths that an installation has`() throws {
+        var count = 0
+        for page in try DocumentedLines.pages() {
+            for line in try DocumentedLines.scripts(of: page).flatMap({ $0.split(separator: "\n") }) {
+                for words in DocumentedLines.commands(in: String(line)) where words.first == "install" {
+                    count += 1
+                    for problem in try DocumentedProgramTests.problems(words) {
+                        Issue.record("\(page): '\(line)': \(problem)")
+                    }
+                }
+            }
+        }
+        #expect(count == 2)
+    }
+}
