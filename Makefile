@@ -27,11 +27,9 @@ TRIES ?= 1
 ifeq ($(origin NEWSWIRE_COMMIT),undefined)
 export NEWSWIRE_COMMIT := $(if $(wildcard .git),$(shell git describe --always --abbrev=12 --dirty --exclude='*' 2>/dev/null))
 endif
-# Prints failures and the totals; .build/test.log has the whole output.
-RUN_TESTS = set -o pipefail; \
-	if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
-	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" swift test --skip-build 2>&1 | tee .build/test.log | \
-	grep --line-buffered -E '^(✘|↳|✔ Test run)|(^|: )error: |Fatal error'
+# Prints failures and the totals, and ends a run that hangs; .build/test.log has the whole output.
+RUN_TESTS = if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
+	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" .ci/run-tests .build/test.log swift test --skip-build
 # A build reports its progress on a terminal only.
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
