@@ -76,6 +76,7 @@ let package = Package(
         .target(name: "PrometheusText"),
         .target(name: "DomainNames"),
         .target(name: "NetworkAddresses"),
+        .target(name: "FairShares", dependencies: ["NetworkAddresses"]),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
         .target(name: "YAMLFiles", dependencies: ["CYamlLimits", .yams]),
@@ -129,7 +130,7 @@ let package = Package(
         ),
 
         // The hub.
-        .target(name: "HubRouting", dependencies: ["HubProtocol"]),
+        .target(name: "HubRouting", dependencies: ["HubProtocol", "FairShares", "NetworkAddresses"]),
         .target(
             name: "HubStore",
             dependencies: ["Formats", "HubProtocol", "HubRouting", "SQLiteFiles", .crypto, .grdb]
@@ -144,7 +145,8 @@ let package = Package(
             dependencies: [
                 "Formats", "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator",
                 "PrometheusText",
-                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "HostSystem", "Certificates", "Settings",
+                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "FairShares", "HostSystem", "Certificates",
+                "Settings",
                 .crypto,
                 .hummingbird,
                 .hummingbirdCore,
@@ -161,7 +163,7 @@ let package = Package(
             name: "AppBackend",
             dependencies: [
                 "Formats", "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
-                "NetworkAddresses",
+                "NetworkAddresses", "FairShares",
                 "HostSystem", "Settings", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log,
                 .nioCore, .nioSSL, .serviceLifecycle,
             ]
@@ -181,7 +183,7 @@ let package = Package(
             name: "PageServer",
             dependencies: [
                 "Formats", "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages",
-                "SQLiteFiles",
+                "SQLiteFiles", "FairShares",
                 "NetworkAddresses", .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
@@ -274,6 +276,7 @@ let package = Package(
         .testTarget(name: "PrometheusTextTests", dependencies: ["PrometheusText"]),
         .testTarget(name: "DomainNamesTests", dependencies: ["DomainNames"]),
         .testTarget(name: "NetworkAddressesTests", dependencies: ["NetworkAddresses"]),
+        .testTarget(name: "FairSharesTests", dependencies: ["FairShares", "NetworkAddresses"]),
         .testTarget(name: "HostSystemTests", dependencies: ["HostSystem"]),
         .testTarget(
             name: "CertificatesTests",
@@ -349,7 +352,8 @@ let package = Package(
                 "Formats", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer",
                 "HubStore",
                 "SQLiteFiles", "PushEmulator", "SubscriberAgent",
-                "PushServices", "ServerSentEvents", "NetworkAddresses", "HostSystem", "Certificates", "OutboundHTTP",
+                "PushServices", "ServerSentEvents", "NetworkAddresses", "FairShares", "HostSystem", "Certificates",
+                "OutboundHTTP",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
             ]
@@ -361,7 +365,8 @@ let package = Package(
                 "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
                 "StreamProbe", "SharedLog", "HubTestServer",
-                "NetworkAddresses", "Certificates", "OutboundHTTP", .crypto, .cryptoExtras, .grdb, .httpTypes,
+                "NetworkAddresses", "FairShares", "HostSystem", "Certificates", "OutboundHTTP", .crypto,
+                .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
@@ -372,7 +377,7 @@ let package = Package(
             dependencies: [
                 "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
                 "HubRouting",
-                "HubServer",
+                "HubServer", "FairShares", "NetworkAddresses",
                 "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),

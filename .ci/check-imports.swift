@@ -43,7 +43,7 @@ let toolchain: Set<String> = [
 let levels: Set<String> = ["package", "public", "internal", "private", "fileprivate"]
 
 /// Modules without input and output, clocks, locks and loggers.
-let pure: Set<String> = ["Formats", "Feeds", "HubProtocol", "HubRouting", "WebPages", "Alarms"]
+let pure: Set<String> = ["Formats", "FairShares", "Feeds", "HubProtocol", "HubRouting", "WebPages", "Alarms"]
 
 /// Modules that are pure and draw no random numbers either.
 let deterministic: Set<String> = ["Formats", "HubRouting", "WebPages", "Alarms"]

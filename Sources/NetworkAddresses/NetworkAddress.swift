@@ -69,6 +69,9 @@ package struct NetworkAddress: Sendable, Hashable {
         self.bytes = bytes
     }
 
+    /// The address `0.0.0.0`.
+    static let unspecified = NetworkAddress(bytes: [0, 0, 0, 0])
+
     private static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]
 
     private static let special4: [AddressPrefix] = [

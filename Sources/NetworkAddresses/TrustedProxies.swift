@@ -25,6 +25,13 @@ package struct TrustedProxies: Sendable {
         return source
     }
 
+    /// True if a request comes through a proxy that the operator has not named, as far as can be seen: it has a report
+    /// of a client, from an address that a proxy of the operator can have.
+    package func isUnnamedProxy(peer: NetworkAddress?, field: (_ name: String) -> String?) -> Bool {
+        guard let peer = peer?.unmapped, !peer.isPublic, !contains(peer) else { return false }
+        return field("X-Forwarded-For") != nil || field("Forwarded") != nil
+    }
+
     /// Returns the host and port that a client called, as the nearest proxy reports them; `nil` without a proxy.
     package func authority(peer: NetworkAddress?, field: (_ name: String) -> String?) -> String? {
         guard let peer = peer?.unmapped, contains(peer) else { return nil }

@@ -7,12 +7,12 @@ struct QuotaKey: Sendable, Hashable {
     let rule: String
     let isOfNamespace: Bool
     /// `nil` if the address is unknown.
-    let address: AddressGroup?
+    let address: NetworkGroup?
 
     init(hub: HubKey, credential: Credential, address: NetworkAddress?) {
         self.hub = hub
         rule = credential.rule
         isOfNamespace = credential.isOfNamespace
-        self.address = address.map(AddressGroup.init)
+        self.address = address.flatMap { NetworkGroup.path(of: $0).last }
     }
 }

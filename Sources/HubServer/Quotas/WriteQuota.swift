@@ -1,3 +1,4 @@
+import FairShares
 import HubProtocol
 import HubRouting
 import Settings
