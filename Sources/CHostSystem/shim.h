@@ -8,4 +8,7 @@
 int pipe2(int ends[2], int flags);
 int posix_spawn_file_actions_addclosefrom_np(posix_spawn_file_actions_t *actions, int from);
 
+/* Of glibc's malloc.h. */
+int malloc_trim(size_t pad);
+
 #endif

@@ -41,6 +41,20 @@ package struct ConfigurationCheck {
         return problems.filter { seen.insert($0).inserted }
     }
 
+    /// Settings that a start accepts, but an operator may not want.
+    package func warnings() -> [String] {
+        let listen = settings.value(HubSettings.listen)
+        let names = settings.value(HubSettings.hostNames) ?? []
+        // Other machines reach such a hub through a program on this machine only.
+        guard programs.contains(.hub), NetworkAddress(listen)?.isLoopback == true,
+            names.contains(where: { !$0.isLoopback }), (settings.value(HubSettings.trustedProxies) ?? []).isEmpty
+        else { return [] }
+        return [
+            "'host-names' has names for other machines, 'listen' is a loopback address, and 'trusted-proxies' is empty: the "
+                + "clients of a proxy on this machine count as one in all limits; set 'trusted-proxies: [\(listen)]'"
+        ]
+    }
+
     /// The problems of the servers of the log that the hub shares with others; `nil` if there is none, or if its
     /// settings cannot be used.
     package func engine() async throws -> EngineCheck? {

@@ -48,7 +48,7 @@ struct CheckCommand: AsyncParsableCommand {
             environment: environment
         )
         let engine = try await check.engine()
-        for warning in engine?.warnings ?? [] { Console.warning(warning) }
+        for warning in check.warnings() + (engine?.warnings ?? []) { Console.warning(warning) }
         let problems = mistakes.map(\.description) + check.problems() + (engine?.problems ?? [])
         for problem in problems { Console.error(problem) }
         if let directory = check.missingFeeds { Console.hint(InstalledFeedLists.hint(insteadOf: directory)) }

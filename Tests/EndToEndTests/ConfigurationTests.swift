@@ -60,6 +60,15 @@ import Testing
         #expect(publisher.errors.contains("world.yaml"))
     }
 
+    @Test(.timeLimit(.minutes(10)), arguments: [("", true), (", trusted-proxies: [127.0.0.1]", false)])
+    func `check warns of a hub behind a proxy that it does not know`(setting: String, isWarned: Bool) async throws {
+        let scratch = try ScratchFolder()
+        try scratch.write("hub: {state: hub, host-names: [hub.example]\(setting)}\n", to: "newswire.yaml")
+        let outcome = try await BuiltProgram.run(["check", "hub"], environment: environment(scratch))
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.errors.contains("newswire: warning: 'host-names' ") == isWarned, "\(outcome.errors)")
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `what a hub has made is in order, running or stopped`() async throws {
         let scratch = try ScratchFolder()

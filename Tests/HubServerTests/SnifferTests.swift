@@ -1,4 +1,5 @@
 import Certificates
+import FairShares
 import Foundation
 import HubProtocol
 import HubRouting
@@ -26,7 +27,7 @@ struct SnifferTests {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
-        let connections = ConnectionQuota(configuration.connectionLimits, clock: { .zero })
+        let connections = ConnectionQuota(configuration.connectionLimits, grouping: .standard, clock: { .zero })
         let client = ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: [])
         return SniffingChannel(
             { _, _, _ in },

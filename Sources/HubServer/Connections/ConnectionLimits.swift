@@ -17,15 +17,16 @@ package struct ConnectionLimits: Sendable {
     /// Time for which a client may read nothing of a waiting response.
     package var stall = Duration.seconds(60)
     /// Maximum number of connections that have not sent a request with a valid token.
-    package var unproven = 4_096
-    /// Maximum number of those connections from one address.
-    package var unprovenPerAddress = 1_024
-    /// Time for which such a connection cannot be displaced.
+    package var unproven = 3_072
+    /// Maximum number of further ones from networks that have sent one before.
+    package var unprovenOfKnown = 1_024
+    /// Time for which such a connection cannot be displaced by one of its own group.
     package var unprovenGrace = Duration.seconds(5)
+    /// Time for which such a connection cannot be displaced by one of a group with as many: otherwise a crowd that
+    /// arrives at once would displace each other before their tokens have come.
+    package var unprovenGraceOfOthers = Duration.seconds(1)
     /// Maximum number of open connections.
     package var open = ConnectionLimits.files
-    /// Maximum number of open connections from one address.
-    package var openPerAddress = ConnectionLimits.files / 2
 
     package init() {}
 

@@ -1,140 +1,129 @@
+import FairShares
 import NIOCore
 import NetworkAddresses
 import Synchronization
 
 /// Limits the number of open connections, and of those that have not yet presented a token.
 ///
-/// A connection that has sent a request with a valid token is *proven*. The number of unproven connections from one
-/// address is limited. When all places are taken, the oldest unproven connection makes room for a new one, unless all
-/// of them are so young that their requests may still be on their way. This machine and the operator's proxies, which
-/// represent many clients, have no limit of their own.
+/// A connection that has sent a request with a valid token is *proven*, and its client's network is known from then on;
+/// some places for unproven connections are kept for known networks. When all places are taken, the network with the
+/// most connections gives way. Clients that cannot be distinguished, such as those of this machine and of the operator's
+/// proxies, are one group, in which only a connection that has been silent for a while gives way.
 final class ConnectionQuota: Sendable {
-    fileprivate struct Stranger {
+    /// Maximum number of networks that are known.
+    private static let maximumKnown = 16_384
+
+    /// A connection and the time at which it was counted; connections are compared by their channels.
+    fileprivate struct Place: Sendable, Hashable {
         let channel: any Channel
-        let number: Int
-        let address: AddressGroup?
+        var enteredAt = Duration.zero
+        /// `nil` for a client that cannot be distinguished from others.
+        var network: NetworkGroup?
+
+        static func == (one: Place, other: Place) -> Bool { one.channel === other.channel }
+        func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(channel)) }
     }
 
-    fileprivate struct Arrival {
-        let id: ObjectIdentifier
-        let number: Int
-        let at: Duration
-    }
-
-    fileprivate struct State {
-        var open = 0
-        var openByAddress: [AddressGroup: Int] = [:]
-        var strangers: [ObjectIdentifier: Stranger] = [:]
-        var strangersByAddress: [AddressGroup: Int] = [:]
-        /// In order of arrival, including connections that are proven or closed.
-        var arrivals: [Arrival] = []
-        var firstArrival = 0
-        var number = 0
+    fileprivate struct State: Sendable {
+        var open: SharedPlaces<Place>
+        var unproven: SharedPlaces<Place>
+        var known = KnownNetworks(limit: maximumKnown)
     }
 
     private let limits: ConnectionLimits
+    private let grouping: ClientGrouping
     private let clock: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    init(_ limits: ConnectionLimits, clock: @escaping @Sendable () -> Duration) {
+    init(_ limits: ConnectionLimits, grouping: ClientGrouping, clock: @escaping @Sendable () -> Duration) {
         self.limits = limits
+        self.grouping = grouping
         self.clock = clock
+        state = Mutex(
+            State(
+                open: SharedPlaces(places: limits.open, kept: 0),
+                unproven: SharedPlaces(places: limits.unproven, kept: limits.unprovenOfKnown)
+            )
+        )
     }
 
-    /// Counts a connection until it is closed; an `address` of `nil` has no limit of its own.
+    /// Counts a connection until it is closed.
     ///
+    /// - Parameter address: The client's; `nil` for one of many clients that cannot be distinguished.
     /// - Returns: True if there is a place for it; otherwise it must be closed.
     func enter(_ channel: any Channel, from address: NetworkAddress?) -> Bool {
-        let group = address.map(AddressGroup.init)
-        let (id, now) = (ObjectIdentifier(channel), clock())
-        let (isIn, displaced) = state.withLock { state -> (Bool, (any Channel)?) in
-            guard state.open < limits.open else { return (false, nil) }
-            if let group {
-                guard state.openByAddress[group, default: 0] < limits.openPerAddress,
-                    state.strangersByAddress[group, default: 0] < limits.unprovenPerAddress
-                else { return (false, nil) }
-            }
-            var displaced: (any Channel)?
-            if state.strangers.count >= limits.unproven {
-                guard let oldest = state.removeOldest(notAfter: now - limits.unprovenGrace) else {
-                    return (false, nil)
-                }
-                displaced = oldest
-            }
-            state.add(channel, id, group, at: now)
-            return (true, displaced)
-        }
-        displaced?.close(promise: nil)
-        if isIn { channel.closeFuture.whenComplete { _ in self.leave(id, group) } }
+        let network = address.flatMap { grouping.isEverybody($0) ? nil : NetworkGroup.client($0) }
+        let place = Place(channel: channel, enteredAt: clock(), network: network)
+        let groups = [grouping.path(of: address)]
+        let (isIn, displaced) = state.withLock { $0.enter(place, groups, limits) }
+        for connection in displaced { connection.channel.close(promise: nil) }
+        if isIn { channel.closeFuture.whenComplete { _ in self.leave(channel) } }
         return isIn
     }
 
     /// Records that a connection, or the connection of an HTTP/2 stream, has sent a valid token.
     func prove(_ channel: any Channel) {
         state.withLock { state in
-            if state.removeStranger(ObjectIdentifier(channel)) { return }
-            if let parent = channel.parent { _ = state.removeStranger(ObjectIdentifier(parent)) }
+            if state.prove(channel) { return }
+            if let parent = channel.parent { _ = state.prove(parent) }
         }
     }
 
-    private func leave(_ id: ObjectIdentifier, _ group: AddressGroup?) {
-        state.withLock { state in
-            _ = state.removeStranger(id)
-            state.open -= 1
-            if let group { state.openByAddress.decrease(group) }
-        }
-    }
+    private func leave(_ channel: any Channel) { state.withLock { $0.leave(Place(channel: channel)) } }
 
     /// Number of open connections, and of unproven ones among them.
-    var counts: (open: Int, unproven: Int) { state.withLock { ($0.open, $0.strangers.count) } }
+    var counts: (open: Int, unproven: Int) { state.withLock { ($0.open.count, $0.unproven.count) } }
 }
 
 extension ConnectionQuota.State {
-    fileprivate mutating func add(_ channel: any Channel, _ id: ObjectIdentifier, _ group: AddressGroup?, at: Duration)
-    {
-        number += 1
-        open += 1
-        strangers[id] = .init(channel: channel, number: number, address: group)
-        arrivals.append(.init(id: id, number: number, at: at))
-        if let group {
-            openByAddress[group, default: 0] += 1
-            strangersByAddress[group, default: 0] += 1
-        }
-        forgetArrivals()
-    }
-
-    fileprivate mutating func removeStranger(_ id: ObjectIdentifier) -> Bool {
-        guard let stranger = strangers.removeValue(forKey: id) else { return false }
-        if let address = stranger.address { strangersByAddress.decrease(address) }
-        return true
-    }
-
-    /// The oldest unproven connection, if it arrived no later than an instant.
-    fileprivate mutating func removeOldest(notAfter instant: Duration) -> (any Channel)? {
-        while firstArrival < arrivals.count {
-            let arrival = arrivals[firstArrival]
-            if let stranger = strangers[arrival.id], stranger.number == arrival.number {
-                guard arrival.at <= instant else { return nil }
-                _ = removeStranger(arrival.id)
-                firstArrival += 1
-                return stranger.channel
+    /// - Returns: True if there is a place, and the connections that must be closed for it.
+    fileprivate mutating func enter(
+        _ place: ConnectionQuota.Place,
+        _ groups: [[ShareGroup]],
+        _ limits: ConnectionLimits
+    ) -> (isIn: Bool, displaced: [ConnectionQuota.Place]) {
+        var displaced: [ConnectionQuota.Place] = []
+        let isKnown = place.network.map { known.contains($0) } ?? false
+        let entry = unproven.enter(place, in: groups, isKnown: isKnown) { member, relation in
+            let age = place.enteredAt - member.enteredAt
+            return switch relation {
+            case .larger: true
+            case .equal: age >= limits.unprovenGraceOfOthers
+            case .own: age >= limits.unprovenGrace
             }
-            firstArrival += 1
         }
-        return nil
+        switch entry {
+        case .refused: return (false, [])
+        case .displaced(let member):
+            leave(member)
+            displaced.append(member)
+        case .free: break
+        }
+        // An open stream is ended only for a client with fewer connections.
+        switch open.enter(place, in: groups, isExpendable: true, displaces: { $1 == .larger }) {
+        case .refused:
+            unproven.remove(place)
+            return (false, displaced)
+        case .displaced(let member):
+            leave(member)
+            displaced.append(member)
+        case .free: break
+        }
+        return (true, displaced)
     }
 
-    /// Occasionally removes arrivals of connections that are no longer unproven.
-    private mutating func forgetArrivals() {
-        guard arrivals.count > 64, arrivals.count > 2 * strangers.count else { return }
-        arrivals = arrivals[firstArrival...].filter { strangers[$0.id]?.number == $0.number }
-        firstArrival = 0
+    fileprivate mutating func leave(_ place: ConnectionQuota.Place) {
+        open.remove(place)
+        unproven.remove(place)
     }
-}
 
-extension [AddressGroup: Int] {
-    fileprivate mutating func decrease(_ group: AddressGroup) {
-        guard let count = self[group] else { return }
-        self[group] = count > 1 ? count - 1 : nil
+    /// - Returns: False for a connection that is not counted.
+    fileprivate mutating func prove(_ channel: any Channel) -> Bool {
+        let place = ConnectionQuota.Place(channel: channel)
+        guard open.contains(place) else { return false }
+        guard let counted = unproven.remove(place) else { return true }
+        open.keep(place)
+        if let network = counted.network { known.insert(network) }
+        return true
     }
 }

@@ -1,4 +1,5 @@
 package import Certificates
+import FairShares
 import Foundation
 package import Hummingbird
 package import Logging
@@ -60,7 +61,7 @@ package final class ResponderService: Sendable {
         self.configuration = configuration
         self.logger = logger
         tls = try TLSKeeper(configuration.certificate, now: { Date() }, logger: logger)
-        connections = ConnectionQuota(ConnectionLimits(), clock: { Housekeeping.monotonic })
+        connections = ConnectionQuota(ConnectionLimits(), grouping: .standard, clock: { Housekeeping.monotonic })
     }
 
     /// Records that a connection has sent valid credentials, so that it is not closed in favour of others.
@@ -98,7 +99,7 @@ package final class ResponderService: Sendable {
             logger: logger
         )
         var group = ServiceGroupConfiguration(
-            services: services + listener.services(onRunning: onRunning) + [tls],
+            services: services + listener.services(onRunning: onRunning) + [tls, MemoryReturn()],
             gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [],
             logger: logger.quieter
         )

@@ -51,7 +51,7 @@ struct SniffingChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let promise = channel.eventLoop.makePromise(of: Outcome.self)
-        guard kinds.connections.enter(channel, from: kinds.client.boundedPeer(of: channel)) else {
+        guard kinds.connections.enter(channel, from: kinds.client.client(of: channel)) else {
             promise.succeed(.nothing)
             // The channel is not registered yet, and could not be closed.
             channel.eventLoop.execute { channel.close(promise: nil) }

@@ -1,5 +1,6 @@
 package import Alarms
 package import Certificates
+package import FairShares
 package import Foundation
 package import HubProtocol
 package import HubStreams
@@ -66,6 +67,8 @@ package struct HubConfiguration: Sendable {
     package var streamLimits = StreamLimits()
     /// Time limits and maximum numbers of connections.
     package var connectionLimits = ConnectionLimits()
+    /// The groups by which clients share these places.
+    package var grouping = ClientGrouping.standard
     /// Limits of the streams that a rule may have from one address.
     package var streamLimit = StreamLimit()
     /// Limits of the changes that a rule may make from one address.

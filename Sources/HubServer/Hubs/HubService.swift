@@ -5,6 +5,7 @@ package import HubStore
 import Hummingbird
 import HummingbirdCore
 package import Logging
+import NetworkAddresses
 package import NIOCore
 import NIOPosix
 import ServiceLifecycle
@@ -57,7 +58,11 @@ package final class HubService: Sendable {
     ) async throws {
         self.configuration = configuration
         self.logger = logger
-        connections = ConnectionQuota(configuration.connectionLimits, clock: configuration.monotonic)
+        connections = ConnectionQuota(
+            configuration.connectionLimits,
+            grouping: configuration.grouping,
+            clock: configuration.monotonic
+        )
         client = ClientAddress(
             fallback: Authority(configuration.publicName, port: configuration.port),
             trustedProxies: configuration.trustedProxies
@@ -264,7 +269,7 @@ package final class HubService: Sendable {
         if let following { services.append(following) }
         // Gives the duties back after the services below have stopped.
         if let dutyKeeper { services.append(dutyKeeper) }
-        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch]
+        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch, MemoryReturn()]
         if let abandonedJobs { services.append(abandonedJobs) }
         if let forwarding {
             services.append(forwarding.writers)
@@ -338,7 +343,11 @@ package final class HubService: Sendable {
         return PortListener(
             host: configuration.host,
             port: configuration.port,
-            responder: MountingResponder(applications: applications, hubs: responder(pages)),
+            responder: MountingResponder(
+                applications: applications,
+                hubs: responder(pages),
+                proxies: ProxyNotice(TrustedProxies(configuration.trustedProxies), logger: logger)
+            ),
             streams: StreamGate(
                 hubs: directory,
                 applications: applications,
@@ -403,6 +412,9 @@ package final class HubService: Sendable {
     /// Records that a connection has sent valid credentials of a mounted application, so that it is not closed in
     /// favour of others.
     package func prove(_ channel: any Channel) { connections.prove(channel) }
+
+    /// Number of open connections, and of those among them that have not shown a valid token.
+    var connectionCounts: (open: Int, unproven: Int) { connections.counts }
 
     /// The connection string of each rule of the namespace.
     package func namespaceConnectionStrings(endpoint: String) throws -> [ConnectionString] {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import HostSystem
 import PrometheusText
 
 /// Linux's figures for this process, under the names that Prometheus clients use.
@@ -13,7 +14,7 @@ struct ProcessFigures {
             let seconds = usage.ru_utime.seconds + usage.ru_stime.seconds
             page.add("process_cpu_seconds_total", .counter, "CPU time, user and system.", [.init(seconds)])
         }
-        if let resident = Self.residentBytes {
+        if let resident = ProcessMemory.residentBytes {
             page.add("process_resident_memory_bytes", .gauge, "Resident memory.", [.init(resident)])
         }
         page.add("process_start_time_seconds", .gauge, "Start of the process, since 1970.", [.init(startedAt)])
@@ -25,12 +26,6 @@ struct ProcessFigures {
         if getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 {
             page.add("process_max_fds", .gauge, "Maximum number of open descriptors.", [.init(limit.rlim_cur)])
         }
-    }
-
-    private static var residentBytes: Int? {
-        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
-        let pages = text.split(separator: " ").dropFirst().first.flatMap { Int($0) }
-        return pages.map { $0 * Int(getpagesize()) }
     }
 }
 

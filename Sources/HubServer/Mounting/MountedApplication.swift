@@ -72,8 +72,10 @@ package struct MountedApplication: Sendable {
 struct MountingResponder: HTTPResponder {
     let applications: [MountedApplication]
     let hubs: RouterResponder<HubRequestContext>
+    let proxies: ProxyNotice
 
     func respond(to request: Request, context: HubRequestContext) async throws -> Response {
+        proxies.examine(request.headers, peer: context.peer)
         let path = request.uri.path
         guard let channel = context.channel, let application = applications.first(where: { $0.serves(path) }) else {
             return try await hubs.respond(to: request, context: context)

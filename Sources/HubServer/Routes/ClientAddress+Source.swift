@@ -25,12 +25,9 @@ extension ClientAddress {
     /// True if the address is one of the operator's proxies.
     func isTrusted(_ address: NetworkAddress) -> Bool { proxies.contains(address) }
 
-    /// The peer of a connection; `nil` if its connections have no limit of their own, because they represent many
-    /// clients.
-    func boundedPeer(of channel: any Channel) -> NetworkAddress? {
-        guard let peer = channel.remoteAddress?.networkAddress?.unmapped, !peer.isLoopback, !isTrusted(peer) else {
-            return nil
-        }
+    /// The peer of a connection; `nil` for the operator's proxies, whose connections represent many clients.
+    func client(of channel: any Channel) -> NetworkAddress? {
+        guard let peer = channel.remoteAddress?.networkAddress?.unmapped, !isTrusted(peer) else { return nil }
         return peer
     }
 }

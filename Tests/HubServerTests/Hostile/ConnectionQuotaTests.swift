@@ -1,3 +1,4 @@
+import FairShares
 import HubRouting
 import NIOCore
 import NIOEmbedded
@@ -13,11 +14,10 @@ struct ConnectionQuotaTests {
     private func quota(_ change: (inout ConnectionLimits) -> Void = { _ in }) -> ConnectionQuota {
         var limits = ConnectionLimits()
         limits.open = 100
-        limits.openPerAddress = 50
         limits.unproven = 4
-        limits.unprovenPerAddress = 2
+        limits.unprovenOfKnown = 0
         change(&limits)
-        return ConnectionQuota(limits, clock: { [clock] in clock.monotonic })
+        return ConnectionQuota(limits, grouping: .standard, clock: { [clock] in clock.monotonic })
     }
 
     private func channel() throws -> EmbeddedChannel {
@@ -31,80 +31,109 @@ struct ConnectionQuotaTests {
         channel.embeddedEventLoop.run()
     }
 
-    private func address(_ number: Int) -> NetworkAddress? { NetworkAddress("198.51.100.\(number)") }
+    private func isOpen(_ channel: EmbeddedChannel) -> Bool {
+        channel.embeddedEventLoop.run()
+        return channel.isActive
+    }
 
-    @Test func `one address has some places for connections without a token, and gets them back`() throws {
+    /// An address of a network of its own.
+    private func address(_ number: Int) -> NetworkAddress? { NetworkAddress("198.51.\(number).7") }
+
+    @Test func `the oldest connection without a token of the network with most of them makes room`() throws {
         let quota = quota()
-        let channels = try (0..<4).map { _ in try channel() }
-        #expect(quota.enter(channels[0], from: address(1)))
-        #expect(quota.enter(channels[1], from: address(1)))
-        #expect(!quota.enter(channels[2], from: address(1)))
-        #expect(quota.enter(channels[2], from: address(2)), "others have theirs")
-        quota.prove(channels[0])
-        #expect(quota.enter(channels[3], from: address(1)), "one with a token is not counted")
-        let last = try channel()
-        #expect(!quota.enter(last, from: address(1)))
-        try close(channels[3])
-        #expect(quota.enter(last, from: address(1)))
-        for channel in channels.dropLast() + [last] { try close(channel) }
+        let channels = try (0..<6).map { _ in try channel() }
+        for channel in channels[0..<4] { #expect(quota.enter(channel, from: address(1))) }
+        #expect(!quota.enter(channels[4], from: address(1)), "none of its own is older than the grace")
+        #expect(quota.enter(channels[4], from: address(2)))
+        #expect(!isOpen(channels[0]) && isOpen(channels[1]))
+        clock.advance(by: 5)
+        #expect(quota.enter(channels[5], from: address(1)), "its own oldest makes room")
+        #expect(!isOpen(channels[1]) && isOpen(channels[2]) && isOpen(channels[4]))
+        #expect(quota.counts == (4, 4))
+        for channel in channels[2...] { try close(channel) }
         #expect(quota.counts == (0, 0))
     }
 
-    @Test func `an IPv6 network counts as one address, an IPv4-mapped address as IPv4`() throws {
-        let quota = quota()
-        #expect(quota.enter(try channel(), from: NetworkAddress("2001:db8::1")))
-        #expect(quota.enter(try channel(), from: NetworkAddress("2001:db8::2:1")))
-        #expect(!quota.enter(try channel(), from: NetworkAddress("2001:db8::ffff:3:1")))
-        #expect(quota.enter(try channel(), from: NetworkAddress("2001:db8:0:1::1")))
-        #expect(
-            AddressGroup(try #require(NetworkAddress("::ffff:192.0.2.1")))
-                == AddressGroup(try #require(NetworkAddress("192.0.2.1")))
-        )
-    }
-
-    @Test func `when all places are taken the oldest connection without a token makes room`() throws {
-        let quota = quota()
-        let channels = try (0..<6).map { _ in try channel() }
-        for number in 0..<4 {
-            #expect(quota.enter(channels[number], from: address(number)))
-            clock.advance(by: 1)
+    @Test(arguments: ["2001:db8:1:%::1", "2001:db8:1:ff%::1", "::ffff:192.0.2.%"])
+    func `the small networks of a large one give way together`(form: String) throws {
+        let quota = quota { $0.unproven = 20 }
+        for number in 0..<20 {
+            _ = quota.enter(try channel(), from: NetworkAddress(form.replacing("%", with: "\(10 + number)")))
         }
-        #expect(!quota.enter(channels[4], from: address(4)), "none is older than the grace")
-        clock.advance(by: 1)
-        quota.prove(channels[0])
-        #expect(quota.enter(channels[4], from: address(4)), "the place of one that was proven")
-        clock.advance(by: 1)
-        #expect(quota.enter(channels[5], from: address(5)))
-        channels[1].embeddedEventLoop.run()
-        #expect(channels[0].isActive && !channels[1].isActive && channels[2].isActive)
-        #expect(quota.counts == (5, 4))
+        let others = try (0..<10).map { _ in try channel() }
+        for (number, channel) in others.enumerated() { #expect(quota.enter(channel, from: address(number))) }
+        #expect(others.allSatisfy(isOpen))
     }
 
-    @Test func `those without a bound of their own have the common one`() throws {
+    @Test func `clients of equally many networks wait a second for each other`() throws {
+        let quota = quota()
+        let channels = try (0..<5).map { _ in try channel() }
+        for number in 0..<4 { #expect(quota.enter(channels[number], from: address(number))) }
+        #expect(!quota.enter(channels[4], from: address(4)))
+        clock.advance(by: 1)
+        #expect(quota.enter(channels[4], from: address(4)))
+        #expect(!isOpen(channels[0]) && isOpen(channels[1]))
+    }
+
+    @Test func `clients that cannot be distinguished are one group`() throws {
         let quota = quota { $0.unproven = 10 }
-        for _ in 0..<10 { #expect(quota.enter(try channel(), from: nil)) }
-        #expect(!quota.enter(try channel(), from: nil))
+        for number in 0..<10 {
+            #expect(quota.enter(try channel(), from: number % 2 == 0 ? nil : NetworkAddress("127.0.0.\(number)")))
+        }
+        #expect(!quota.enter(try channel(), from: NetworkAddress("127.9.9.9")))
+        #expect(quota.enter(try channel(), from: address(1)))
+        clock.advance(by: 5)
+        #expect(quota.enter(try channel(), from: NetworkAddress("127.9.9.9")))
     }
 
-    @Test func `connections with a token have a bound, and so has each address`() throws {
-        let quota = quota {
-            $0.open = 5; $0.openPerAddress = 3
-        }
-        func enter(_ number: Int) throws -> Bool {
+    @Test func `a network that has shown a token has places that others cannot take`() throws {
+        let quota = quota { $0.unprovenOfKnown = 2 }
+        let first = try channel()
+        #expect(quota.enter(first, from: address(1)))
+        quota.prove(first)
+        for number in 10..<14 { #expect(quota.enter(try channel(), from: address(number))) }
+        #expect(!quota.enter(try channel(), from: address(20)))
+        let again = try channel()
+        #expect(quota.enter(again, from: NetworkAddress("198.51.1.200")))
+        #expect(isOpen(again) && quota.counts == (6, 5))
+    }
+
+    @Test func `when all places are taken the network with most of them gives one up, and open streams last`() throws {
+        let quota = quota { $0.open = 5 }
+        func enter(_ number: Int) throws -> EmbeddedChannel? {
             let channel = try channel()
-            guard quota.enter(channel, from: address(number)) else { return false }
+            guard quota.enter(channel, from: address(number)) else { return nil }
             quota.prove(channel)
-            return true
+            return channel
         }
-        #expect(try [enter(1), enter(1), enter(1), enter(1)] == [true, true, true, false])
-        #expect(try [enter(2), enter(2), enter(2)] == [true, true, false])
-        #expect(quota.counts == (5, 0))
+        let streams = try (0..<4).map { _ in try #require(try enter(1)) }
+        let silent = try channel()
+        #expect(quota.enter(silent, from: address(1)))
+        #expect(try enter(1) == nil, "its own give it nothing")
+        let other = try #require(try enter(2))
+        #expect(!isOpen(silent) && streams.allSatisfy(isOpen))
+        let further = try #require(try enter(2))
+        #expect(!isOpen(streams[0]) && isOpen(streams[1]))
+        #expect(try enter(2) == nil, "two and three are as equal as they can be")
+        #expect(isOpen(other) && isOpen(further) && quota.counts == (5, 0))
+    }
+
+    @Test func `ten thousand agents behind one address connect, and another client beside them`() throws {
+        let quota = quota {
+            $0 = ConnectionLimits()
+            $0.open = 12_000
+        }
+        for _ in 0..<4 {
+            let agents = try (0..<2_500).map { _ in try channel() }
+            for agent in agents { try #require(quota.enter(agent, from: address(1))) }
+            for agent in agents { quota.prove(agent) }
+        }
+        #expect(quota.enter(try channel(), from: address(2)))
+        #expect(quota.counts == (10_001, 1))
     }
 
     @Test func `many that come and go leave nothing behind`() throws {
-        let quota = quota {
-            $0.unproven = 1_000; $0.unprovenPerAddress = 1_000
-        }
+        let quota = quota { $0.unproven = 1_000 }
         for round in 0..<2_000 {
             let channel = try channel()
             try #require(quota.enter(channel, from: address(round % 200)))
@@ -119,6 +148,7 @@ struct ConnectionQuotaTests {
     @Test func `connections that say nothing do not keep requests out`() async throws {
         try await TestHub.run(try Scratch()) { configuration in
             configuration.connectionLimits.unproven = 50
+            configuration.connectionLimits.unprovenOfKnown = 0
             configuration.connectionLimits.unprovenGrace = .zero
         } _: { hub in
             var silent: [Connection] = []
@@ -135,9 +165,51 @@ struct ConnectionQuotaTests {
         }
     }
 
+    /// The networks of loopback, as if they were those of other machines.
+    private static let apart = ClientGrouping { _ in false }
+
+    @Test func `five addresses that open silent connections again and again keep nobody else out`() async throws {
+        try await TestHub.run(try Scratch()) {
+            $0.connectionLimits.unproven = 60
+            $0.connectionLimits.unprovenOfKnown = 20
+            $0.grouping = Self.apart
+        } _: { hub in
+            let port = hub.port
+            let flood = (1...5).map { attacker in
+                Task {
+                    var opened: [Connection] = []
+                    while !Task.isCancelled {
+                        let connection = try? await Connection.open(port, from: "127.\(attacker).0.1")
+                        if let connection { opened.append(connection) }
+                        if opened.count > 200 { opened.removeFirst() }
+                    }
+                }
+            }
+            // Wait for full places.
+            let patience = ContinuousClock.now + .seconds(30)
+            while hub.service.connectionCounts.unproven < 60 {
+                try #require(ContinuousClock.now < patience)
+                await Task.yield()
+            }
+            for number in 0..<40 {
+                let connection = try await Connection.open(port, from: "127.\(10 + number).0.1")
+                try await connection.send(
+                    hub.request("GET", "categories", as: hub.listen, headers: ["Connection": "close"])
+                )
+                let reply = try await connection.reply()
+                #expect(reply.status == 200, "\(number)")
+            }
+            for attacker in flood {
+                attacker.cancel()
+                await attacker.value
+            }
+        }
+    }
+
     @Test func `a connection beyond the bound is closed, and the hub goes on`() async throws {
         try await TestHub.run(try Scratch()) {
             $0.connectionLimits.unproven = 3
+            $0.connectionLimits.unprovenOfKnown = 0
         } _: { hub in
             var silent: [Connection] = []
             for _ in 0..<3 { silent.append(try await Connection.open(hub.port)) }

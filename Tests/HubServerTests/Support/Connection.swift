@@ -19,15 +19,19 @@ final class Connection: Sendable {
 
     deinit { channel.close(promise: nil) }
 
-    /// Connects; with `tls` it speaks that, and what comes and goes is what is within.
+    /// Connects, from `source` if that is given; with `tls` it speaks that, and what comes and goes is what is within.
     static func open(
         _ port: Int,
         host: String = "127.0.0.1",
+        from source: String? = nil,
         reads: Bool = true,
         tls: NIOSSLContext? = nil
     ) async throws -> Connection {
         let (bytes, continuation) = AsyncStream<[UInt8]>.makeStream()
-        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        if let source { bootstrap = bootstrap.bind(to: try SocketAddress(ipAddress: source, port: 0)) }
+        let channel =
+            try await bootstrap
             .channelOption(.autoRead, value: reads)
             .channelOption(.socketOption(.so_rcvbuf), value: reads ? 1 << 20 : 1 << 12)
             .channelInitializer { channel in
