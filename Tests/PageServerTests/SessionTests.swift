@@ -126,14 +126,14 @@ struct SessionTests {
     }
 
     @Test func `a hub has so many sessions, and other hubs are not full`() async throws {
-        let count = PageStore.maximumSessions
+        let count = SessionPlaces.all
         let hub = news.text
         try await store.write { db in
             try db.execute(
                 sql: """
                     WITH RECURSIVE number (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM number WHERE value < ?)
                     INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, createdAt,
-                        seenAt) SELECT value, x'00', ?, 'far away', value, 'x', '[]', 0, 0 FROM number
+                        seenAt) SELECT value, x'00', ?, 'far away', value, 'x', '[]', 0, 1 FROM number
                     """,
                 arguments: [count, hub]
             )

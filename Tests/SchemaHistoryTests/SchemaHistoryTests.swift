@@ -65,6 +65,7 @@ struct SchemaHistoryTests {
                 "6a3ac2df 17 alarms",
                 "a9939744 18 the place in an ordered log",
                 "f2aa3454 19 the holder of duties and the nodes of jobs",
+                "1798f6d2 20 the writers of what Listen has written",
             ]
         ),
         History(
@@ -88,6 +89,7 @@ struct SchemaHistoryTests {
                 "86c0137f one spelling of hubs",
                 "71e828ac languages",
                 "395d0da0 identities of hubs",
+                "62d433d5 shares of sessions",
             ]
         ),
         History(

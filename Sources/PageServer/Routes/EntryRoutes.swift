@@ -49,14 +49,26 @@ enum EntryRoutes {
 
     /// Begins a session, and registers its installation.
     ///
-    /// `isInvited` is false for a reader who entered without an invitation: where access is open, or as a user.
+    /// `isInvited` is false for a reader who entered without an invitation: where access is open, or as `user`.
     static func begin(
         _ choice: ReaderChoice,
         isInvited: Bool,
+        user: UserName? = nil,
         _ request: PageRequest
     ) async throws -> (session: ReaderSession, secret: SessionSecret) {
         let secret = SessionSecret.random()
-        let session = try await begin(secret, choice, isInvited, request)
+        let (session, ended) = try await begin(secret, choice, isInvited, user, request)
+        if let ended {
+            do {
+                try await request.registrar.remove(ended)
+                try await request.pages.store.end(ended)
+            } catch {
+                request.pages.logger.debug(
+                    "cannot remove a session that made room; the hourly round will",
+                    metadata: ["error.reason": "\(error)"]
+                )
+            }
+        }
         do {
             try await request.registrar.register(session, as: nil, request.context)
         } catch {
@@ -70,8 +82,9 @@ enum EntryRoutes {
         _ secret: SessionSecret,
         _ choice: ReaderChoice,
         _ isInvited: Bool,
+        _ user: UserName?,
         _ request: PageRequest
-    ) async throws -> ReaderSession {
+    ) async throws -> (begun: ReaderSession, ended: ReaderSession?) {
         do {
             return try await request.pages.store.begin(
                 secret,
@@ -79,6 +92,7 @@ enum EntryRoutes {
                 network: request.context.network.description,
                 choice: choice,
                 isInvited: isInvited,
+                user: user,
                 at: request.now
             )
         } catch SessionRefusal.tooManyOfNetwork {

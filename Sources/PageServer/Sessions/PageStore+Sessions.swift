@@ -28,8 +28,9 @@ extension PageStore {
         }
     }
 
-    /// Begins a session.
+    /// Begins a session, of `user` if there is one.
     ///
+    /// - Returns: The session, and the one that has ended for it, whose installations must be removed.
     /// - Throws: ``SessionRefusal``.
     func begin(
         _ secret: SessionSecret,
@@ -37,8 +38,9 @@ extension PageStore {
         network: String,
         choice: ReaderChoice,
         isInvited: Bool,
+        user: UserName? = nil,
         at now: Timestamp
-    ) async throws -> ReaderSession {
+    ) async throws -> (begun: ReaderSession, ended: ReaderSession?) {
         let installation = try InstallationID("page-\(UUID().uuidString.lowercased())")
         let channel = PushChannelSecret.random()
         return try await write { db in
@@ -50,28 +52,31 @@ extension PageStore {
                 arguments: [network]
             )
             guard recent ?? 0 < Self.maximumNewSessions else { throw SessionRefusal.tooManyOfNetwork }
-            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM session WHERE hub = ?", arguments: [hub.folded])
-            guard all ?? 0 < Self.maximumSessions else { throw SessionRefusal.full }
+            let ended = try self.makePlace(hub, network: network, isGuest: !isInvited && user == nil, in: db)
             try db.execute(sql: "INSERT INTO sessionStart (network, at) VALUES (?, ?)", arguments: [network, now])
             try db.execute(
                 sql: """
                     INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, language,
-                        createdAt, seenAt, isInvited) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                        createdAt, seenAt, isInvited, user, formerUser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                        ?12, ?12)
                     """,
                 arguments: [
                     secret.name, Data(secret.digest), hub.folded, network, installation.text, channel.text,
-                    choice.categoryText, choice.language?.text, now, now, isInvited,
+                    choice.categoryText, choice.language?.text, now, now, isInvited, user?.text,
                 ]
             )
-            return ReaderSession(
+            let begun = ReaderSession(
                 id: db.lastInsertedRowID,
                 installation: installation,
                 channel: channel,
                 choice: choice,
                 position: nil,
                 seenAt: now,
-                isInvited: isInvited
+                user: user,
+                isInvited: isInvited,
+                formerUser: user
             )
+            return (begun, ended)
         }
     }
 
@@ -135,6 +140,7 @@ extension ReaderSession {
             user: (row["user"] as String?).flatMap { UserName($0) },
             sealedToken: row["token"],
             isInvited: row["isInvited"],
+            formerUser: (row["formerUser"] as String?).flatMap { UserName($0) },
             browser: try SessionBrowser(row)
         )
     }

@@ -2,18 +2,18 @@ import Foundation
 import GRDB
 import HubProtocol
 import SQLiteFiles
+import Synchronization
 
 /// The pages' database: one SQLite file beside the hub's, with sessions, invitations and operators' actions.
 package final class PageStore: Sendable {
     private static let busyTimeout: Double = 10
     /// Reads take microseconds, and each reader has a cache of its own, of 2 MB at most.
     private static let maximumReaders = 2
-    /// The largest number of sessions of one hub; each has an installation there.
-    static let maximumSessions = 20_000
     /// The largest number of new sessions from one network in an hour.
     static let maximumNewSessions = 100
 
     private let database: DatabasePool
+    let chosen = Mutex(ChosenSessions())
 
     /// Opens or creates the file, and migrates it.
     ///
@@ -97,6 +97,7 @@ package final class PageStore: Sendable {
                 sql: "CREATE TABLE hubIdentity (hub TEXT PRIMARY KEY, createdAt INTEGER NOT NULL) STRICT, WITHOUT ROWID"
             )
         }
+        migrator.registerMigration("shares of sessions", migrate: addShares)
         return migrator
     }
 

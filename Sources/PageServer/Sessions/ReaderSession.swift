@@ -23,6 +23,8 @@ struct ReaderSession: Sendable {
     var sealedToken: Data?
     /// False if the reader is only admitted as a signed-in user.
     var isInvited = true
+    /// The user who was the last one to sign in here, even after signing out.
+    var formerUser: UserName?
     /// The browser's own installation, for notifications while no page is open.
     var browser: SessionBrowser?
 }

@@ -24,7 +24,10 @@ extension PageStore {
     ) async throws {
         try await write { db in
             try db.execute(
-                sql: "UPDATE session SET user = ?, token = ?, name = ?, secretHash = ? WHERE sessionID = ?",
+                sql: """
+                    UPDATE session SET user = ?1, formerUser = ?1, token = ?2, name = ?3, secretHash = ?4
+                    WHERE sessionID = ?5
+                    """,
                 arguments: [user.text, token, secret.name, Data(secret.digest), session.id]
             )
         }
