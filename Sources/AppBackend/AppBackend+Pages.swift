@@ -4,17 +4,21 @@ package import HubProtocol
 /// The operations that pages of the same process carry out for their users, with a token instead of an `Authorization`
 /// header.
 extension AppBackend {
-    /// Exchanges a password for a token; `device` is its name in lists of tokens.
+    /// Exchanges a password for a token.
+    ///
+    /// `device` is the device's name in lists of tokens; `isKnownDevice` is true if the user has signed in on it before.
     ///
     /// - Throws: ``SignInRefusal``; a `DatabaseError` or `HostError` for failures of the server.
     package func logIn(
         name: String,
         password: String,
         device: String,
+        isKnownDevice: Bool,
         _ context: BackendRequestContext
     ) async throws -> (token: String, caller: Caller) {
         guard let login = PasswordLogin(name: name, password: password) else { throw SignInRefusal.wrongCredentials }
-        let token = try await signIn.logIn(login, device: device, context.network).token.text
+        let issued = try await signIn.logIn(login, device: device, context.network, isKnownDevice: isKnownDevice)
+        let token = issued.token.text
         return (token, try await caller(token: token, context))
     }
 

@@ -1,19 +1,23 @@
+import FairShares
 package import NetworkAddresses
 
 /// The network that a client calls from: 24 bits of an IPv4 address, 64 of an IPv6 address.
-///
-/// Password guesses are counted by network: a client with one of its addresses can usually get the others.
 package struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
-    /// The network in CIDR notation, such as `192.0.2.0/24`; `local` for a client without an address.
-    package let description: String
+    private let network: NetworkGroup?
+    /// True for a client that cannot be distinguished from others.
+    let isEverybody: Bool
 
     package init(_ address: NetworkAddress?) {
-        guard let bytes = address?.unmapped.bytes else {
-            description = "local"
-            return
-        }
-        let kept = bytes.count == 4 ? 3 : 8
-        let network = Array(bytes.prefix(kept)) + [UInt8](repeating: 0, count: bytes.count - kept)
-        description = "\(NetworkAddress(octets: network).map(\.description) ?? "local")/\(kept * 8)"
+        network = address.map { .client($0) }
+        isEverybody = ClientGrouping.standard.isEverybody(address)
     }
+
+    /// The groups by which clients share what is limited, from the largest to the smallest.
+    var path: [ShareGroup] {
+        guard !isEverybody, let network else { return [.everybody] }
+        return network.path.map { .network($0) }
+    }
+
+    /// The network in CIDR notation, such as `192.0.2.0/24`; `local` for a client without an address.
+    package var description: String { network?.description ?? "local" }
 }

@@ -58,18 +58,20 @@ enum LoginRoutes {
     ) async throws -> Response {
         let body = try await loginRequest(request)
         let login: PasswordLogin
+        var former: AccessToken?
         switch Credentials(header: request.headers[.authorization]) {
         case .password(let presented): login = presented
         case .unusable: throw SignInRefusal.wrongCredentials
-        // A token is not a login; the body may be.
-        case .none, .token, .foreignToken:
+        // A token is not a login, but shows that the device is known; the body may be one.
+        case let credentials:
+            if case .token(let token) = credentials { former = token }
             guard let user = body.user, let password = body.password else { throw SignInRefusal.noCredentials }
             guard let presented = PasswordLogin(name: user, password: password) else {
                 throw SignInRefusal.wrongCredentials
             }
             login = presented
         }
-        let issued = try await signIn.logIn(login, device: try device(body), context.network)
+        let issued = try await signIn.logIn(login, device: try device(body), context.network, former: former)
         let reply = LoginReply(token: issued.token.text, expires: issued.expiresAt.wholeSecond)
         return Response(
             status: .ok,

@@ -81,6 +81,25 @@ extension BackendStore {
         }
     }
 
+    /// True if the audit log has a sign-in of a user from a network.
+    ///
+    /// A network is thus known for as long as the log keeps its last sign-in (``AuditLog/retention``).
+    func hasSignedIn(_ name: UserName, from network: ClientNetwork) async throws -> Bool {
+        try await readShortly { db in
+            let found = try Bool.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM audit WHERE what = ? AND who = ? AND outcome = ? AND network = ?)
+                        """
+                ),
+                arguments: [
+                    AuditEvent.Kind.signIn.text, name.key, AuditEvent.Outcome.done.text, network.description,
+                ]
+            )
+            return found == true
+        }
+    }
+
     /// The time of the newest event; `nil` without events.
     func newestEvent() async throws -> Timestamp? {
         try await read { try Timestamp.fetchOne($0, sql: "SELECT max(lastAt) FROM audit") }

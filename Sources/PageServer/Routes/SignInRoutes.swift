@@ -39,6 +39,7 @@ enum SignInRoutes {
                 name: name,
                 password: form["password"] ?? "",
                 device: device,
+                isKnownDevice: try await isKnown(name, request),
                 request.context
             )
             let secure = SecureMessageRoutes.id(form["secure"])
@@ -84,7 +85,13 @@ enum SignInRoutes {
             if let left = try await request.leave(visitor.session) { return left.session }
         }
         let choice = ReaderChoice(categories: [])
-        return try await EntryRoutes.begin(choice, isInvited: false, request).session
+        return try await EntryRoutes.begin(choice, isInvited: false, user: user, request).session
+    }
+
+    /// True if a user was the last one to sign in on the visitor's browser.
+    private static func isKnown(_ name: String, _ request: PageRequest) async throws -> Bool {
+        guard let user = UserName(name), let former = try await request.storedSession?.formerUser else { return false }
+        return former == user
     }
 
     private static func refuse(

@@ -25,9 +25,7 @@ extension PageRequest {
     /// once.
     var visitor: Visitor? {
         get async throws {
-            guard let secret = secret(of: await cookie),
-                let session = try await pages.store.session(secret, hub: hub.name, at: now)
-            else { return nil }
+            guard let secret = secret(of: await cookie), let session = try await storedSession else { return nil }
             guard session.user != nil else { return try await admitted(Visitor(session: session)) }
             // Without the app backend in this process no user can be checked, and nobody is signed out.
             guard let backend = try await backend else { return try await admitted(Visitor(session: session)) }
@@ -35,6 +33,14 @@ extension PageRequest {
                 return Visitor(session: session, caller: caller)
             }
             return try await leave(session)
+        }
+    }
+
+    /// The session of the request's cookie, even if it admits nobody at the moment.
+    var storedSession: ReaderSession? {
+        get async throws {
+            guard let secret = secret(of: await cookie) else { return nil }
+            return try await pages.store.session(secret, hub: hub.name, at: now)
         }
     }
 

@@ -1,3 +1,4 @@
+import HubProtocol
 import HubTestServer
 import Testing
 
@@ -53,9 +54,9 @@ import Testing
         #expect(hash.salt.count == 16)
         #expect(hash.salt != again.salt)
         #expect(hash.key != again.key)
-        let isRight = try await today.verify(right, hash, for: SignInBench.home)
-        let isWrong = try await today.verify(wrong, hash, for: SignInBench.home)
-        let isNobodys = try await today.verify(right, nil, for: SignInBench.home)
+        let isRight = try await today.verify(right, hash, for: try SignInBench.attempt())
+        let isWrong = try await today.verify(wrong, hash, for: try SignInBench.attempt())
+        let isNobodys = try await today.verify(right, nil, for: try SignInBench.attempt())
         #expect(isRight)
         #expect(!isWrong)
         #expect(!isNobodys)
@@ -74,10 +75,17 @@ struct PasswordHasherTests {
         case busy(ClientNetwork)
     }
 
-    private static func check(_ hasher: PasswordHasher, _ password: Password, _ network: ClientNetwork) async -> Ending
-    {
+    private static func check(
+        _ hasher: PasswordHasher,
+        _ password: Password,
+        _ network: ClientNetwork,
+        user: String = "alice",
+        isKnown: Bool = false
+    ) async -> Ending {
         do {
-            _ = try await hasher.verify(password, nil, for: network)
+            let mark = RandomBytes.make(count: 8)
+            let attempt = try SignInBench.attempt(user, network, password: mark, isKnown: isKnown)
+            _ = try await hasher.verify(password, nil, for: attempt)
             return .checked(network)
         } catch {
             return .busy(network)
@@ -128,6 +136,86 @@ struct PasswordHasherTests {
             #expect(endings.filter { $0 == .checked(SignInBench.home) }.count == 32)
         }
         #expect(scrypt.calls.elements[1].password == "correct horse")
+    }
+
+    /// Fills the queue with 40 attempts, of which 7 find no place, and then makes another one.
+    ///
+    /// - Returns: Its ending, and its place in the order in which passwords were checked.
+    private func underAttack(
+        from address: @escaping @Sendable (Int) -> String,
+        user: @escaping @Sendable (Int) -> String,
+        _ other: ClientNetwork,
+        isKnown: Bool = false
+    ) async throws -> (ending: Ending?, place: Int?) {
+        let gate = Gate()
+        let scrypt = FakeScrypt(gate: gate)
+        let hasher = PasswordHasher(parameters: SignInBench.cheap, derive: scrypt.derivation)
+        let (guess, right) = (try Password(new: "a wrong guess"), try Password(new: "correct horse"))
+        let ending = try await withThrowingTaskGroup(of: Ending.self) { tasks -> Ending? in
+            for number in 0..<40 {
+                let network = SignInBench.network(address(number))
+                tasks.addTask { await Self.check(hasher, guess, network, user: user(number)) }
+            }
+            for _ in 0..<7 { _ = try await tasks.next() }
+            tasks.addTask { await Self.check(hasher, right, other, user: "carol", isKnown: isKnown) }
+            var endings: [Ending] = []
+            if isKnown {
+                let patience = ContinuousClock.now + .seconds(30)
+                while hasher.pendingCount < 34 {
+                    try #require(ContinuousClock.now < patience)
+                    await Task.yield()
+                }
+            } else if let refused = try await tasks.next() {
+                // Of the other one or, for its sake, of an attacker.
+                endings.append(refused)
+            }
+            gate.open()
+            for try await ending in tasks { endings.append(ending) }
+            return endings.first { $0 == .checked(other) || $0 == .busy(other) }
+        }
+        return (ending, scrypt.calls.elements.firstIndex { $0.password == "correct horse" })
+    }
+
+    struct Attack: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let address: @Sendable (Int) -> String
+        let user: @Sendable (Int) -> String
+    }
+
+    static let attacks = [
+        Attack(
+            testDescription: "names from the networks of 64 bits in one of 56",
+            address: { "2001:db8:1:ff\(10 + $0)::1" },
+            user: { "user\($0)" }
+        ),
+        Attack(
+            testDescription: "names from the networks of 64 bits in one of 48",
+            address: { "2001:db8:1:\(1_000 + 256 * $0)::1" },
+            user: { "user\($0)" }
+        ),
+        Attack(testDescription: "names from one network", address: { "203.0.113.\($0)" }, user: { "user\($0)" }),
+        Attack(
+            testDescription: "one name from ever other networks",
+            address: { "203.0.\($0).1" },
+            user: { _ in "bob" }
+        ),
+    ]
+
+    @Test(arguments: attacks)
+    func `guesses that fill the queue do not keep another user waiting`(attack: Attack) async throws {
+        let other = SignInBench.elsewhere
+        let (ending, place) = try await underAttack(from: attack.address, user: attack.user, other)
+        #expect(ending == .checked(other))
+        #expect(place == 1, "the first after the one that was being checked")
+    }
+
+    @Test func `users on networks and devices of theirs come before guesses from ever other networks`() async throws {
+        let other = SignInBench.elsewhere
+        let stranger = try await underAttack(from: { "203.0.\($0).1" }, user: { "user\($0)" }, other)
+        #expect(stranger.ending == .busy(other))
+        let known = try await underAttack(from: { "203.0.\($0).1" }, user: { "user\($0)" }, other, isKnown: true)
+        #expect(known.ending == .checked(other))
+        #expect(known.place == 1)
     }
 
     @Test func `a derivation that fails fails its caller alone`() async throws {

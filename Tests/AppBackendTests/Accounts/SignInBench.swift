@@ -105,6 +105,16 @@ struct SignInBench: Sendable {
 
     static func network(_ address: String) -> ClientNetwork { ClientNetwork(NetworkAddress(address)) }
 
+    /// An attempt that is not counted with others.
+    static func attempt(
+        _ user: String = "alice",
+        _ network: ClientNetwork = home,
+        password: [UInt8] = [1],
+        isKnown: Bool = false
+    ) throws -> SignInAttempt {
+        SignInAttempt(user: try #require(UserName(user)), network: network, password: password, isKnown: isKnown)
+    }
+
     static func basic(_ name: String, _ password: String) -> String {
         "Basic \(Data("\(name):\(password)".utf8).base64EncodedString())"
     }

@@ -223,6 +223,46 @@ struct SignInTests {
         #expect(caller.name == UserName("alice"))
     }
 
+    @Test func `an owner under attack from ever other networks signs in from a network and a device of before`()
+        async throws
+    {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        _ = try await bench.caller("alice")
+        let token = try #require(AccessToken(try await bench.logIn("alice")))
+        await bench.audit.flush()
+        bench.clock.advance(by: RememberedSignIns.lifetime)
+        var refusals: [SignInRefusal] = []
+        for number in 0..<200 {
+            bench.clock.advance(by: .milliseconds(250))
+            do {
+                _ = try await bench.caller("alice", "guess \(number)", from: SignInBench.network("203.0.\(number).1"))
+            } catch let refusal as SignInRefusal {
+                refusals.append(refusal)
+            }
+        }
+        #expect((50...60).contains(refusals.count { $0 == .wrongCredentials }), "\(refusals)")
+        let caller = try await bench.caller("alice", from: SignInBench.network("192.0.2.200"))
+        #expect(caller.name == UserName("alice"))
+        bench.clock.advance(by: RememberedSignIns.lifetime)
+        for number in 0..<20 {
+            _ = try? await bench.caller("alice", "more \(number)", from: SignInBench.network("203.0.\(number).1"))
+        }
+        let login = try #require(PasswordLogin(name: "alice", password: "correct horse"))
+        let network = SignInBench.network("198.51.100.77")
+        await #expect(throws: SignInRefusal.self) { try await bench.signIn.logIn(login, device: nil, network) }
+        _ = try await bench.signIn.logIn(login, device: nil, network, former: token)
+        let other = try #require(AccessToken("A" + token.text.dropFirst()))
+        bench.clock.advance(by: RememberedSignIns.lifetime)
+        for number in 0..<20 {
+            _ = try? await bench.caller("alice", "last \(number)", from: SignInBench.network("203.0.\(number).1"))
+        }
+        let elsewhere = SignInBench.network("198.51.101.77")
+        await #expect(throws: SignInRefusal.self) {
+            try await bench.signIn.logIn(login, device: nil, elsewhere, former: other)
+        }
+    }
+
     @Test func `too many sign-ins at once are refused, and not as guesses`() async throws {
         let gate = Gate()
         let bench = try SignInBench(gate: gate)
@@ -231,7 +271,7 @@ struct SignInTests {
             for number in 0..<40 {
                 tasks.addTask {
                     do {
-                        _ = try await bench.caller("user\(number)", "wrong guess")
+                        _ = try await bench.caller("user\(number)", "wrong guess \(number)")
                         return nil
                     } catch {
                         return error as? SignInRefusal

@@ -78,7 +78,7 @@ struct TestHub: Sendable {
             let (_, change) = try hub.registrations.stage(
                 past,
                 if: .none,
-                mayManage: true,
+                writer: nil,
                 isImport: true,
                 at: Timestamp(Date()),
                 transaction,

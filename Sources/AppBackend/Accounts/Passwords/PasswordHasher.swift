@@ -1,3 +1,4 @@
+import FairShares
 import Glibc
 import HostSystem
 import HubProtocol
@@ -7,16 +8,18 @@ import Synchronization
 ///
 /// One derivation needs a core and megabytes of memory for a fraction of a second. If several ran at once, a client
 /// that sends wrong passwords could use up the whole machine. The thread has a low priority, so that signed-in clients
-/// are served first. Client networks take turns.
+/// are served first. When too many attempts wait, one of the network, account or password with the most of them is
+/// refused; users on networks and devices that they have used before have places of their own, and come first.
 package final class PasswordHasher: Sendable {
     /// The largest number of waiting derivations.
     package static let maximumWaiting = 32
+    /// The largest number of further ones of users on networks and devices that they have used before, and of
+    /// operators.
+    static let maximumKnownWaiting = 8
     /// The nice value of the thread.
     private static let niceness: Int32 = 10
 
     private struct Job: Sendable {
-        /// The client's network; `nil` for a request by an operator.
-        let network: ClientNetwork?
         let run: @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }
@@ -24,11 +27,13 @@ package final class PasswordHasher: Sendable {
     private struct State {
         /// True if a thread runs, or is about to start.
         var isRunning = false
-        var waiting: [Job] = []
-        /// Number of jobs that wait or run.
-        var pending = 0
-        /// The network whose job started last.
-        var lastServed: ClientNetwork?
+        var jobs: [Int: Job] = [:]
+        /// The waiting jobs in order of arrival.
+        var order: [Int] = []
+        var places = SharedPlaces<Int>(places: maximumWaiting, kept: maximumKnownWaiting, ways: 3)
+        var number = 0
+        /// True if the oldest job is next, false if one of the smallest group is.
+        var servesOldest = false
     }
 
     /// The cost of new hashes.
@@ -52,7 +57,7 @@ package final class PasswordHasher: Sendable {
     }
 
     /// Number of derivations that run or wait.
-    var pendingCount: Int { state.withLock { $0.pending } }
+    var pendingCount: Int { state.withLock { $0.jobs.count + ($0.isRunning ? 1 : 0) } }
 
     /// Hashes a password with a new salt.
     ///
@@ -67,87 +72,91 @@ package final class PasswordHasher: Sendable {
     /// Returns true if a password has this hash; `nil`, for an unknown account, takes as long and returns false.
     ///
     /// - Throws: ``PasswordHasherBusy`` when too many wait.
-    func verify(_ password: Password, _ hash: PasswordHash?, for network: ClientNetwork) async throws -> Bool {
+    func verify(_ password: Password, _ hash: PasswordHash?, for attempt: SignInAttempt) async throws -> Bool {
         let compared = hash ?? dummy
-        return try await run(for: network) { [derive] in
+        return try await run(for: attempt) { [derive] in
             compared.hasKey(try derive(password.bytes, compared.salt, compared.parameters))
         }
     }
 
+    /// - Parameter attempt: `nil` for a request by an operator.
     private func run<Value: Sendable>(
-        for network: ClientNetwork?,
+        for attempt: SignInAttempt?,
         _ work: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
         try await withCheckedThrowingContinuation { continuation in
             enqueue(
                 Job(
-                    network: network,
                     run: { continuation.resume(with: Result { try work() }) },
                     fail: { continuation.resume(throwing: $0) }
-                )
+                ),
+                attempt
             )
         }
     }
 
     // MARK: The queue
 
-    private func enqueue(_ job: Job) {
-        let (refused, needsThread) = state.withLock { state -> (Job?, Bool) in
-            var refused: Job?
-            if state.pending > Self.maximumWaiting {
-                guard let index = Self.lessEntitled(than: job, in: state.waiting) else { return (job, false) }
-                refused = state.waiting.remove(at: index)
-            } else {
-                state.pending += 1
+    private func enqueue(_ job: Job, _ attempt: SignInAttempt?) {
+        let groups = attempt?.groups ?? Array(repeating: [.everybody], count: 3)
+        let (refused, starts) = state.withLock { state -> (Job?, Bool) in
+            guard state.isRunning else {
+                state.isRunning = true
+                return (nil, true)
             }
-            state.waiting.append(job)
-            defer { state.isRunning = true }
-            return (refused, !state.isRunning)
+            state.number += 1
+            let isKnown = attempt?.isKnown ?? true
+            switch state.places.enter(state.number, in: groups, isKnown: isKnown, displaces: { $1 == .larger }) {
+            case .refused: return (job, false)
+            case .free: break
+            case .displaced(let other):
+                state.jobs[state.number] = job
+                state.order.append(state.number)
+                state.order.removeAll { $0 == other }
+                return (state.jobs.removeValue(forKey: other), false)
+            }
+            state.jobs[state.number] = job
+            state.order.append(state.number)
+            return (nil, false)
         }
         refused?.fail(PasswordHasherBusy())
-        if needsThread { startThread() }
+        if starts { startThread(with: job) }
     }
 
-    /// Returns the last job of the network with the most jobs, if `job` is from a network with fewer.
-    ///
-    /// The network that floods the server with wrong passwords is the one that is refused.
-    private static func lessEntitled(than job: Job, in waiting: [Job]) -> Int? {
-        let counts = Dictionary(waiting.map { ($0.network, 1) }, uniquingKeysWith: +)
-        guard let most = counts.max(by: { $0.value < $1.value }), most.value > (counts[job.network] ?? 0) + 1 else {
-            return nil
-        }
-        return waiting.lastIndex { $0.network == most.key }
-    }
-
-    private func startThread() {
+    private func startThread(with first: Job) {
         do {
             try BackgroundThread.start { [self] in
                 // On Linux this applies to the calling thread only.
                 setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
-                while let job = next() {
-                    job.run()
-                    state.withLock { $0.pending -= 1 }
-                }
+                first.run()
+                while let job = next() { job.run() }
             }
         } catch {
             let jobs = state.withLock { state in
                 defer { state = State() }
-                return state.waiting
+                return Array(state.jobs.values)
             }
-            for job in jobs { job.fail(error) }
+            for job in [first] + jobs { job.fail(error) }
         }
     }
 
-    /// Removes and returns the next job: the first of a network other than the one served last.
+    /// Removes and returns the next job: the first of a known user, else in turns one of the smallest group and the
+    /// oldest.
     private func next() -> Job? {
         state.withLock { state in
-            guard !state.waiting.isEmpty else {
+            let (order, places) = (state.order, state.places)
+            guard let oldest = order.first else {
                 state.isRunning = false
                 return nil
             }
-            let index = state.waiting.firstIndex { $0.network != state.lastServed } ?? 0
-            state.lastServed = state.waiting[index].network
-            return state.waiting.remove(at: index)
+            let next =
+                order.first { places.isKept($0) }
+                ?? (state.servesOldest ? oldest : order.min { places.share(of: $0) < places.share(of: $1) })
+                ?? oldest
+            if !places.isKept(next) { state.servesOldest.toggle() }
+            state.places.remove(next)
+            state.order.removeAll { $0 == next }
+            return state.jobs.removeValue(forKey: next)
         }
     }
 }

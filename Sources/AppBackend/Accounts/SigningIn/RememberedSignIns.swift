@@ -35,6 +35,12 @@ final class RememberedSignIns: Sendable {
         Array(HMAC<SHA256>.authenticationCode(for: Array("\(login.name.key):".utf8) + login.password.bytes, using: key))
     }
 
+    /// An HMAC of a password, the same for all users.
+    func mark(ofPassword password: Password) -> Mark {
+        // Unlike that of a name and password, this text begins with a colon.
+        Array(HMAC<SHA256>.authenticationCode(for: Array(":".utf8) + password.bytes, using: key))
+    }
+
     /// The entry of a password; `nil` if it was not checked recently.
     func entry(_ mark: Mark) -> Entry? {
         let now = clock()

@@ -9,6 +9,7 @@ package final class SignIn: Sendable {
     private struct Flight: Hashable {
         let mark: RememberedSignIns.Mark
         let network: ClientNetwork
+        let isKnownDevice: Bool
     }
 
     private let store: BackendStore
@@ -98,11 +99,27 @@ package final class SignIn: Sendable {
         }
     }
 
-    /// Exchanges a password for a token; `device` is the user's name for the device, shown in lists of tokens.
+    /// Exchanges a password for a token.
     ///
+    /// - Parameters:
+    ///   - login: The name and password.
+    ///   - device: The user's name for the device, shown in lists of tokens.
+    ///   - network: The client's network.
+    ///   - former: A token that the client also presents: if it is the user's, the device is known.
+    ///   - isKnownDevice: True if the user has signed in on this device before.
     /// - Throws: As ``caller(authorization:network:)``.
-    func logIn(_ login: PasswordLogin, device: String?, _ network: ClientNetwork) async throws -> IssuedToken {
-        let account = try await account(login, network)
+    func logIn(
+        _ login: PasswordLogin,
+        device: String?,
+        _ network: ClientNetwork,
+        former: AccessToken? = nil,
+        isKnownDevice: Bool = false
+    ) async throws -> IssuedToken {
+        var isKnownDevice = isKnownDevice
+        if !isKnownDevice, let former, let (owner, _) = try await store.account(token: former, at: clock.now()) {
+            isKnownDevice = owner.name.key == login.name.key
+        }
+        let account = try await account(login, network, isKnownDevice: isKnownDevice)
         let token = AccessToken.random()
         let now = clock.now()
         guard try await store.insertToken(token, of: account, device: device, network, at: now) else {
@@ -135,15 +152,19 @@ package final class SignIn: Sendable {
 
     // MARK: Passwords
 
-    private func account(_ login: PasswordLogin, _ network: ClientNetwork) async throws -> Account {
+    private func account(
+        _ login: PasswordLogin,
+        _ network: ClientNetwork,
+        isKnownDevice: Bool = false
+    ) async throws -> Account {
         let mark = remembered.mark(of: login)
         if let account = try await remembered(mark) { return account }
-        let flight = Flight(mark: mark, network: network)
+        let flight = Flight(mark: mark, network: network, isKnownDevice: isKnownDevice)
         let task = flights.withLock { flights in
             if let task = flights[flight] { return task }
             let task = Task {
                 defer { self.flights.withLock { $0[flight] = nil } }
-                return try await self.check(login, mark, network)
+                return try await self.check(login, flight)
             }
             flights[flight] = task
             return task
@@ -159,31 +180,35 @@ package final class SignIn: Sendable {
         return account
     }
 
-    private func check(
-        _ login: PasswordLogin,
-        _ mark: RememberedSignIns.Mark,
-        _ network: ClientNetwork
-    ) async throws -> Account {
+    private func check(_ login: PasswordLogin, _ flight: Flight) async throws -> Account {
+        let (mark, network) = (flight.mark, flight.network)
         // Another check may have finished since this request looked.
         if let account = try await remembered(mark) { return account }
-        let key = GuessLimiter.Key(login.name, network)
-        if case .refused(let wait) = guesses.begin(key) {
+        var isKnown = flight.isKnownDevice
+        if !isKnown { isKnown = try await store.hasSignedIn(login.name, from: network) }
+        let attempt = SignInAttempt(
+            user: login.name,
+            network: network,
+            password: remembered.mark(ofPassword: login.password),
+            isKnown: isKnown
+        )
+        if case .refused(let wait) = guesses.begin(attempt) {
             audit.note(AuditEvent(nil, .signIn, .slowed, network))
             throw SignInRefusal.tooManyAttempts(retryAfter: wait)
         }
         let verdict: Account?
         let who: UserName?
         do {
-            (verdict, who) = try await judge(login, network)
+            (verdict, who) = try await judge(login, attempt)
         } catch {
-            guesses.cancel(key)
+            guesses.cancel(attempt)
             throw error is PasswordHasherBusy ? SignInRefusal.overloaded : error
         }
         guard let account = verdict else {
             audit.note(AuditEvent(who, .signIn, .refused, network))
             throw SignInRefusal.wrongCredentials
         }
-        guesses.succeed(key)
+        guesses.succeed(attempt)
         remembered.remember(mark, account)
         audit.note(AuditEvent(account.name, .signIn, .done, network))
         return account
@@ -192,9 +217,9 @@ package final class SignIn: Sendable {
     /// Checks a password; takes the same time for a name without an account.
     ///
     /// - Returns: The account if the password is right, and the name if the account exists.
-    private func judge(_ login: PasswordLogin, _ network: ClientNetwork) async throws -> (Account?, UserName?) {
+    private func judge(_ login: PasswordLogin, _ attempt: SignInAttempt) async throws -> (Account?, UserName?) {
         let stored = try await store.storedPassword(of: login.name)
-        let isRight = try await hasher.verify(login.password, stored?.hash, for: network)
+        let isRight = try await hasher.verify(login.password, stored?.hash, for: attempt)
         guard isRight, let stored else { return (nil, stored?.account.name) }
         if stored.hash.parameters != hasher.parameters, let hash = try? await hasher.hash(login.password) {
             // If this fails, the next sign-in does it.
@@ -213,7 +238,7 @@ package enum SignInRefusal: Error, Sendable, Equatable {
     case wrongCredentials
     /// A token that is not valid: unknown, expired or revoked.
     case wrongToken
-    /// Too many wrong passwords for this user from this network.
+    /// Too many wrong passwords for this user, with this password or from this network.
     case tooManyAttempts(retryAfter: Duration)
     /// Too many passwords are being checked.
     case overloaded
