@@ -1,4 +1,5 @@
 package import HubProtocol
+package import NetworkAddresses
 
 /// The key that authorized a request or a stream.
 package struct Credential: Sendable, Hashable {
@@ -20,6 +21,8 @@ package struct Grant: Sendable {
     package let credential: Credential
     /// The time at which a stream opened with the token ends, in seconds since 1970.
     package var validUntil = Int64.max
+    /// The network that the request comes from; `nil` for a client that cannot be distinguished from others.
+    package var network: NetworkGroup?
 
     package init(rights: AccessRights, credential: Credential) {
         self.rights = rights
@@ -27,6 +30,11 @@ package struct Grant: Sendable {
     }
 
     package var mayManage: Bool { rights.grants(.manage) }
+
+    /// The holder of Listen whose records are charged; `nil` for Manage.
+    package var writer: ListenWriter? {
+        mayManage ? nil : ListenWriter(rule: credential.rule, network: network)
+    }
 }
 
 /// The rules that a token for a hub is checked against: the hub's own, then the namespace's.

@@ -1,3 +1,4 @@
+package import FairShares
 package import HubProtocol
 
 /// The machines of all hubs, and their shared state: the namespace's rules, and the list of hubs.
@@ -159,6 +160,7 @@ package struct HubView: ~Copyable {
 
     package var policy: HubPolicy { machine.policy }
     package var listenUsage: ListenUsage { machine.registry.listenUsage }
+    package var listenShares: ShareUsage { machine.registry.listenShares }
     package var scheduled: ScheduledLoad { machine.scheduled }
     /// Progress of streams that the store does not have yet.
     package var progress: [Ordinal: StreamProgress] { machine.progress }

@@ -1,3 +1,4 @@
+import FairShares
 package import HubProtocol
 
 /// The targets that a hub's messages can reach.
@@ -60,6 +61,8 @@ package struct Registry: Sendable {
     private(set) var changes = 0
     /// Usage by records that were last written with Listen.
     private(set) var listenUsage = ListenUsage()
+    /// The same by group.
+    private(set) var listenShares = ShareUsage()
     /// Number of installations of each platform, by platform name in lower case.
     private(set) var installationCounts: [String: Int] = [:]
 
@@ -110,6 +113,7 @@ package struct Registry: Sendable {
         if target.isTemplate { templates.insert(target.ordinal) }
         if target.isMain { installationCounts[Kind(target).platform, default: 0] += 1 }
         listenUsage.add(target.charge)
+        if let writer = target.writer { listenShares.add(target.charge, to: writer.groups) }
         guard target.platform == .stream else { return }
         owners[target.ordinal] = target.installation
         if target.isTemplate { loadedTags?[target.ordinal] = target.tags.hashValue }
@@ -121,6 +125,7 @@ package struct Registry: Sendable {
         if target.isTemplate { templates.remove(target.ordinal) }
         if target.isMain { installationCounts[Kind(target).platform, default: 0] -= 1 }
         listenUsage.remove(target.charge)
+        if let writer = target.writer { listenShares.remove(target.charge, from: writer.groups) }
         guard owners.removeValue(forKey: target.ordinal) != nil else { return }
         further.remove(target.ordinal)
         mixed.remove(target.ordinal)

@@ -15,6 +15,8 @@ package struct Target: Sendable, Equatable {
     /// Bytes charged to a record last written with Listen; 0 for records written with Manage, and for all parts of an
     /// installation except its native one.
     package let charge: Int
+    /// The holder of Listen who wrote the charged record; `nil` if the record is not charged.
+    package let writer: ListenWriter?
 
     package init(
         ordinal: Ordinal,
@@ -23,7 +25,8 @@ package struct Target: Sendable, Equatable {
         tags: String,
         installation: Ordinal?,
         isMain: Bool,
-        charge: Int = 0
+        charge: Int = 0,
+        writer: ListenWriter? = nil
     ) {
         self.ordinal = ordinal
         self.platform = platform
@@ -32,6 +35,7 @@ package struct Target: Sendable, Equatable {
         self.installation = installation
         self.isMain = isMain
         self.charge = charge
+        self.writer = charge > 0 ? writer ?? .unknown : nil
     }
 }
 

@@ -16,8 +16,8 @@ enum Charge {
     /// Bytes of a compiled template term; its text may have no more than five characters.
     private static let term = 64
 
-    static func of(_ installation: Installation, record: Data, isCharged: Bool) -> Int {
-        guard isCharged else { return 0 }
+    static func of(_ installation: Installation, record: Data, writer: ListenWriter?) -> Int {
+        guard writer != nil else { return 0 }
         guard installation.platform == .stream else {
             return registration * installation.parts.count + 2 * record.count
         }
@@ -28,7 +28,7 @@ enum Charge {
         return stream + streamFactor * record.count + term * terms
     }
 
-    static func ofRegistration(tags: String, record: Data, isCharged: Bool) -> Int {
-        isCharged ? registration + tags.utf8.count + record.count : 0
+    static func ofRegistration(tags: String, record: Data, writer: ListenWriter?) -> Int {
+        writer != nil ? registration + tags.utf8.count + record.count : 0
     }
 }

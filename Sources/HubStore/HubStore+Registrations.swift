@@ -148,21 +148,21 @@ enum RegistrationQuery {
     /// The columns in the order in which ``StoredRegistration`` reads them; reading by name searches each row.
     enum Column: Int, ColumnPlaces {
         case ordinal, registrationID, etag, platform, isTemplate, tags, record, createdAfter, changedAfter
-        case createdAt, updatedAt, expiresAt, part, installation, charge
+        case createdAt, updatedAt, expiresAt, part, installation, charge, writer
         /// Only in ``pushTargets``.
         case isFollowing
     }
     private static let names = """
         r.ordinal, r.registrationID, r.etag, r.platform, r.isTemplate, r.tags, r.record, r.createdAfter, r.changedAfter,
-        r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record, r.charge
+        r.createdAt, r.updatedAt, r.expiresAt, r.part, i.record, r.charge, r.writer
         """
     private static let source = "FROM registration AS r LEFT JOIN installation AS i ON i.ordinal = r.installation"
     private static let columns = "SELECT \(names) \(source)"
     enum TargetColumn: Int, ColumnPlaces {
-        case ordinal, hubID, platform, isTemplate, tags, installation, part, charge
+        case ordinal, hubID, platform, isTemplate, tags, installation, part, charge, writer
     }
     private static let targetColumns = """
-        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge FROM registration
+        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge, writer FROM registration
         """
     static let all = "\(targetColumns) ORDER BY ordinal"
     static let targets = "\(targetColumns) WHERE ordinal IN (SELECT value FROM json_each(?))"
@@ -191,13 +191,15 @@ enum RegistrationQuery {
     /// The expiry is the only indexed column that it sets. It also sets tags and record, because equal ones may differ
     /// in case and in Unicode form.
     static let renew = """
-        UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ?, charge = ?
+        UPDATE registration SET etag = ?, tags = ?, record = ?, updatedAt = ?, expiresAt = ?, charge = ?,
+            writer = ?
         WHERE ordinal = ?
         """
     static let ofInstallation = """
-        SELECT ordinal, platform, isTemplate, tags, part, registrationID, charge FROM registration WHERE installation = ?
+        SELECT ordinal, platform, isTemplate, tags, part, registrationID, charge, writer FROM registration
+        WHERE installation = ?
         """
-    static let charge = "UPDATE registration SET charge = ? WHERE ordinal = ?"
+    static let charge = "UPDATE registration SET charge = ?, writer = ? WHERE ordinal = ?"
     static let former = """
         SELECT ordinal, registrationID, throughSequence, platform, tags, record, afterSequence FROM formerRegistration
         WHERE hubID = ?1 AND handleKey = ?2 AND throughSequence >= ?3 AND afterSequence < ?3
@@ -240,7 +242,8 @@ extension Target {
             tags: row[Place.tags],
             installation: row[Place.installation],
             isMain: part == "",
-            charge: row[Place.charge]
+            charge: row[Place.charge],
+            writer: (row[Place.writer] as String?).map { ListenWriter(text: $0) }
         )
     }
 }
@@ -315,7 +318,8 @@ extension StoredRegistration {
             tags: tags,
             installation: nil,
             isMain: false,
-            charge: charge
+            charge: charge,
+            writer: writer
         )
     }
 
@@ -334,5 +338,6 @@ extension StoredRegistration {
             createdAfter: row[Place.createdAfter]
         )
         charge = row[Place.charge]
+        writer = (row[Place.writer] as String?).map { ListenWriter(text: $0) }
     }
 }

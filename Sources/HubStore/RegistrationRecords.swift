@@ -21,6 +21,8 @@ package struct StoredRegistration: Sendable, Equatable {
     package var installationTags: [Tag] = []
     /// The charge, as in ``Target/charge``.
     package var charge = 0
+    /// The writer, as in ``Target/writer``.
+    package var writer: ListenWriter?
     /// True if the push service has reported that the channel of its installation or tile will never work again.
     package var isChannelExpired = false
     /// The target that routing knows, if the record cannot be read.
@@ -43,7 +45,8 @@ package struct StoredRegistration: Sendable, Equatable {
             tags: registration.tags.joined,
             installation: nil,
             isMain: false,
-            charge: charge
+            charge: charge,
+            writer: writer
         )
     }
 }

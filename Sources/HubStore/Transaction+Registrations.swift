@@ -44,11 +44,11 @@ extension Transaction {
 
     /// Stores a new registration, or replaces `current`, which belongs to no installation.
     ///
-    /// `isCharged` is true if the writer holds only Listen.
+    /// `writer` is `nil` for a holder of Manage.
     package func put(
         _ registration: Registration,
         replacing current: StoredRegistration?,
-        isCharged: Bool = false,
+        writer: ListenWriter? = nil,
         hub: HubKey,
         at: Timestamp
     ) throws -> (stored: StoredRegistration, change: TargetChange) {
@@ -66,35 +66,36 @@ extension Transaction {
         }
         let expiresAt = registration.expirationTime.map { Timestamp($0) }
         let (tags, record) = (registration.tags.joined, RegistrationRecord(registration).encoded)
-        let charge = Charge.ofRegistration(tags: tags, record: record, isCharged: isCharged)
+        let charge = Charge.ofRegistration(tags: tags, record: record, writer: writer)
         if let current, isSame {
             try execute(
                 RegistrationQuery.renew,
-                [registration.etag, tags, record, at, expiresAt, charge, current.ordinal]
+                [registration.etag, tags, record, at, expiresAt, charge, writer?.text, current.ordinal]
             )
         } else if let current {
             try execute(
                 """
                 UPDATE registration SET etag = ?, platform = ?, isTemplate = ?, tags = ?, handleKey = ?, record = ?,
-                    changedAfter = ?, updatedAt = ?, expiresAt = ?, charge = ?
+                    changedAfter = ?, updatedAt = ?, expiresAt = ?, charge = ?, writer = ?
                 WHERE ordinal = ?
                 """,
                 [
                     registration.etag, registration.platform.rawValue, registration.template != nil,
-                    tags, registration.pushChannel.key, record, top, at, expiresAt, charge, current.ordinal,
+                    tags, registration.pushChannel.key, record, top, at, expiresAt, charge, writer?.text,
+                    current.ordinal,
                 ]
             )
         } else {
             try execute(
                 """
                 INSERT INTO registration (hubID, registrationID, etag, platform, isTemplate, tags, handleKey, record,
-                    createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12)
+                    createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge, writer)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12, ?13)
                 """,
                 [
                     hub, registration.id.text, registration.etag, registration.platform.rawValue,
                     registration.template != nil, tags, registration.pushChannel.key, record, top, at, expiresAt,
-                    charge,
+                    charge, writer?.text,
                 ]
             )
         }
@@ -108,6 +109,7 @@ extension Transaction {
             createdAfter: current?.createdAfter ?? top
         )
         stored.charge = charge
+        stored.writer = writer
         return (stored, TargetChange(old: current?.target, new: stored.target))
     }
 
@@ -188,6 +190,7 @@ extension Transaction {
         _ installation: Installation,
         replacing former: Installation?,
         charge: Int,
+        writer: ListenWriter?,
         ordinal: Ordinal,
         hub: HubKey,
         at: Timestamp,
@@ -201,6 +204,7 @@ extension Transaction {
             let channel = part.tile.map { installation.secondaryTiles[$0]?.pushChannel } ?? installation.pushChannel
             let known = old.removeValue(forKey: text)
             let charge = part == .main ? charge : 0
+            let writer = charge > 0 ? writer : nil
             let new = Target(
                 ordinal: known?.target.ordinal ?? 0,
                 platform: installation.platform,
@@ -208,14 +212,17 @@ extension Transaction {
                 tags: tags,
                 installation: ordinal,
                 isMain: part == .main,
-                charge: charge
+                charge: charge,
+                writer: writer
             )
             // Tags are equal in any case, but shown as they were written.
             if let known, known.target.tags == tags,
                 let before = former?.registration(of: part, id: known.id, etag: 0),
                 before == installation.registration(of: part, id: known.id, etag: 0)
             {
-                if known.target.charge != charge { try execute(RegistrationQuery.charge, [charge, new.ordinal]) }
+                if known.target.charge != charge || known.target.writer != new.writer {
+                    try execute(RegistrationQuery.charge, [charge, writer?.text, new.ordinal])
+                }
                 changes.append(TargetChange(old: known.target, new: new))
                 continue
             }
@@ -226,21 +233,24 @@ extension Transaction {
                 try execute(
                     """
                     UPDATE registration SET etag = etag + 1, platform = ?, tags = ?, handleKey = ?, changedAfter = ?,
-                        updatedAt = ?, expiresAt = ?, charge = ?
+                        updatedAt = ?, expiresAt = ?, charge = ?, writer = ?
                     WHERE ordinal = ?
                     """,
-                    [installation.platform.rawValue, tags, key, top, at, expiresAt, charge, known.target.ordinal]
+                    [
+                        installation.platform.rawValue, tags, key, top, at, expiresAt, charge, writer?.text,
+                        known.target.ordinal,
+                    ]
                 )
             } else {
                 try execute(
                     """
                     INSERT INTO registration (hubID, registrationID, etag, platform, isTemplate, tags, handleKey,
-                        installation, part, createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge)
-                    VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12)
+                        installation, part, createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge, writer)
+                    VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12, ?13)
                     """,
                     [
                         hub, RegistrationID.random().text, installation.platform.rawValue, part.template != nil, tags,
-                        key, ordinal, text, top, at, expiresAt, charge,
+                        key, ordinal, text, top, at, expiresAt, charge, writer?.text,
                     ]
                 )
             }
@@ -262,9 +272,9 @@ extension Transaction {
         try parts(ofInstallation: ordinal).values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
 
-    /// The charge of an installation; 0 if a bearer of Manage has written it.
-    package func charge(ofInstallation ordinal: Ordinal) throws -> Int {
-        try parts(ofInstallation: ordinal).values.reduce(0) { $0 + $1.target.charge }
+    /// The holder of Listen who has written an installation; `nil` for Manage.
+    package func writer(ofInstallation ordinal: Ordinal) throws -> ListenWriter? {
+        try parts(ofInstallation: ordinal).values.lazy.compactMap(\.target.writer).first
     }
 
     private struct Part {
@@ -283,7 +293,8 @@ extension Transaction {
                 tags: row["tags"],
                 installation: ordinal,
                 isMain: row["part"] == "",
-                charge: row["charge"]
+                charge: row["charge"],
+                writer: (row["writer"] as String?).map { ListenWriter(text: $0) }
             )
             parts[row["part"]] = Part(id: try RegistrationID(row["registrationID"]), target: target)
         }
@@ -307,7 +318,8 @@ extension Target {
             tags: tags,
             installation: installation,
             isMain: isMain,
-            charge: charge
+            charge: charge,
+            writer: writer
         )
     }
 }

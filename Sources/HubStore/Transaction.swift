@@ -243,12 +243,12 @@ extension Transaction {
 
     /// Stores a new installation, for which every matching message after its sequence is pending.
     ///
-    /// `channelDigest` is the hash of a `stream` installation's secret. `isCharged` is true if the writer holds only
-    /// Listen.
+    /// `channelDigest` is the hash of a `stream` installation's secret. `writer` is `nil` for a holder of
+    /// Manage.
     package func insert(
         _ installation: Installation,
         channelDigest: [UInt8]?,
-        isCharged: Bool = false,
+        writer: ListenWriter? = nil,
         hub: HubKey,
         at: Timestamp
     ) throws -> InstallationWrite {
@@ -276,7 +276,8 @@ extension Transaction {
         let changes = try materialise(
             installation,
             replacing: nil,
-            charge: Charge.of(installation, record: record, isCharged: isCharged),
+            charge: Charge.of(installation, record: record, writer: writer),
+            writer: writer,
             ordinal: ordinal,
             hub: hub,
             at: at,
@@ -288,12 +289,12 @@ extension Transaction {
     /// Replaces an installation's record, or only its channel.
     ///
     /// If the change is the deletion of one of its registrations, `deleted` is that registration, which leaves no
-    /// tombstone. `isCharged` is true if the writer holds only Listen.
+    /// tombstone. `writer` is `nil` for a holder of Manage.
     package func update(
         _ current: StoredInstallation,
         to installation: Installation,
         channelDigest: [UInt8]?,
-        isCharged: Bool = false,
+        writer: ListenWriter? = nil,
         hub: HubKey,
         at: Timestamp,
         deleted: RegistrationID? = nil
@@ -325,7 +326,8 @@ extension Transaction {
         let changes = try materialise(
             installation,
             replacing: current.installation,
-            charge: Charge.of(installation, record: record, isCharged: isCharged),
+            charge: Charge.of(installation, record: record, writer: writer),
+            writer: writer,
             ordinal: current.ordinal,
             hub: hub,
             at: at,

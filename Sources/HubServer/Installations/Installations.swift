@@ -80,11 +80,16 @@ struct Installations {
             var change = try transaction.write(
                 installation,
                 replacing: current,
-                isCharged: !grant.mayManage,
+                writer: grant.writer,
                 hub: hub,
                 at: at
             )
-            if !grant.mayManage { try configuration.listenQuota.check(change.targets, view.listenUsage) }
+            try configuration.listenQuota.check(
+                change.targets,
+                by: grant.writer,
+                view.listenUsage,
+                view.listenShares
+            )
             if replacesRegistrations {
                 let others = view.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
                 change.replaced = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
@@ -160,14 +165,14 @@ struct Installations {
 extension Transaction {
     /// Stores a checked installation, replacing `current` if there is one.
     ///
-    /// `isCharged` is true if a holder of Listen writes it. If the change is the deletion of one of its registrations,
+    /// `writer` is `nil` for a holder of Manage. If the change is the deletion of one of its registrations,
     /// `deleted` is that registration.
     ///
     /// - Throws: 400 for a `stream` installation without a push channel.
     func write(
         _ installation: Installation,
         replacing current: StoredInstallation?,
-        isCharged: Bool,
+        writer: ListenWriter?,
         hub: HubKey,
         at: Timestamp,
         deleted: RegistrationID? = nil
@@ -179,13 +184,13 @@ extension Transaction {
                     current,
                     to: installation,
                     channelDigest: digest,
-                    isCharged: isCharged,
+                    writer: writer,
                     hub: hub,
                     at: at,
                     deleted: deleted
                 )
             } else {
-                try insert(installation, channelDigest: digest, isCharged: isCharged, hub: hub, at: at)
+                try insert(installation, channelDigest: digest, writer: writer, hub: hub, at: at)
             }
         return InstallationEffect(
             ordinal: write.stored.ordinal,

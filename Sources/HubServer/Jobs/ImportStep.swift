@@ -121,7 +121,7 @@ struct ImportStep: Sendable {
             let (stored, change) = try hub.registrations.stage(
                 registration,
                 if: .none,
-                mayManage: true,
+                writer: nil,
                 isImport: true,
                 at: at,
                 transaction,

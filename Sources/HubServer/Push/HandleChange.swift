@@ -50,7 +50,7 @@ extension Transaction {
         case .replaced(let new):
             var registration = stored.registration
             registration.pushChannel = .handle(new)
-            return try put(registration, replacing: stored, isCharged: stored.charge > 0, hub: hub, at: at).change
+            return try put(registration, replacing: stored, writer: stored.target.writer, hub: hub, at: at).change
         }
     }
 
@@ -70,8 +70,8 @@ extension Transaction {
         case (.replaced(let new), let tile?): installation.secondaryTiles[tile]?.pushChannel = .handle(new)
         }
         guard installation != current.installation else { return nil }
-        let isCharged = try charge(ofInstallation: current.ordinal) > 0
-        return try write(installation, replacing: current, isCharged: isCharged, hub: hub, at: at)
+        let writer = try writer(ofInstallation: current.ordinal)
+        return try write(installation, replacing: current, writer: writer, hub: hub, at: at)
     }
 }
 

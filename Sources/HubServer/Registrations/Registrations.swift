@@ -32,7 +32,7 @@ struct Registrations {
             let (stored, change) = try stage(
                 registration,
                 if: condition,
-                mayManage: grant.mayManage,
+                writer: grant.writer,
                 at: at,
                 transaction,
                 view
@@ -43,14 +43,14 @@ struct Registrations {
 
     /// Does the work of ``put(_:if:bytes:grant:)`` inside a transaction.
     ///
-    /// An import stores registrations unchanged: their own expiration time takes precedence over the hub's, and an id
+    /// `writer` is `nil` for a holder of Manage. An import stores registrations unchanged: their own expiration time takes precedence over the hub's, and an id
     /// that has ended may be used again.
     ///
     /// - Throws: Refusals. Rows written before a refusal are undone with the caller's transaction or savepoint.
     func stage(
         _ registration: Registration,
         if condition: ETagCondition,
-        mayManage: Bool,
+        writer: ListenWriter?,
         isImport: Bool = false,
         at: Timestamp,
         _ transaction: Transaction,
@@ -85,13 +85,13 @@ struct Registrations {
             with: BrowserKeys.keyID(of: self.hub),
             after: current?.registration.pushChannel
         )
-        if !mayManage { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
+        if writer != nil { try wanted.keepReservedTags(of: current?.registration, configuration.reservedTags) }
         if !isImport || wanted.expirationTime == nil {
             wanted.expirationTime = view.policy.registrationLifetime.map { (at + $0).date }
         }
         if hasEnded { try transaction.revive(registration.id, hub: hub) }
-        let written = try transaction.put(wanted, replacing: current, isCharged: !mayManage, hub: hub, at: at)
-        if !mayManage { try configuration.listenQuota.check([written.change], view.listenUsage) }
+        let written = try transaction.put(wanted, replacing: current, writer: writer, hub: hub, at: at)
+        try configuration.listenQuota.check([written.change], by: writer, view.listenUsage, view.listenShares)
         return written
     }
 
@@ -141,7 +141,7 @@ struct Registrations {
         let change = try transaction.write(
             installation.installation.without(part),
             replacing: installation,
-            isCharged: try transaction.charge(ofInstallation: installation.ordinal) > 0,
+            writer: try transaction.writer(ofInstallation: installation.ordinal),
             hub: hub,
             at: at,
             deleted: id

@@ -1,3 +1,4 @@
+import FairShares
 import Foundation
 import HTTPTypes
 import HubProtocol
@@ -5,6 +6,7 @@ import HubRouting
 import HubStore
 import Hummingbird
 import Logging
+import NetworkAddresses
 import NIOCore
 
 /// An authorized request.
@@ -169,7 +171,7 @@ enum RouteTable {
         _ hubs: HubDirectory
     ) throws(ProtocolError) -> HubRequest {
         let hub = try hubs.hub(named: context.parameters.get("hub") ?? "")
-        let grant = try hub.grant(
+        var grant = try hub.grant(
             authorization: request.headers[.authorization] ?? route.tokenInQuery(of: request),
             path: request.uri.path,
             needs: route.right(for: request)
@@ -177,6 +179,8 @@ enum RouteTable {
         guard !hub.status.isDisabled else {
             throw .forbidden("The hub '\(hub.record.name)' is disabled; set Status to false in its description.")
         }
+        let address = client.source(request.headers, peer: context.peer)
+        if let address, !hub.configuration.grouping.isEverybody(address) { grant.network = .client(address) }
         return HubRequest(hub: hub, grant: grant, request: request, context: context, client: client)
     }
 

@@ -42,6 +42,7 @@ enum Schema {
         add("17 alarms", version17)
         add("18 the place in an ordered log", version18)
         add("19 the holder of duties and the nodes of jobs", version19)
+        add("20 the writers of what Listen has written", version20)
         return migrator
     }
 

@@ -83,7 +83,7 @@ struct EveryChange {
         let agents = try ["World", "Sports", "Science"].map { try Installation.agent("agent", tags: [$0]) }
         let stored = try await store.change { transaction in
             let stored = try transaction.insert(agents[0], channelDigest: [1], hub: hub, at: 1).stored
-            _ = try transaction.insert(phone, channelDigest: nil, isCharged: true, hub: hub, at: 1)
+            _ = try transaction.insert(phone, channelDigest: nil, writer: .unknown, hub: hub, at: 1)
             // No message came meanwhile.
             return try transaction.update(stored, to: agents[1], channelDigest: [2], hub: hub, at: 2).stored
         }
@@ -115,7 +115,7 @@ struct EveryChange {
                 changed.expirationTime = Timestamp(milliseconds: 90).date
                 let renewed = try transaction.put(changed, replacing: stored, hub: hub, at: 2).stored
                 changed.tags.append(try Tag("More"))
-                _ = try transaction.put(changed, replacing: renewed, isCharged: true, hub: hub, at: 3)
+                _ = try transaction.put(changed, replacing: renewed, writer: .unknown, hub: hub, at: 3)
             }
             let ids = registrations.map(\.id)
             func stored(_ index: Int) throws -> StoredRegistration {
