@@ -216,7 +216,7 @@ extension Data: JSONScalar {
 }
 
 extension LosslessStringConvertible where Self: BinaryFloatingPoint {
-    /// A number too large for the type is no value of it.
+    /// Returns `nil` for a number that is too large for the type.
     fileprivate init?(json node: JSONNode) {
         guard case .number(let text) = node.content, let value = Self(text), value.isFinite else { return nil }
         self = value
