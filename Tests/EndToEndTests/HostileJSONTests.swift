@@ -220,12 +220,12 @@ private final class GreetingServer: Sendable {
         try #require(isBound)
         port = Int(UInt16(bigEndian: address.sin_port))
         self.listener = listener
-        BlockingThread.start {
+        Thread.detachNewThread {
             while true {
                 let client = accept(listener, nil, nil)
                 guard client >= 0 else { break }
                 _ = Array(text.utf8).withUnsafeBytes {
-                    send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL.rawValue))
+                    send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
                 }
                 close(client)
             }
