@@ -18,6 +18,22 @@ extension HubClient {
         try await messages([("state", "scheduled"), ("last", "\(count)")])
     }
 
+    /// Agents and readers' pages, with a tag if one is given; a page may be empty before the last one.
+    ///
+    /// - Returns: `nil` from a hub other than newswire.
+    package func streamInstallations(
+        with tag: Tag? = nil,
+        from start: String? = nil,
+        count: Int = InstallationList.maximumListed
+    ) async throws(HubClientError) -> InstallationList? {
+        var call = HubCall("GET", "/installations")
+        call.query = [("platform", Platform.stream.rawValue), ("top", "\(count)")]
+        if let tag { call.query.append(("tag", tag.text)) }
+        if let start { call.query.append(("from", start)) }
+        guard let reply = try await succeed(call, unless: [404, 405]) else { return nil }
+        return try decode(InstallationList.self, from: reply, as: "the list of installations")
+    }
+
     /// An installation of any platform; without its push channel for platform `stream`, which is a secret.
     ///
     /// - Returns: `nil` when the hub has none of this id.

@@ -310,6 +310,14 @@ extension HubStore {
         }
     }
 
+    /// Reads `stream` installations of a hub in the order of their ordinals, at most `limit` after a given one.
+    package func streams(hub: HubKey, after ordinal: Ordinal, limit: Int) async throws -> [StoredInstallation] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: Query.streamsPage)
+            return try Row.fetchAll(statement, arguments: [hub, ordinal, limit]).map { try StoredInstallation(row: $0) }
+        }
+    }
+
     package func installation(hub: HubKey, id: InstallationID) async throws -> StoredInstallation? {
         try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
     }
@@ -383,6 +391,10 @@ enum Query {
     static let streams = """
         SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
         WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
+        """
+    static let streamsPage = """
+        SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
+        WHERE hubID = ? AND channelDigest IS NOT NULL AND ordinal > ? ORDER BY ordinal LIMIT ?
         """
     static let installationOfOrdinal = """
         SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation

@@ -43,6 +43,18 @@ import Testing
         let list = try await BuiltProgram.run(["messages", "list"], environment: full)
         let ids = list.output.split(separator: "\n").map { $0.split(separator: " ")[1] }
         #expect(ids == [Substring(sports), Substring(world)], "\(list.output)")
+        // As the last part of the line; control characters of a title do not reach the terminal.
+        let hostile = try await BuiltProgram.run(
+            ["send", "--tags", "World", "--property", "title=Red\u{1B}[31m alert", "--message", "First\nsecond"],
+            environment: full
+        )
+        #expect(hostile.status == 0, "\(hostile.errors)")
+        let titled = try await BuiltProgram.run(["messages", "list", "--last", "1"], environment: full).output
+        #expect(titled.contains("  World  Red"), "\(titled)")
+        #expect(!titled.contains("\u{1B}"))
+        let id = String(titled.split(separator: " ")[1])
+        let whole = try await BuiltProgram.run(["messages", "show", id], environment: full).output
+        #expect(whole.contains("\ntitle     Red") && whole.contains("\ntext      First\n") && !whole.contains("\u{1B}"))
 
         let unknown = try await BuiltProgram.run(["messages", "show", "none"], environment: full)
         #expect(unknown.status == 1 && unknown.output.isEmpty)

@@ -56,6 +56,16 @@ import Testing
             #expect(full.contains("\(line)\n"), "\(full)")
         }
 
+        try await registerAgent("kitchen", at: scratch.file("hub/full.connection"))
+        let agent: Substring = "kitchen  stream  installation  World"
+        for arguments in [["list"], ["list", "--tag", "World"], ["list", "--device", "kitchen"]] {
+            let lines = try await run(arguments).output.split(separator: "\n")
+            #expect(lines.last == agent && lines.count { $0 == agent } == 1, "\(lines)")
+        }
+        let agentJSON = try await run(["list", "--tag", "World", "--json"]).output
+        #expect(agentJSON.contains(#""installationId":"kitchen""#) && agentJSON.contains(#""platform":"stream""#))
+        #expect(try await run(["list", "--limit", "122"]).output.contains("kitchen") == false)
+
         let unknown = try await run(["show", "1-2-3"])
         #expect(unknown.status == 1 && unknown.errors.contains("Registration not found"), "\(unknown.errors)")
         for wrong in [["show", "x"], ["list", "--limit", "0"], ["list", "--tag", "a b"], ["list", "--device", ""]] {
@@ -75,6 +85,22 @@ import Testing
     private static func handle(_ number: Int) -> String {
         let digits = String(number, radix: 16, uppercase: true)
         return String(repeating: "0", count: 64 - digits.count) + digits
+    }
+
+    /// Registers an agent, after the phones.
+    private func registerAgent(_ id: String, at file: String) async throws {
+        let text = try String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .newlines)
+        let http = OutboundClient(userAgent: "newswire-test/1")
+        let client = try HubClient(connection: ConnectionString(parsing: text), hub: HubName("news"), http: http)
+        try await client.put(
+            Installation(
+                id: try InstallationID(id),
+                platform: .stream,
+                pushChannel: .handle(PushChannelSecret.random().text),
+                tags: [try Tag("World")]
+            )
+        )
+        await http.shutdown()
     }
 
     /// Each has its own channel and one template.

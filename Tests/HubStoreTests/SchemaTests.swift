@@ -73,6 +73,7 @@ struct SchemaTests {
         Hot(name: "installation by ordinal", sql: Query.installationOfOrdinal),
         Hot(name: "message by sequence", sql: Query.message),
         Hot(name: "streams", sql: Query.streams, indexes: ["installation_stream"]),
+        Hot(name: "a page of streams", sql: Query.streamsPage, indexes: ["installation_stream"]),
         Hot(name: "accepted message", sql: Query.acceptedMessage),
         Hot(name: "expired keys", sql: Query.dropKeys, indexes: ["idempotencyKey_at"]),
         Hot(name: "unused owed row", sql: Query.unusedOwedRow, indexes: ["log_message"]),

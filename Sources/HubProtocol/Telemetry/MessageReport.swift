@@ -31,8 +31,28 @@ package struct MessageReport: Sendable, Equatable, Codable {
     /// Number of targets on each platform by outcome, in the words of the protocol's telemetry; pending targets are not
     /// among them.
     package var outcomes: [String: [String: Int]]?
+    /// Its title as pages show it, one line; absent if it has none, for a native message, and if ``withheld`` is present.
+    package var title: String?
+    /// Its text as pages show it; the beginning of it in a list.
+    ///
+    /// It is absent as ``title`` is, and if it is the same text.
+    package var text: String?
+    /// The reason why an operator does not see title and text; absent if there is none.
+    package var withheld: Withheld?
     /// Present if the request named a device.
     package var device: DeviceReport?
+
+    /// A reason why the content of a message is not shown; readers must accept others.
+    package struct Withheld: RawRepresentable, Sendable, Hashable, Codable {
+        /// Only its addressee can read the text, which the app backend has.
+        package static let secure = Withheld(rawValue: "secure")
+        /// It was sent to persons or devices.
+        package static let personal = Withheld(rawValue: "personal")
+
+        package let rawValue: String
+
+        package init(rawValue: String) { self.rawValue = rawValue }
+    }
 
     package init(
         id: MessageID,

@@ -68,11 +68,12 @@ struct DeliveryInquiry: Sendable {
     func sent(_ count: Int, before place: LogSequence) async throws -> [MessageReport] {
         let last = min(hub.status.head, place.previous)
         return try await reports(hub.store.newestMessages(hub: hub.record.id, through: last, limit: count))
+            .map(\.listed)
     }
 
     /// The waiting messages, the next due first.
     func scheduled(_ count: Int) async throws -> [MessageReport] {
-        try await hub.store.scheduledMessages(hub: hub.record.id, limit: count).map { try scheduledReport($0) }
+        try await hub.store.scheduledMessages(hub: hub.record.id, limit: count).map { try scheduledReport($0).listed }
     }
 
     /// The message of a test send, with its outcome so far.
@@ -187,6 +188,7 @@ struct DeliveryInquiry: Sendable {
             streams: streams
         )
         report.describe(try record.headers, tags: record.tags, try record.targets)
+        report.show(record, reserved: hub.configuration.reservedTags)
         report.position = sequence
         report.expiresAt = expiry(of: message).wholeSecond
         report.dueAt = message.enqueuedAt.map { _ in message.at.wholeSecond }
@@ -204,6 +206,7 @@ struct DeliveryInquiry: Sendable {
             state: message.canceledAt == nil ? .scheduled : .canceled
         )
         report.describe(try record.headers, tags: record.tags, try record.targets)
+        report.show(record, reserved: hub.configuration.reservedTags)
         report.dueAt = message.dueAt.wholeSecond
         report.canceledAt = message.canceledAt?.wholeSecond
         return report

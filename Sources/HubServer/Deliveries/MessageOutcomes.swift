@@ -2,6 +2,7 @@ import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import WebPages
 
 /// Counts of a message's targets by outcome, in the terms of the protocol's telemetry.
 ///
@@ -84,6 +85,34 @@ extension MessageReport {
         self.tags = tags
         if targets?.isTest == true { isTest = true }
         if let targets, targets.isDirect { handles = targets.handleCount }
+    }
+
+    /// The largest number of characters of a text in a list.
+    private static let listedText = 200
+
+    /// Sets title and text as pages show them, unless they concern persons or are secret.
+    mutating func show(_ record: MessageRecord, reserved: ReservedTagPrefixes) {
+        guard record.format == .template || record.format == .stream,
+            let properties = try? MessageProperties(json: record.body)
+        else { return }
+        guard properties[.secureID]?.isEmpty ?? true else { return withheld = .secure }
+        // Targets that cannot be read may be persons' devices.
+        guard case .success(let targets) = Result(catching: { try record.targets }), targets?.isDirect != true,
+            PublicAudience.isPublic(tags: record.tags, reserved: reserved)
+        else {
+            return withheld = .personal
+        }
+        let shown = MessagePreview(properties)
+        title = shown.title.isEmpty ? nil : shown.title
+        text = shown.text
+    }
+
+    /// The report with the beginning of a long text, for a list.
+    var listed: MessageReport {
+        guard let text, text.count > Self.listedText else { return self }
+        var report = self
+        report.text = "\(text.prefix(Self.listedText - 1))…"
+        return report
     }
 }
 

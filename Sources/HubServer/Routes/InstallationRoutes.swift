@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import HubProtocol
 import HubRouting
@@ -8,6 +9,10 @@ import NIOCore
 /// Installations (protocol document §4).
 enum InstallationRoutes {
     static let routes = [
+        // Azure has no list of installations.
+        Route(method: .get, path: "/installations", right: .manage) { request, _ in
+            .json([UInt8](try JSONEncoder.sorted.encode(try await list(request))))
+        },
         Route(method: .put, path: "/installations/:id", right: .listen) { request, hubs in
             let id = try request.installationID()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
@@ -55,8 +60,50 @@ enum InstallationRoutes {
         },
     ]
 
+    /// The `stream` installations after a given one; with a tag or user, those that have it.
+    ///
+    /// Reads at most ``HubProtocol/InstallationList/maximumListed`` rows, whether they are returned or not, and returns
+    /// at most `top`.
+    private static func list(_ request: HubRequest) async throws -> InstallationList {
+        let query = request.query
+        guard query["platform"]?.lowercased() == Platform.stream.rawValue else {
+            throw ProtocolError.badRequest(
+                "'platform' must be 'stream'; installations of other platforms are among the registrations."
+            )
+        }
+        let start = try query["from"].map { text throws(ProtocolError) -> Int64 in
+            guard let number = Int64(text), number >= 0 else {
+                throw .badRequest("'from' must come from the previous page, not '\(text.excerpt)'.")
+            }
+            return number
+        }
+        let tag = try query.literal("tag").map { text throws(ProtocolError) in try Tag(text) }
+        let maximum = InstallationList.maximumListed
+        let count = try query["top"].map { text throws(ProtocolError) -> Int in
+            guard let count = Int(text), (1...maximum).contains(count) else {
+                throw .badRequest("'top' must be a number from 1 to \(maximum), not '\(text.excerpt)'.")
+            }
+            return count
+        }
+        let after = Ordinal(rawValue: start ?? 0)
+        let found = try await request.hub.store.streams(hub: request.hub.record.id, after: after, limit: maximum)
+        var (listed, last): ([InstallationList.Entry], Ordinal?) = ([], nil)
+        for stored in found {
+            guard listed.count < count ?? maximum else { break }
+            last = stored.ordinal
+            if stored.isReadable, tag.map(stored.installation.has) ?? true { listed.append(.init(stored.installation)) }
+        }
+        let isLast = found.count < maximum && last == found.last?.ordinal
+        return InstallationList(installations: listed, next: isLast ? nil : last.map { "\($0.rawValue)" })
+    }
+
     /// The content type of Azure's empty bodies.
     private static let emptyType = "application/xml; charset=utf-8"
+}
+
+extension Installation {
+    /// True if the installation has a tag, or is a user's with the server-assigned tag of that user.
+    fileprivate func has(_ tag: Tag) -> Bool { tags.contains(tag) || userID.map { Tag.user($0) == tag } ?? false }
 }
 
 extension HubRequest {

@@ -51,19 +51,62 @@ extension OperatorRoutes {
             choices: Search.allCases.map { ($0.rawValue, $0.label) },
             selected: search.rawValue
         )
-        page.search?.hint = "Agents of 'newswire subscribe' and readers' pages can be found only by their ids."
         let table = OperatorTable(
             "Registrations",
             ["Registration", "Platform", "Kind", "Push handle", "Tags", "Device"],
             answer.registrations.map { row($0, request) },
             empty: "No device was found."
         )
-        page.sections = [OperatorSection("Registrations", lines: answer.problems, table: table)]
+        let query = "by=\(search.rawValue)&q=\(PercentEncoding.encode(text))"
+        var registrations = OperatorSection("Phones, browsers and desktops", lines: answer.problems, table: table)
         if let next {
-            let query = "by=\(search.rawValue)&q=\(PercentEncoding.encode(text))&from=\(PercentEncoding.encode(next))"
-            page.more = OperatorLink("More devices", href: "\(request.root)devices?\(query)")
+            let href = "\(request.root)devices?\(query)&from=\(PercentEncoding.encode(next))"
+            registrations.link = OperatorLink("More devices", href: href)
         }
+        page.sections = [registrations]
+        if let streams = try await streams(choice, query, request) { page.sections.append(streams) }
         return request.base.page(page)
+    }
+
+    /// Agents and readers' pages, which have installations and no registrations.
+    ///
+    /// - Returns: `nil` for a search that cannot find any.
+    private static func streams(
+        _ choice: RegistrationChoice,
+        _ query: String,
+        _ request: OperatorRequest
+    ) async throws -> OperatorSection? {
+        let tag: Tag?
+        switch choice {
+        case .all: tag = nil
+        case .tag(let given): tag = given
+        case .handle: return nil
+        }
+        let start = request.query["agents"].flatMap { Int64($0) }.map { max(0, $0) }
+        let page = try await request.client.streamInstallations(
+            with: tag,
+            from: start.map { "\($0)" },
+            count: shownDevices
+        )
+        guard let page else { return nil }
+        let rows = page.installations.map { entry -> [OperatorTable.Cell] in
+            [
+                .init(entry.id.text, link: "\(request.root)devices/\(PercentEncoding.encode(entry.id.text))"),
+                .init(entry.user ?? ""), .init(OperatorText.tags(entry.tags.compactMap { try? Tag($0) })),
+                .init(entry.expiresAt.map(OperatorText.time) ?? "never"),
+            ]
+        }
+        let table = OperatorTable(
+            "Agents and pages",
+            ["Installation", "User", "Tags", "Expires"],
+            rows,
+            empty: page.next == nil ? "No agent and no page was found." : "None among these."
+        )
+        var section = OperatorSection("Agents and readers' pages", table: table)
+        section.link = page.next.map {
+            OperatorLink("More agents and pages", href: "\(request.root)devices?\(query)&agents=\($0)")
+        }
+        return section
     }
 
     private static func choice(_ search: Search, _ text: String) throws(ProtocolError) -> RegistrationChoice {

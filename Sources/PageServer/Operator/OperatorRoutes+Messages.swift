@@ -18,8 +18,9 @@ extension OperatorRoutes {
             let query = deviceQuery.map { "?\($0)" } ?? ""
             return [
                 .init(OperatorText.time(message.acceptedAt), link: "\(request.root)messages/\(message.id)\(query)"),
-                .init(OperatorText.audience(message)), .init(message.state.rawValue, isBad: message.state.isBad),
-                .init(matched(message)), .init(OperatorText.outcomes(message)),
+                .init(OperatorText.title(message)), .init(OperatorText.audience(message)),
+                .init(message.state.rawValue, isBad: message.state.isBad), .init(matched(message)),
+                .init(OperatorText.outcomes(message)),
             ]
         }
         var page = request.page(.messages, "Messages")
@@ -30,7 +31,7 @@ extension OperatorRoutes {
         }
         let table = OperatorTable(
             "Messages",
-            ["Accepted", "For", "State", "Matched", "Outcomes"],
+            ["Accepted", "Title", "For", "State", "Matched", "Outcomes"],
             rows,
             empty: "There are no messages here."
         )
@@ -89,7 +90,9 @@ extension OperatorRoutes {
             time.map { OperatorFact(name, OperatorText.time($0)) }
         }
         var facts = [
-            OperatorFact("Id", report.id.text), time("Accepted", report.acceptedAt),
+            OperatorFact("Id", report.id.text),
+            report.title != nil || report.withheld != nil ? OperatorFact("Title", OperatorText.title(report)) : nil,
+            report.text.map { OperatorFact("Text", $0) }, time("Accepted", report.acceptedAt),
             time("Kept until", report.expiresAt), time("Due", report.dueAt), time("Canceled", report.canceledAt),
             report.format.map { OperatorFact("Format", "\($0)") },
             OperatorFact("For", OperatorText.audience(report)),
@@ -146,14 +149,15 @@ extension OperatorRoutes {
         let rows = reports.map { message -> [OperatorTable.Cell] in
             [
                 .init(OperatorText.time(message.dueAt ?? ""), link: "\(request.root)messages/\(message.id)"),
-                .init(OperatorText.audience(message)), .init(OperatorText.time(message.acceptedAt)),
+                .init(OperatorText.title(message)), .init(OperatorText.audience(message)),
+                .init(OperatorText.time(message.acceptedAt)),
                 .init(button: "Cancel", action: "\(request.root)scheduled/\(message.id)/cancel"),
             ]
         }
         var page = request.page(.scheduled, "Scheduled")
         let table = OperatorTable(
             "Scheduled messages",
-            ["Due", "For", "Accepted", "Action"],
+            ["Due", "Title", "For", "Accepted", "Action"],
             rows,
             empty: "No message is scheduled."
         )

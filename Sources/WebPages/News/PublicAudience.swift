@@ -9,10 +9,19 @@ package enum PublicAudience {
     package static func includes(_ tag: Tag, tags: String?, reserved: ReservedTagPrefixes) -> Bool {
         guard isPublic(tag, reserved) else { return false }
         guard let tags else { return true }
+        return publicExpression(tags, reserved)?.matches { $0 == tag } ?? false
+    }
+
+    /// True if a message's tag expression, `nil` for a broadcast, names no person or device.
+    package static func isPublic(tags: String?, reserved: ReservedTagPrefixes) -> Bool {
+        tags.map { publicExpression($0, reserved) != nil } ?? true
+    }
+
+    private static func publicExpression(_ tags: String, _ reserved: ReservedTagPrefixes) -> TagExpression? {
         guard let expression = try? TagExpression(parsing: tags, limits: .stored),
             expression.tags.allSatisfy({ isPublic($0, reserved) })
-        else { return false }
-        return expression.matches { $0 == tag }
+        else { return nil }
+        return expression
     }
 
     /// True if the tag does not reveal who has it.

@@ -25,6 +25,13 @@ package enum OperatorText {
         return (message.tags ?? "everybody") + (message.isTest == true ? " (test)" : "")
     }
 
+    /// The title of a message, or else its text, or the reason why they are not shown.
+    package static func title(_ message: MessageReport) -> String {
+        guard let withheld = message.withheld else { return message.title ?? message.text ?? "" }
+        if withheld == .secure { return "secure: only its addressee can read it" }
+        return withheld == .personal ? "to persons or devices: not shown" : "not shown: \(withheld.rawValue)"
+    }
+
     /// The first characters of a token, or the last ones of an address.
     package static func shortHandle(_ handle: String) -> String {
         guard handle.count > shownHandle else { return handle }

@@ -10,7 +10,18 @@ enum MessageText {
             message.acceptedAt, message.id.text, message.state.rawValue, counts(message.matched),
             (message.format.map { "\($0) " } ?? "") + audience(message),
         ]
-        return TerminalText.safe(parts.joined(separator: "  "))
+        let shown = content(message).first.map { [$0.text] } ?? []
+        return TerminalText.safe((parts + shown).joined(separator: "  "))
+    }
+
+    /// Returns title and text, each with its label, or the reason why they are not shown.
+    private static func content(_ message: MessageReport) -> [(label: String, text: String)] {
+        if let withheld = message.withheld {
+            if withheld == .secure { return [("title", "(secure: only its addressee can read it)")] }
+            let isPersonal = withheld == .personal
+            return [("title", isPersonal ? "(to persons or devices: not shown)" : "(not shown: \(withheld.rawValue))")]
+        }
+        return [message.title.map { ("title", $0) }, message.text.map { ("text", $0) }].compactMap(\.self)
     }
 
     /// Returns all fields of a message.
@@ -20,6 +31,11 @@ enum MessageText {
         if let canceledAt = message.canceledAt { lines.append("canceled  \(canceledAt)") }
         if let format = message.format { lines.append("format    \(format)") }
         lines.append("for       \(audience(message))")
+        for (label, text) in content(message) {
+            for (place, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+                lines.append("\(pad(place == 0 ? label : ""))\(line)")
+            }
+        }
         for (name, value) in (message.headers ?? [:]).sorted(by: { $0.key < $1.key }) {
             lines.append("header    \(name): \(value)")
         }

@@ -1,6 +1,32 @@
 import HostSystem
 import HubProtocol
 
+/// The output of an agent's or page's installation; JSON members as in ``RegistrationOutput``.
+struct InstallationOutput: Encodable {
+    let installationId: String
+    let platform: String
+    /// Absent if the installation never expires.
+    let expirationTime: String?
+    let userId: String?
+    let tags: [String]
+    let templates: [String]
+
+    init(_ entry: InstallationList.Entry) {
+        installationId = entry.id.text
+        platform = entry.platform.rawValue
+        expirationTime = entry.expiresAt
+        userId = entry.user
+        tags = entry.tags
+        templates = entry.templates
+    }
+
+    /// The installation as one line, safe for a terminal.
+    var line: String {
+        let labels = tags.isEmpty ? "no tags" : tags.joined(separator: ", ")
+        return TerminalText.safe([installationId, platform, "installation", labels].joined(separator: "  "))
+    }
+}
+
 /// The output of a registration.
 ///
 /// JSON members have the protocol's names for installations; empty ones are omitted.

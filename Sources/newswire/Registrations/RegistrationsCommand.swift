@@ -7,10 +7,7 @@ import HubProtocol
 struct RegistrationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "registrations",
-        abstract: "Show the registered phones, browsers and desktops, with their tags and templates.",
-        discussion: """
-            Agents of 'newswire subscribe' are not listed: their platform is not part of the Notification Hubs protocol.
-            """,
+        abstract: "Show the registered phones, browsers, desktops, agents and readers' pages, with their tags.",
         subcommands: [RegistrationsListCommand.self, RegistrationsShowCommand.self]
     )
 }
@@ -20,7 +17,9 @@ struct RegistrationsListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List registrations: id, platform, template or native, a part of the push handle, tags.",
         discussion: """
-            --json prints one object per line, with everything that 'newswire registrations show' prints.
+            Agents of 'newswire subscribe' and readers' pages, whose platform 'stream' has installations only, follow \
+            with their installation ids. --json prints one object per line, with everything that 'newswire \
+            registrations show' prints.
 
             EXAMPLES
               newswire registrations list --tag World
@@ -51,6 +50,12 @@ struct RegistrationsListCommand: AsyncParsableCommand {
         var list = RegistrationList(limit: limit ?? .max, json: inquiry.json)
         for choice in choices where list.isEmpty {
             list = try await inquiry.ask { try await list.adding(choice, of: $0) }
+        }
+        if device == nil {
+            let tag = try tag.map { try Tag($0) }
+            list = try await inquiry.ask { try await list.addingInstallations(with: tag, of: $0) }
+        } else if list.isEmpty, let id = device.flatMap({ try? InstallationID($0) }) {
+            list = try await inquiry.ask { try await list.addingInstallation(id, of: $0) }
         }
         guard list.unreadable == 0 else {
             throw Failure(.failed, "\(list.unreadable) of the registrations cannot be shown")
@@ -88,6 +93,38 @@ private struct RegistrationList {
     }
 
     var isEmpty: Bool { listed + unreadable == 0 }
+
+    /// Adds agents and pages, which registrations do not include.
+    func addingInstallations(with tag: Tag?, of hub: HubClient) async throws -> RegistrationList {
+        var list = self
+        var (start, last): (String?, Int64) = (nil, -1)
+        repeat {
+            guard list.listed < limit, let page = try await hub.streamInstallations(with: tag, from: start) else {
+                break
+            }
+            for entry in page.installations.prefix(limit - list.listed) { try list.print(entry) }
+            start = page.next
+            // Each page begins later, so that a hub cannot send pages for ever.
+            let next = start.flatMap { Int64($0) }
+            guard start == nil || next.map({ $0 > last }) ?? false else {
+                throw HubClientError.malformedReply("the list of installations does not end")
+            }
+            last = next ?? last
+        } while start != nil
+        return list
+    }
+
+    func addingInstallation(_ id: InstallationID, of hub: HubClient) async throws -> RegistrationList {
+        var list = self
+        if let installation = try await hub.installation(id) { try list.print(.init(installation)) }
+        return list
+    }
+
+    private mutating func print(_ entry: InstallationList.Entry) throws {
+        let output = InstallationOutput(entry)
+        Console.print(json ? try JSON.line(output) : output.line)
+        listed += 1
+    }
 
     func adding(_ choice: RegistrationChoice, of hub: HubClient) async throws -> RegistrationList {
         var list = self

@@ -27,10 +27,12 @@ struct OperatorPageTests {
             for query in ["by=tag&q=World", "by=user&q=ann", "by=handle&q=\(Self.handle)", ""] {
                 let reply = try await browser.get("devices?\(query)")
                 #expect(reply.status == 200 && reply.body.contains("/-/news/admin/devices/phone-1"), "\(query)")
-                let rows = reply.body.split(separator: "<tbody>").last ?? ""
+                let rows = reply.body.split(separator: "<tbody>").dropFirst().first ?? ""
                 #expect(rows.contains(Self.handle.prefix(16)) && !rows.contains(Self.handle), "\(query)")
                 #expect(!reply.body.contains("<script>"), "\(query)")
             }
+            let empty = try await browser.get("devices")
+            #expect(empty.body.contains("No agent and no page was found."))
             let none = try await browser.get("devices?by=tag&q=Sports")
             #expect(none.status == 200 && none.body.contains("No device was found."))
             let byID = try await browser.get("devices?by=id&q=phone-1")
@@ -44,6 +46,57 @@ struct OperatorPageTests {
             ] {
                 let reply = try await browser.get(path)
                 #expect(reply.status == status, "\(path)")
+            }
+        }
+    }
+
+    @Test func `agents and readers' pages are found by tag and id, page by page`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            for number in 1...51 {
+                let agent = Installation(
+                    id: try InstallationID("agent-\(number)<b>"),
+                    platform: .stream,
+                    pushChannel: .handle(PushChannelSecret.random().text),
+                    tags: [try Tag(number == 51 ? "Late" : "World")]
+                )
+                try await hub.client.put(agent)
+            }
+            let first = try await browser.get("devices")
+            #expect(first.body.contains("agent-1&lt;b&gt;") && !first.body.contains("agent-51&lt;b&gt;"))
+            let more = try #require(first.body.firstMatch(of: /href="([^"]+&amp;agents=\d+)"/)?.1)
+            let path = more.replacing("&amp;", with: "&").split(separator: "/admin/").last.map(String.init)
+            let second = try await browser.get(try #require(path))
+            #expect(second.body.contains("agent-51&lt;b&gt;") && !second.body.contains("agent-1&lt;b&gt;"))
+            let late = try await browser.get("devices?by=tag&q=Late")
+            #expect(late.body.contains("agent-51&lt;b&gt;") && !late.body.contains("agent-50&lt;b&gt;"))
+            #expect(!late.body.contains("<b>"))
+        }
+    }
+
+    @Test func `messages show their titles, and nothing of secure or personal ones`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            func send(_ body: String, _ tags: String?) async throws -> MessageID {
+                let id = try await hub.client.send(Array(body.utf8), tags: tags, idempotencyKey: nil)
+                return try #require(id)
+            }
+            let open = try await send(
+                ##"{"title":"<b>Bridge</b> reopens","messageParam":"The bridge is open."}"##,
+                "World"
+            )
+            let secure = try await send(#"{"title":"SECRET","secureId":"77001"}"#, "username:ann")
+            let personal = try await send(#"{"messageParam":"SECRET"}"#, "World || username:ann")
+            let list = try await browser.get("messages")
+            #expect(list.body.contains("Bridge") && !list.body.contains("<b>Bridge"))
+            #expect(list.body.contains("secure: only its addressee") && list.body.contains("to persons or devices"))
+            let page = try await browser.get("messages/\(open)")
+            #expect(page.body.contains("The bridge is open."))
+            for body in [
+                list.body, try await browser.get("messages/\(secure)").body,
+                try await browser.get("messages/\(personal)").body,
+            ] {
+                #expect(!body.contains("SECRET") && !body.contains("77001"))
             }
         }
     }
