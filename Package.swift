@@ -183,8 +183,8 @@ let package = Package(
             name: "PageServer",
             dependencies: [
                 "Formats", "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages",
-                "SQLiteFiles", "FairShares",
-                "NetworkAddresses", .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "SQLiteFiles", "FairShares", "NetworkAddresses", "Certificates",
+                .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
 
@@ -377,7 +377,7 @@ let package = Package(
             dependencies: [
                 "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
                 "HubRouting",
-                "HubServer", "FairShares", "NetworkAddresses",
+                "HubServer", "FairShares", "NetworkAddresses", "Certificates",
                 "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),

@@ -6,8 +6,14 @@
 #define BYTES(name) static const unsigned char name[] = {
 #define END };
 
+BYTES(certificate_mustache)
+#embed "files/certificate.mustache"
+END
 BYTES(devices_mustache)
 #embed "files/devices.mustache"
+END
+BYTES(feeds_mustache)
+#embed "files/feeds.mustache"
 END
 BYTES(icon_svg)
 #embed "files/icon.svg"
@@ -67,7 +73,9 @@ END
 #define FILE(name, bytes) { name, bytes, sizeof bytes }
 
 static const struct web_file files[] = {
+    FILE("certificate.mustache", certificate_mustache),
     FILE("devices.mustache", devices_mustache),
+    FILE("feeds.mustache", feeds_mustache),
     FILE("icon.svg", icon_svg),
     FILE("invitation.mustache", invitation_mustache),
     FILE("layout.mustache", layout_mustache),

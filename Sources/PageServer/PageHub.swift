@@ -47,18 +47,18 @@ struct PageHub: Sendable {
         try await client.delete(id, channel: channel)
     }
 
+    /// True if the hub delivers to browsers.
+    var deliversToBrowsers: Bool { service.deliversToBrowsers(name) }
+
     /// The public key for browsers' subscriptions; `nil` if the hub does not deliver to browsers.
     func browserKey() async throws -> String? {
-        guard try await client.credentials(asking: false).credentials.contains(where: { $0.platform == .browser })
-        else {
-            return nil
-        }
+        guard deliversToBrowsers else { return nil }
         return try await client.browserKey()?.publicKey
     }
 
-    /// Passes a request on to the hub's own routes.
-    func passOn(_ request: PageRequest) async throws -> Response {
-        try await calls.open(request.request.head, for: request.context.channel)
+    /// Passes a request on to the hub's own routes; `isProven` is true if the client may read feeds.
+    func passOn(_ request: PageRequest, isProven: Bool) async throws -> Response {
+        try await calls.open(request.request.head, for: request.context.channel, mayReadFeeds: isProven)
     }
 
     /// Opens the stream of server-sent events of an installation.

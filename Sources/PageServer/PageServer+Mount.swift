@@ -10,6 +10,7 @@ extension PageServer {
         MountedApplication(
             "pages",
             below: "-",
+            servesRoot: true,
             responder: responder(),
             opensStream: { $0.hasSuffix(ReaderRoutes.events) },
             services: [SessionUpkeep(pages: self)]

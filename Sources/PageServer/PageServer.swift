@@ -1,4 +1,5 @@
 package import AppBackend
+import Certificates
 import HTTPTypes
 import HubProtocol
 package import HubServer
@@ -20,8 +21,14 @@ package final class PageServer: Sendable {
     let sharedPages = SharedPages()
     /// The limit of changes of each session: the hub's quotas do not apply to changes by its own pages.
     let changes: MinuteLimiter<Int64>
+    /// The limit of requests with each address of feeds.
+    let feedRequests: MinuteLimiter<Int64>
     /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
+    /// The largest number of categories that open pages get before their reader has chosen any.
+    let categoriesWithoutChoice: Int
+    /// The file of the hub's own authority; `nil` for a hub with another certificate, or without TLS.
+    let authorityPath: String?
     let service: HubService
     private let clients: InternalClients
     let backend: BackendMount?
@@ -46,9 +53,16 @@ package final class PageServer: Sendable {
         self.logger = logger
         self.clock = clock
         changes = MinuteLimiter(Self.changesPerMinute, clock: clock.monotonic)
+        feedRequests = MinuteLimiter(FeedAddress.requestsPerMinute, clock: clock.monotonic)
         door = PageDoor(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
         reservedTags = configuration.reservedTags
+        // One tag is the user's.
+        categoriesWithoutChoice = min(ReaderChoice.maximumCategories, max(0, configuration.maximumTags - 1))
+        authorityPath =
+            if case .local(let local)? = configuration.certificate {
+                LocalCertificates.authorityPath(in: local.directory)
+            } else { nil }
         clients = InternalClients(service.internalCalls)
         templates = try PageTemplates()
     }
@@ -96,6 +110,12 @@ package final class PageServer: Sendable {
         for asset in WebAsset.all {
             for method in [HTTPRequest.Method.get, .head] {
                 router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }
+            }
+        }
+        for method in [HTTPRequest.Method.get, .head] {
+            router.on("/", method: method) { request, context in
+                let response = try await FrontPage(pages: self).response(to: request, context)
+                return method == .head ? response.createHeadResponse() : response
             }
         }
         for route in PageRoutes.all {

@@ -3,7 +3,8 @@
 import http.server
 import threading
 
-from cases import case, check, equal, eventually, live, titles
+from cases import case, check, equal, eventually, live, titles, wait_titles
+from looks import NARROW, PHONE, accessible
 
 
 @case("an invitation lets one browser in, once", "--pages", "invited")
@@ -22,7 +23,12 @@ def invitation(t):
     tab.js("window.isBeforeTheForm = true")
     tab.click("main form button")
     tab.wait("!window.isBeforeTheForm && document.getElementById('choice')")
-    equal(titles(tab), [])
+    # An empty choice is not a choice: the news of all categories, also live.
+    equal(titles(tab), ["For the invited"])
+    live(tab)
+    t.hub.send("Before any choice", "Sports")
+    wait_titles(tab, ["Before any choice", "For the invited"])
+    t.shot(tab, "invited-no-choice")
     t.subscribe(tab, "World")
     live(tab)
     equal(titles(tab), ["For the invited"])
@@ -34,6 +40,43 @@ def invitation(t):
     t.shot(other, "invitation-used")
     status, _, text = t.hub.get("/-/news/events")
     equal((status, text), (401, ""))
+
+
+@case("the server's name alone leads readers to their pages", "--pages", "invited")
+def front(t):
+    tab = t.open(t.hub.origin + "/")
+    equal(tab.js("document.querySelector('h1').textContent"), "This is a notification hub")
+    check("news" not in tab.js("document.documentElement.outerHTML").replace("newswire", ""))
+    accessible(t, tab)
+    t.shot(tab, "front")
+    tab.resize(PHONE)
+    check(tab.js(NARROW))
+    t.shot(tab, "front-320")
+    secure = t.hub.invite()
+    tab = t.open(secure)
+    tab.js("window.isBeforeTheForm = true")
+    tab.click("main form button")
+    tab.wait("!window.isBeforeTheForm && document.getElementById('choice')")
+    tab.go(secure.split("/-/")[0] + "/")
+    equal(tab.js("location.pathname"), "/-/news/")
+
+
+@case("a page explains how to trust the hub's own authority", "--pages", "invited")
+def certificate(t):
+    t.expect_error("401|Failed to load resource")
+    tab = t.open()
+    tab.click("footer a")
+    tab.wait("document.querySelector('h1')?.textContent.startsWith('Trust this hub')")
+    printed = t.hub.command("hub", "certificate", "--state", t.hub.state)
+    check(tab.js("document.querySelector('.fingerprint').textContent").split()[1] in printed)
+    accessible(t, tab)
+    t.shot(tab, "certificate")
+    tab.resize(PHONE)
+    check(tab.js(NARROW))
+    t.shot(tab, "certificate-320")
+    status, headers, text = t.hub.get(tab.js("document.querySelector('a[download]').getAttribute('href')"))
+    equal((status, headers["Content-Type"]), (200, "application/x-x509-ca-cert"))
+    equal(text.strip(), t.hub.command("hub", "certificate", "--pem", "--state", t.hub.state))
 
 
 @case("a forged cookie is a first visit", "--pages", "public")

@@ -213,14 +213,31 @@ SITUATIONS = {
     "denied": "() => Object.defineProperty(Notification, 'permission', {value: 'denied'})",
     "default": "() => Object.defineProperty(Notification, 'permission', {value: 'default'})",
     "dismissed": "() => { Notification.requestPermission = async () => 'default'; }",
+    "untrusted": "() => { ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError'); }; }",
+    "refused": "() => { ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError'); }; }",
+    "worker": "() => { ServiceWorkerContainer.prototype.register = async () => { throw new TypeError('no script'); }; }",
+    "noService": "() => { Notification.requestPermission = async () => 'granted';"
+    " if (window.PushManager) PushManager.prototype.subscribe = async () => { throw new DOMException('', 'AbortError'); }; }",
+    "ended": "() => { Notification.requestPermission = async () => 'granted'; const own = fetch;"
+    " window.fetch = (url, ...rest) => url.endsWith('/push') ? Promise.resolve(new Response('', {status: 401})) : own(url, ...rest); }",
+    "often": "() => { Notification.requestPermission = async () => 'granted'; const own = fetch;"
+    " window.fetch = (url, ...rest) => url.endsWith('/push') ? Promise.resolve(new Response('', {status: 429})) : own(url, ...rest); }",
+    "unreachable": "() => { Notification.requestPermission = async () => 'granted'; const own = fetch;"
+    " window.fetch = (url, ...rest) => url.endsWith('/push') ? Promise.reject(new TypeError('offline')) : own(url, ...rest); }",
+    "failed": "() => { Notification.requestPermission = async () => 'granted'; const own = fetch;"
+    " window.fetch = (url, ...rest) => url.endsWith('/push') ? Promise.resolve(new Response('', {status: 503})) : own(url, ...rest); }",
     "timeout": "() => { Notification.requestPermission = async () => 'granted';"
     " if (window.PushManager) PushManager.prototype.subscribe = () => new Promise(() => {}); }",
 }
 # States that the button leads to.
-PRESSED = ["dismissed", "timeout"]
+PRESSED = ["dismissed", "timeout", "noService", "ended", "often", "unreachable", "failed"]
+# States in which the button can be pressed.
+OPEN = ["default", "worker", *(state for state in PRESSED if state != "ended")]
 SAID = {
     "insecure": "https://", "unsupported": "cannot show", "homeScreen": "Add to Home Screen", "denied": "blocks notifications",
-    "default": "Get notifications", "dismissed": "not allowed", "timeout": "does not answer",
+    "default": "Get notifications", "dismissed": "not allowed", "timeout": "does not answer", "untrusted": "does not trust the hub's certificate",
+    "refused": "leave private mode", "worker": "reload the page", "noService": "no push service", "ended": "has ended",
+    "often": "in a minute", "unreachable": "check your connection", "failed": "tell its operator",
 }
 
 
@@ -230,7 +247,8 @@ def states(t):
     for state, situation in SITUATIONS.items():
         tab = t.visitor.open("about:blank")
         script = t.browser.call("script.addPreloadScript", functionDeclaration=situation, contexts=[tab.context])["script"]
-        tab.go(t.hub.home)
+        # The session's cookie counts for both ports of this server's name, whatever the scheme.
+        tab.go(t.hub.home.replace("http:", "https:") if state == "untrusted" else t.hub.home)
         if state in PRESSED:
             tab.wait(f"!document.getElementById('notify-button').disabled && {STATE}")
             scroll_to(tab, "#notify-button")
@@ -238,7 +256,10 @@ def states(t):
         # The page waits 15 s for the browser's push service.
         tab.wait(f"{STATE} === '{state}'", 30)
         check(SAID[state] in tab.js(TEXT), tab.js(TEXT))
-        equal(tab.js("document.getElementById('notify-button').disabled"), state not in ("default", *PRESSED))
+        equal(tab.js("document.getElementById('notify-button').disabled"), state not in OPEN)
+        equal(tab.js("document.getElementById('notify-help').hidden"), state != "untrusted")
+        # One sentence for the reader, and nothing of the browser's own words.
+        check("Error" not in tab.js(TEXT) and tab.js(TEXT).endswith("."), tab.js(TEXT))
         t.shot(tab, f"notifications-{state}")
         t.browser.call("script.removePreloadScript", script=script)
         tab.close()
@@ -247,7 +268,10 @@ def states(t):
 @case("without a hub that sends to browsers the page says so")
 def no_contact(t):
     tab = t.reader("World")
-    tab.wait(STATE)
+    tab.wait(f"{STATE} === 'unavailable'")
+    check("push-contact" in tab.js(TEXT), tab.js(TEXT))
+    check(tab.js("document.getElementById('notify-button').disabled"))
+    t.shot(tab, "notifications-unavailable")
     equal(tab.js(f"fetch(document.getElementById('notify').dataset.push).then((reply) => reply.status)"), 404)
     t.expect_error("404|Failed to load resource")
 

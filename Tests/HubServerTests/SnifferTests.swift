@@ -96,6 +96,47 @@ struct SnifferTests {
         }
     }
 
+    @Test func `a browser that opens the plain address gets a page with the one to open`() throws {
+        let channel = try connection(at: "192.0.2.1")
+        let head = "GET /-/news/?code=secret HTTP/1.1\r\nHost: hub.example:8787\r\nAccept: text/html,*/*;q=0.8\r\n\r\n"
+        try channel.writeInbound(ByteBuffer(string: head))
+        let reply = try written(channel)
+        #expect(reply.hasPrefix("HTTP/1.1 400 Bad Request\r\nContent-Type: text/html; charset=utf-8\r\n"))
+        #expect(reply.contains(#"<a href="https://hub.example:8787/-/news/">"#) && !reply.contains("secret"))
+        let parts = reply.split(separator: "\r\n\r\n", maxSplits: 1)
+        #expect(parts.count == 2 && reply.contains("Content-Length: \(parts[1].utf8.count)\r\n"))
+        channel.embeddedEventLoop.advanceTime(by: .seconds(3))
+        #expect(!channel.isActive)
+    }
+
+    @Test(arguments: [
+        ("GET / HTTP/1.1\r\nHost: h\r\nAccept: text/html\r\n\r\n", "https://h/"),
+        ("GET / HTTP/1.1\r\nhost:  [::1]:80\r\naccept: image/png\r\naccept: text/html\r\n\r\n", "https://[::1]:80/"),
+        ("GET /a\"><script> HTTP/1.1\r\nHost: h\r\nAccept: text/html\r\n\r\n", "https://h/"),
+        ("GET /a\u{e9} HTTP/1.1\r\nHost: h\r\nAccept: text/html\r\n\r\n", "https://h/"),
+        ("GET https://evil/ HTTP/1.1\r\nHost: h\r\nAccept: text/html\r\n\r\n", "https://h/"),
+        ("GET / HTTP/1.1\r\nHost: h\"><b>\r\nAccept: text/html\r\n\r\n", nil),
+        ("GET / HTTP/1.1\r\nHost: h/evil\r\nAccept: text/html\r\n\r\n", nil),
+        ("GET / HTTP/1.1\r\nAccept: text/html\r\n\r\n", nil),
+        ("GET / HTTP/1.1\r\nHost: h\r\nAccept: text/html", nil),
+        ("GET / HTTP/1.1\r\nHost: h\r\n\r\nAccept: text/html\r\n\r\n", nil),
+        ("POST / HTTP/1.1\r\nHost: h\r\nAccept: text/html\r\n\r\n", nil),
+        ("GET / HTTP/1.1\r\nHost: h\r\nAccept: text/html\r\nAuthorization: x\r\n\r\n", nil),
+        ("GET / HTTP/1.1\r\nHost: h\r\nAccept: */*\r\n\r\n", nil), ("", nil), ("\r\n\r\n", nil),
+    ])
+    func `a plain request is a browser's if it asks for a page of a valid host`(head: String, address: String?) {
+        #expect(PlainVisit(head.utf8)?.address == address)
+    }
+
+    @Test(arguments: [
+        ("text/html", true), ("application/xml, TEXT/HTML ; q=0.9", true), ("text/html;level=1;q=0.1", true),
+        ("text/html;q=0", false), ("text/html; q=0.000", false), ("*/*", false), ("text/*", false),
+        ("application/atom+xml,application/xml", false), ("", false), ("text/html2", false),
+    ])
+    func `a client prefers HTML only if it says so`(accept: String, isStated: Bool) {
+        #expect(HTMLPreference.isStated(in: [accept]) == isStated)
+    }
+
     @Test func `a handshake that fails is told of to who looks closely, and the connection ends`() throws {
         let channel = try connection(at: "192.0.2.1")
         // The beginning of a record, and nothing that could be in it.

@@ -26,6 +26,12 @@ struct PersonMatrixTests {
         "POST /-/:hub/categories": Expected(owner: 303, other: 303, operator: 401),
         "GET /-/:hub/session": Expected(owner: 204, other: 204, operator: 401),
         "GET /-/:hub/manifest.webmanifest": Expected(owner: 200, other: 200, operator: 200),
+        "GET /-/:hub/certificate": Expected(owner: 404, other: 404, operator: 404),
+        "GET /-/:hub/certificate/newswire-hub.crt": Expected(owner: 404, other: 404, operator: 404),
+        "GET /-/:hub/feeds": Expected(owner: 200, other: 200, operator: 401),
+        // Only readers with an invitation can create addresses.
+        "POST /-/:hub/feeds": Expected(owner: 303, other: 303, operator: 401),
+        "POST /-/:hub/feeds/end": Expected(owner: 303, other: 303, operator: 401, form: "id=1"),
         // Feed readers have a key, and no session.
         "GET /-/:hub/feeds/:file": Expected(owner: 404, other: 404, operator: 404),
         "GET /-/:hub/enter": Expected(owner: 200, other: 200, operator: 200),

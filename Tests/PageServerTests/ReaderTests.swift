@@ -117,6 +117,61 @@ struct ReaderTests {
         }
     }
 
+    @Test func `an invited reader who has chosen nothing reads the news of all categories`() async throws {
+        try await PagesHub.run { hub in
+            _ = try await hub.client.setCategories(["World", "username:ann"], publisher: "desk")
+            let body = Array(#"{"title":"Before","category":"World"}"#.utf8)
+            _ = try await hub.client.send(body, tags: "World", idempotencyKey: nil)
+            // As after the invitation, and as after the form without a category.
+            for form in [nil, ""] {
+                let cookie = try await hub.entered()
+                if let form {
+                    let chosen = try await hub.send("POST", "/-/news/categories", cookie: cookie, form: form)
+                    #expect(chosen.status == 303)
+                }
+                let page = try await hub.send("GET", "/-/news/", cookie: cookie).body
+                #expect(page.contains("Before") && !page.contains("There is no news"))
+                #expect(!page.contains(" checked") && !page.contains("You read"))
+                #expect(page.contains("data-events") && !page.contains("data-chosen"))
+            }
+            // What a reload would show also comes to open pages, and nothing about persons.
+            for id in try await hub.sessions().keys {
+                let stored = try #require(try await hub.client.installation(InstallationID(id)))
+                let tags = stored.tags.map(\.text)
+                #expect(tags.contains("World") && !tags.contains("username:ann"), "\(tags)")
+            }
+        }
+    }
+
+    @Test func `a choice replaces the news of all categories`() async throws {
+        try await PagesHub.run { hub in
+            for tag in ["World", "Sports"] {
+                let body = Array(#"{"title":"From \#(tag)","category":"\#(tag)"}"#.utf8)
+                _ = try await hub.client.send(body, tags: tag, idempotencyKey: nil)
+            }
+            let cookie = try await hub.entered()
+            func page() async throws -> String { try await hub.send("GET", "/-/news/", cookie: cookie).body }
+            let all = try await page()
+            #expect(all.contains("From World") && all.contains("From Sports"))
+            _ = try await hub.send("POST", "/-/news/categories", cookie: cookie, form: "category=World")
+            let chosen = try await page()
+            #expect(chosen.contains("From World") && !chosen.contains("From Sports"))
+            #expect(chosen.contains("You read World") && chosen.contains("data-chosen"))
+        }
+    }
+
+    @Test func `the page knows whether the hub sends to browsers`() async throws {
+        for contact in [nil, "mailto:ops@example.org"] {
+            try await PagesHub.run(configure: { $0.pushContact = contact }) { hub in
+                let cookie = try await hub.entered()
+                let page = try await hub.send("GET", "/-/news/", cookie: cookie).body
+                #expect(page.contains("data-unavailable") == (contact == nil))
+                let key = try await hub.send("GET", "/-/news/push", cookie: cookie)
+                #expect(key.status == (contact == nil ? 404 : 200))
+            }
+        }
+    }
+
     @Test func `the page marks what came since the last visit`() async throws {
         try await PagesHub.run { hub in
             let cookie = try await hub.reader(of: "World")

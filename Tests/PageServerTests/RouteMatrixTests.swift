@@ -23,6 +23,8 @@ struct RouteMatrixTests {
         "POST /-/:hub/admin/enter": 403,
         // There is no session to end.
         "POST /-/:hub/leave": 303,
+        // A hub without an authority of its own.
+        "GET /-/:hub/certificate": 404, "GET /-/:hub/certificate/newswire-hub.crt": 404,
         // Browsers ask for it without cookies.
         "GET /-/:hub/manifest.webmanifest": 200,
         "GET /-/:hub/feeds/:file": 404,

@@ -90,6 +90,7 @@ struct SchemaHistoryTests {
                 "71e828ac languages",
                 "395d0da0 identities of hubs",
                 "62d433d5 shares of sessions",
+                "6c045d4a feed addresses",
             ]
         ),
         History(

@@ -12,6 +12,7 @@ struct PageTemplateTests {
     private static let frame: PageFrame = {
         var frame = PageFrame(name: hostile, home: "/-/news/")
         (frame.user, frame.signIn, frame.notice, frame.manifest) = (hostile, hostile, hostile, hostile)
+        frame.trust = hostile
         return frame
     }()
 
@@ -46,6 +47,7 @@ struct PageTemplateTests {
         return [
             reader, ReaderPage(frame: frame, categories: [], messages: []), InvitationPage(frame: frame, code: hostile),
             NoticePage(frame: frame, heading: hostile, text: hostile),
+            CertificatePage(frame: frame, file: hostile, subject: hostile, expires: Date(), fingerprint: hostile),
         ] + people(send)
     }
 

@@ -2,35 +2,59 @@
 const section = document.getElementById("notify");
 const button = document.getElementById("notify-button");
 const status = document.getElementById("notify-text");
+// The page on trusting the hub's own authority; there is none if the hub has another certificate.
+const help = document.getElementById("notify-help");
 const patience = 15000;
 
+const hasChoice = "chosen" in (section?.dataset ?? {});
+
 const texts = {
-  default: "Get notifications for your categories, also while this page is closed.",
+  default: hasChoice
+    ? "Get notifications for your categories, also while this page is closed."
+    : "Choose categories and subscribe, then get notifications for them, also while this page is closed.",
   asking: "Answer the browser's question, please.",
   working: "One moment…",
-  on: "Notifications are on for your categories.",
-  denied: "This browser blocks notifications of this page. Allow them in its settings for this site, then reload the page.",
-  dismissed: "The browser has not allowed notifications. Try again when you want them.",
-  timeout: "The browser's push service does not answer. Try again later.",
+  on: hasChoice
+    ? "Notifications are on for your categories."
+    : "Notifications are on, but you have chosen no categories: choose some and subscribe to get their news.",
+  denied: "This browser blocks notifications of this page: allow them in its settings for this site, then reload the page.",
+  dismissed: "The browser has not allowed notifications: press the button again when you want them, and allow them.",
+  timeout: "The browser's push service does not answer: try again later.",
+  noService: "This browser has no push service, or cannot reach it: switch push messages on in its settings, or use another browser.",
   insecure: "Notifications need a secure connection: open this page with https://.",
   homeScreen: "On an iPhone or iPad, first choose Share, then “Add to Home Screen”, and open the page from there.",
-  unsupported: "This browser cannot show notifications of a page.",
-  unavailable: "This hub does not send notifications to browsers.",
-  failed: "That did not work. Try again later.",
+  unsupported: "This browser cannot show notifications of a page: use another browser, or leave its private mode.",
+  unavailable: "This hub does not send notifications to browsers yet: ask its operator to set “push-contact”.",
+  untrusted: "This browser does not trust the hub's certificate, which notifications need: trust it, then reload the page.",
+  refused: "This browser has refused the page's service worker: leave private mode, and check that the browser trusts this site's certificate.",
+  worker: "The browser could not start the page's service worker: reload the page to try again.",
+  ended: "Your session has ended: reload the page.",
+  often: "There were too many changes: try again in a minute.",
+  unreachable: "The hub cannot be reached: check your connection, then try again.",
+  failed: "The hub could not do this now: try again later, and tell its operator if that does not help.",
 };
-const disabled = ["asking", "working", "denied", "insecure", "homeScreen", "unsupported", "unavailable"];
+const disabled = ["asking", "working", "denied", "insecure", "homeScreen", "unsupported", "unavailable", "untrusted", "refused", "ended"];
 
-function show(state, reason) {
-  section.dataset.state = state;
-  status.textContent = reason ? `${texts[state]} (${reason})` : texts[state];
-  button.textContent = state === "on" ? "Stop notifications" : "Notify me";
-  button.disabled = disabled.includes(state);
+// A failure whose state names the cause and the step.
+class Failure extends Error {
+  constructor(state, cause) {
+    super(state, { cause });
+    this.state = state;
+  }
 }
 
-// Fails after a time: some browsers never answer when their push service is out of reach.
-function within(work) {
+function show(state) {
+  section.dataset.state = state;
+  status.textContent = texts[state];
+  button.textContent = state === "on" ? "Stop notifications" : "Notify me";
+  button.disabled = disabled.includes(state);
+  if (help) help.hidden = state !== "untrusted";
+}
+
+// Fails with a state after a time: some browsers never answer when their push service is out of reach.
+function within(work, state) {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new DOMException("", "TimeoutError")), patience);
+    const timer = setTimeout(() => reject(new Failure(state)), patience);
     work.then(resolve, reject).finally(() => clearTimeout(timer));
   });
 }
@@ -40,6 +64,8 @@ function isAppleTouch() {
 }
 
 function obstacle() {
+  // Nothing that the reader does can help.
+  if ("unavailable" in section.dataset) return "unavailable";
   if (!window.isSecureContext) return "insecure";
   if ("serviceWorker" in navigator && "PushManager" in window && "Notification" in window) {
     return Notification.permission === "denied" ? "denied" : null;
@@ -47,13 +73,15 @@ function obstacle() {
   return isAppleTouch() && !navigator.standalone ? "homeScreen" : "unsupported";
 }
 
-async function send(method, subscription) {
-  const answer = await fetch(section.dataset.push, {
-    method,
-    headers: subscription ? { "Content-Type": "application/json" } : {},
-    body: subscription ? JSON.stringify(subscription) : undefined,
+const answers = { 401: "ended", 404: "unavailable", 429: "often" };
+
+async function call(method, body) {
+  const headers = body ? { "Content-Type": "application/json" } : {};
+  const answer = await fetch(section.dataset.push, { method, headers, body, cache: "no-store" }).catch((error) => {
+    throw new Failure("unreachable", error);
   });
-  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
+  if (!answer.ok) throw new Failure(answers[answer.status] ?? "failed", new Error(`the server answers ${answer.status}`));
+  return answer;
 }
 
 // Registering a worker takes an address that a policy vouches for, where browsers know policies.
@@ -66,10 +94,33 @@ const policy = section
     })
   : null;
 
-function register() {
+async function register() {
   const address = section.dataset.worker;
   const trusted = policy ? policy.createScriptURL(address) : address;
-  return navigator.serviceWorker.register(trusted, { scope: section.dataset.home });
+  try {
+    return await within(navigator.serviceWorker.register(trusted, { scope: section.dataset.home }), "worker");
+  } catch (error) {
+    if (error?.name !== "SecurityError") throw error instanceof Failure ? error : new Failure("worker", error);
+    // Browsers refuse a worker whose certificate they do not trust, even if the reader has opened the page regardless.
+    throw new Failure(help && location.protocol === "https:" ? "untrusted" : "refused", error);
+  }
+}
+
+async function subscribe(options) {
+  const manager = registration.pushManager;
+  const attempt = () => within(manager.subscribe(options), "timeout");
+  try {
+    return await attempt().catch(async (error) => {
+      // The browser has a subscription for an earlier key of the hub, which must end first.
+      const former = error?.name === "InvalidStateError" ? await manager.getSubscription() : null;
+      if (!former) throw error;
+      await within(former.unsubscribe(), "timeout");
+      return attempt();
+    });
+  } catch (error) {
+    if (error instanceof Failure) throw error;
+    throw new Failure(error?.name === "NotAllowedError" ? "denied" : "noService", error);
+  }
 }
 
 let registration = null;
@@ -79,13 +130,10 @@ async function turnOn() {
   const permission = await Notification.requestPermission();
   if (permission !== "granted") return show(permission === "denied" ? "denied" : "dismissed");
   show("working");
-  const answer = await fetch(section.dataset.push, { cache: "no-store" });
-  if (answer.status === 404) return show("unavailable");
-  if (!answer.ok) throw new Error(`the server answers ${answer.status}`);
-  const { publicKey } = await answer.json();
-  await within(navigator.serviceWorker.ready);
-  const options = { userVisibleOnly: true, applicationServerKey: publicKey };
-  await send("PUT", await within(registration.pushManager.subscribe(options)));
+  const { publicKey } = await (await call("GET")).json();
+  await within(navigator.serviceWorker.ready, "worker");
+  const subscription = await subscribe({ userVisibleOnly: true, applicationServerKey: publicKey });
+  await call("PUT", JSON.stringify(subscription));
   remember(false);
   show("on");
 }
@@ -112,11 +160,11 @@ function remember(off) {
 
 async function turnOff() {
   show("working");
-  await send("DELETE");
+  await call("DELETE");
   // The hub sends nothing any more, even if the browser cannot reach its push service to end the subscription.
   remember(true);
   const subscription = await registration.pushManager.getSubscription();
-  if (subscription) await within(subscription.unsubscribe()).catch(() => {});
+  if (subscription) await within(subscription.unsubscribe(), "timeout").catch(() => {});
   show("default");
 }
 
@@ -128,7 +176,7 @@ async function begin() {
   const subscription = mayHave ? await registration.pushManager.getSubscription() : null;
   if (!subscription) return show("default");
   // The hub may have lost it, and the browser may have another one than at the last visit.
-  await send("PUT", subscription);
+  await call("PUT", JSON.stringify(subscription));
   show("on");
 }
 
@@ -136,9 +184,9 @@ async function attempt(work) {
   try {
     await work();
   } catch (error) {
-    if (error?.name === "TimeoutError") show("timeout");
-    else if (error?.name === "NotAllowedError") show("denied");
-    else show("failed", error?.message);
+    show(error instanceof Failure ? error.state : "failed");
+    // For whoever helps the reader.
+    console.info("notifications:", error?.cause ?? error);
   }
 }
 

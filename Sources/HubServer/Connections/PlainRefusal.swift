@@ -3,6 +3,8 @@ import NIOCore
 
 /// Answers a plain HTTP client on a TLS-only port with an error, and closes the connection once the client could read
 /// it.
+///
+/// Browsers get a page with the address to open instead.
 final class PlainRefusal: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -12,13 +14,15 @@ final class PlainRefusal: ChannelInboundHandler {
 
     private var end: Scheduled<Void>?
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    /// Sends the reply to the first bytes: a client that sends its head in pieces gets XML.
+    private func refuse(_ head: ByteBuffer, _ context: ChannelHandlerContext) {
         let refusal = ErrorReply(
             .badRequest(
                 "This port requires HTTPS: use https:// (sb:// in a connection string), and trust its certificate."
             )
         )
-        context.writeAndFlush(wrapOutboundOut(refusal.wholeResponse), promise: nil)
+        let reply = PlainVisit(head.readableBytesView).map { refusal.wholeResponse(page: $0.page) }
+        context.writeAndFlush(wrapOutboundOut(reply ?? refusal.wholeResponse), promise: nil)
         context.close(mode: .output, promise: nil)
         let channel = context.channel
         end = context.eventLoop.scheduleTask(in: Self.linger) { channel.close(promise: nil) }
@@ -28,7 +32,10 @@ final class PlainRefusal: ChannelInboundHandler {
         end?.cancel()
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard end == nil else { return }
+        refuse(unwrapInboundIn(data), context)
+    }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case ChannelEvent.inputClosed = event { context.close(promise: nil) }

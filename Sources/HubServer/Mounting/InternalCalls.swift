@@ -49,11 +49,20 @@ package struct InternalCalls: Sendable {
 
     /// Sends a request without a body, for a reply that is passed on as it is written.
     ///
-    /// `channel` is the connection on whose behalf the call is made; quotas count its address.
-    package func open(_ head: HTTPRequest, for channel: any Channel) async throws -> Response {
+    /// - Parameters:
+    ///   - head: The head, with a path from the root.
+    ///   - channel: The connection on whose behalf the call is made; quotas count its address.
+    ///   - mayReadFeeds: True if the caller has found that the client may read feeds, without a token of the hub.
+    /// - Returns: The hub's response, which may be a refusal.
+    /// - Throws: The error of a route.
+    package func open(
+        _ head: HTTPRequest,
+        for channel: any Channel,
+        mayReadFeeds: Bool = false
+    ) async throws -> Response {
         try await responder.respond(
             to: Request(head: head, body: RequestBody(buffer: ByteBuffer())),
-            context: HubRequestContext(logger: logger, channel: channel)
+            context: HubRequestContext(logger: logger, channel: channel, mayReadFeeds: mayReadFeeds)
         )
     }
 

@@ -1,3 +1,4 @@
+import HTTPTypes
 import HubProtocol
 package import Hummingbird
 import Logging
@@ -15,6 +16,7 @@ package struct MountedApplication: Sendable {
     /// Lines for `/metrics` in the text format of Prometheus.
     let metrics: @Sendable () async -> String
     private let prefix: [UInt8]
+    private let servesRoot: Bool
     private let opensStream: @Sendable (_ path: Substring) -> Bool
     private let answer: @Sendable (Request, any Channel, Logger) async throws -> Response
 
@@ -23,6 +25,7 @@ package struct MountedApplication: Sendable {
     /// - Parameters:
     ///   - name: The name that operators see, such as "app backend".
     ///   - segment: First segment of the application's paths, in lower case; must not be a possible name of a hub.
+    ///   - servesRoot: True if the application also answers browsers at `/`.
     ///   - responder: Answers requests whose paths begin with `segment`, ignoring case; it receives complete paths.
     ///   - opensStream: True if a GET request with this path opens a stream with ``InternalCalls/openStream(_:for:)``.
     ///   - services: Run as long as requests are served. If one ends earlier, the server ends.
@@ -31,6 +34,7 @@ package struct MountedApplication: Sendable {
     package init<Responder: HTTPResponder>(
         _ name: String,
         below segment: String,
+        servesRoot: Bool = false,
         responder: Responder,
         opensStream: @escaping @Sendable (_ path: Substring) -> Bool = { _ in false },
         services: [any Service] = [],
@@ -43,6 +47,7 @@ package struct MountedApplication: Sendable {
         self.obstacle = obstacle
         self.metrics = metrics
         prefix = Array("/\(segment)/".utf8)
+        self.servesRoot = servesRoot
         self.opensStream = opensStream
         answer = { request, channel, logger in
             let source = ApplicationRequestContextSource(channel: channel, logger: logger)
@@ -54,6 +59,11 @@ package struct MountedApplication: Sendable {
     func serves(_ path: some StringProtocol) -> Bool {
         let utf8 = path.utf8.prefix(prefix.count)
         return utf8.count == prefix.count && zip(utf8, prefix).allSatisfy { Self.lowercased($0) == $1 }
+    }
+
+    /// True if a request belongs to the application.
+    func serves(_ request: Request) -> Bool {
+        serves(request.uri.path) || servesRoot && request.uri.path == "/" && request.isOfBrowser
     }
 
     /// True if a GET request with this path may open a stream of a hub.
@@ -68,6 +78,16 @@ package struct MountedApplication: Sendable {
     }
 }
 
+extension Request {
+    /// True if a browser opens the address for its user: the request has no credentials of the API, and asks for HTML.
+    ///
+    /// Clients of the API send `Authorization`; without it they are refused here in any case.
+    fileprivate var isOfBrowser: Bool {
+        guard method == .get || method == .head, headers[.authorization] == nil else { return false }
+        return HTMLPreference.isStated(in: headers[values: .accept])
+    }
+}
+
 /// Passes each request to the application with its path, and all others to the hubs.
 struct MountingResponder: HTTPResponder {
     let applications: [MountedApplication]
@@ -76,8 +96,7 @@ struct MountingResponder: HTTPResponder {
 
     func respond(to request: Request, context: HubRequestContext) async throws -> Response {
         proxies.examine(request.headers, peer: context.peer)
-        let path = request.uri.path
-        guard let channel = context.channel, let application = applications.first(where: { $0.serves(path) }) else {
+        guard let channel = context.channel, let application = applications.first(where: { $0.serves(request) }) else {
             return try await hubs.respond(to: request, context: context)
         }
         // A task keeps the memory of its deepest call until it ends, which for an event stream takes hours: a child

@@ -39,7 +39,7 @@ struct FeedRoutes: Sendable {
         let peer = context.peer
         let hub = try? hubs.hub(named: context.parameters.get("hub") ?? "")
         // Checking a token takes as long for an unknown hub as for a known one.
-        let isProven = proves(request, hub?.tokens ?? hubs.namespaceTokens)
+        let isProven = proves(request, hub?.tokens ?? hubs.namespaceTokens) || context.mayReadFeeds
         guard door.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(context.parameters.get("file") ?? "")
         else { throw nothing }
@@ -90,6 +90,8 @@ struct FeedRoutes: Sendable {
         }
         headers[.contentType] = type.mediaType
         headers[.xContentTypeOptions] = "nosniff"
+        // The address may contain a secret, and a browser that shows the file follows its links.
+        headers[.referrerPolicy] = "no-referrer"
         // A browser that shows the file must not load or run anything for it.
         headers[.contentSecurityPolicy] = "default-src 'none'; frame-ancestors 'none'"
         if let webSubHub = configuration.webSubHub {
@@ -101,6 +103,7 @@ struct FeedRoutes: Sendable {
 }
 
 extension HTTPField.Name {
-    // The name is a constant and a valid token.
+    // The names are constants and valid tokens.
     fileprivate static let link = HTTPField.Name("Link") ?? .location
+    fileprivate static let referrerPolicy = HTTPField.Name("Referrer-Policy") ?? .location
 }

@@ -1,5 +1,6 @@
 package import HubProtocol
 import HubRouting
+import PushServices
 package import WebPages
 
 /// The news of some of a hub's categories at one moment.
@@ -30,6 +31,14 @@ extension HubService {
 
     /// True if a hub exists, disabled or not.
     package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
+
+    /// True if a hub has all that it needs to deliver to browsers: keys, and a contact for their push services.
+    package func deliversToBrowsers(_ name: HubName) -> Bool {
+        guard let hub = try? directory.hub(named: name.text) else { return false }
+        let (configuration, credentials) = (hub.configuration, hub.status.credentials)
+        let all = configuration.pushServices.standing + credentials
+        return BrowserKeys.credential(of: all, contact: configuration.pushContact) != nil
+    }
 
     /// Reads the newest public news of some categories.
     ///

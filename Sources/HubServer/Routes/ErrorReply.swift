@@ -58,13 +58,20 @@ struct ErrorReply {
     var bytes: ByteBuffer { ByteBuffer(string: body) }
 
     /// The complete response for a connection without HTTP handlers, which it ends.
-    var wholeResponse: ByteBuffer {
+    var wholeResponse: ByteBuffer { wholeResponse(body, Self.contentType) }
+
+    /// The same response with a page for browsers.
+    func wholeResponse(page: String) -> ByteBuffer {
+        wholeResponse(page, "text/html; charset=utf-8\r\nContent-Security-Policy: default-src 'none'")
+    }
+
+    private func wholeResponse(_ body: String, _ contentType: String) -> ByteBuffer {
         let retry = retryAfter.map { "Retry-After: \($0)\r\n" } ?? ""
         let status = HTTPResponseStatus(statusCode: error.status)
         return ByteBuffer(
             string: """
                 HTTP/1.1 \(status.code) \(status.reasonPhrase)\r
-                Content-Type: \(Self.contentType)\r
+                Content-Type: \(contentType)\r
                 Content-Length: \(body.utf8.count)\r
                 TrackingId: \(trackingID)\r
                 \(HeaderName.correlationID): \(Self.newTrackingID())\r

@@ -20,25 +20,28 @@ struct HubRequestContext: RequestContext {
     let isForwarded: Bool
     /// The remote address of the client's connection to that node.
     private let forwardedPeer: NetworkAddress?
+    /// True if the pages have found that the client may read feeds.
+    let mayReadFeeds: Bool
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
-        (isForwarded, forwardedPeer) = (false, nil)
+        (isForwarded, forwardedPeer, mayReadFeeds) = (false, nil, false)
     }
 
     /// The context of a call of this process.
-    init(logger: Logger, channel: (any Channel)? = nil) {
+    init(logger: Logger, channel: (any Channel)? = nil, mayReadFeeds: Bool = false) {
         coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
         self.channel = channel
         (isForwarded, forwardedPeer) = (false, nil)
+        self.mayReadFeeds = mayReadFeeds
     }
 
     /// The context of a request that another node has passed on.
     init(logger: Logger, forwardedFrom peer: NetworkAddress?) {
         coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
         channel = nil
-        (isForwarded, forwardedPeer) = (true, peer)
+        (isForwarded, forwardedPeer, mayReadFeeds) = (true, peer, false)
     }
 
     /// The remote address of the client's connection.

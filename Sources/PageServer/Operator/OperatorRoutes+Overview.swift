@@ -95,6 +95,10 @@ extension OperatorRoutes {
             )
         }
         if overview.credentials.isEmpty { facts.append(OperatorFact("Credentials", "none for a push service")) }
+        if !overview.credentials.contains(where: { $0.platform == .browser }) {
+            let text = "off: readers cannot switch them on until you set 'push-contact' and restart the hub"
+            facts.append(OperatorFact("Notifications of browsers", text))
+        }
         guard let certificate = overview.certificate else {
             return facts + [OperatorFact("TLS certificate", "none: the hub serves plain HTTP")]
         }

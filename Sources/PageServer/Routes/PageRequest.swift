@@ -24,7 +24,18 @@ struct PageRequest: Sendable {
 
     var now: Timestamp { pages.clock.now() }
 
-    var frame: PageFrame { PageFrame(name: hub.name.text, home: home) }
+    var frame: PageFrame {
+        var frame = PageFrame(name: hub.name.text, home: home)
+        frame.trust = authorityPath == nil ? nil : CertificateRoutes.address(home)
+        return frame
+    }
+
+    /// The file of the authority that the reader's browser must trust; `nil` also behind a proxy, which has a
+    /// certificate of its own.
+    var authorityPath: String? {
+        if let peer = context.peer, pages.proxies.contains(peer) { return nil }
+        return pages.authorityPath
+    }
 
     /// The cookie of this hub's sessions.
     var cookie: SessionCookie {

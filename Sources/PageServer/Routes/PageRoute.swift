@@ -26,5 +26,6 @@ struct PageRoute: Sendable {
 enum PageRoutes {
     static let all: [PageRoute] =
         ReaderRoutes.routes + EntryRoutes.routes + SignInRoutes.routes + DeviceRoutes.routes + NotifyRoutes.routes
-        + SecureMessageRoutes.routes + PushRoutes.routes + OperatorRoutes.all
+        + SecureMessageRoutes.routes + PushRoutes.routes + CertificateRoutes.routes + FeedPageRoutes.routes
+        + OperatorRoutes.all
 }

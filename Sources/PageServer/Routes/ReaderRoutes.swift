@@ -16,7 +16,7 @@ enum ReaderRoutes {
 
     static let events = "/events"
 
-    /// The largest number of categories shown to a reader without a choice.
+    /// The largest number of categories whose news is on the page of a reader without a choice.
     ///
     /// Each is read separately, and the hub caches this number of categories.
     private static let categoriesAtOnce = 100
@@ -29,8 +29,6 @@ enum ReaderRoutes {
             status(try await request.visitor == nil ? .unauthorized : .noContent)
         },
         PageRoute(.get, "/manifest.webmanifest") { manifest($0) },
-        PageRoute(.get, "/feeds/:file") { try await $0.hub.passOn($0) },
-        PageRoute(.head, "/feeds/:file") { try await $0.hub.passOn($0) },
     ]
 
     private static func page(_ request: PageRequest) async throws -> Response {
@@ -43,11 +41,12 @@ enum ReaderRoutes {
         let announced = Set(known.compactMap { try? Tag($0) })
         // A category that is no longer announced stays chosen.
         let names = known + chosen.filter { !announced.contains($0) }.map(\.text)
-        let choice =
-            session?.choice ?? ReaderChoice(categories: known.prefix(categoriesAtOnce).compactMap { try? Tag($0) })
+        let choice = (session?.choice ?? ReaderChoice(categories: []))
+            .orFirst(categoriesAtOnce, of: known.compactMap { try? Tag($0) })
         let news = try await request.hub.news(of: choice, since: session?.position)
         var frame = request.frame(for: visitor)
         frame.manifest = "\(request.home)manifest.webmanifest"
+        frame.feeds = "\(request.home)feeds"
         let end = session?.position?.sequence
         var page = ReaderPage(
             frame: frame,
@@ -57,16 +56,20 @@ enum ReaderRoutes {
         let languages = try await request.hub.languages()
         page.offer(Self.languages(of: names, languages), chosen: choice.language)
         page.send = try NotifyRoutes.form(frame, visitor, request)
-        page.feeds = known.filter { chosen.isEmpty || isChosen($0) }.prefix(linkedFeeds).map { name in
-            .init(
-                type: "application/atom+xml",
-                title: name,
-                href: "\(request.home)feeds/\(PercentEncoding.encode(name)).atom"
-            )
+        // Where only the invited read, these addresses would need a secret.
+        if request.isAtOpenDoor {
+            page.feeds = known.filter { chosen.isEmpty || isChosen($0) }.prefix(linkedFeeds).map { name in
+                .init(
+                    type: "application/atom+xml",
+                    title: name,
+                    href: "\(request.home)feeds/\(PercentEncoding.encode(name)).atom"
+                )
+            }
         }
         if let session {
             page.events = "\(request.home)events"
             page.push = "\(request.home)push"
+            page.delivers = request.hub.deliversToBrowsers
             page.position = news.position.text
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
             await noteVisit(session, news.position, request)

@@ -25,6 +25,10 @@ extension PageStore {
             try db.execute(sql: "UPDATE session SET seenAt = 0 WHERE hub = ?", arguments: [hub.folded])
             try db.execute(sql: "DELETE FROM operatorSession WHERE hub = ?", arguments: [hub.folded])
             try db.execute(
+                sql: "DELETE FROM feedAddress WHERE hub = ? AND createdAt < ?",
+                arguments: [hub.folded, createdAt]
+            )
+            try db.execute(
                 sql: "DELETE FROM invitation WHERE hub = ? AND expiresAt < ?",
                 arguments: [hub.folded, createdAt + Invitation.lifetime]
             )

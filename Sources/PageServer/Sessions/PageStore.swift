@@ -98,6 +98,7 @@ package final class PageStore: Sendable {
             )
         }
         migrator.registerMigration("shares of sessions", migrate: addShares)
+        migrator.registerMigration("feed addresses", migrate: addFeedAddresses)
         return migrator
     }
 

@@ -39,9 +39,16 @@ struct SessionBrowser: Sendable, Equatable {
 struct ReaderChoice: Sendable, Equatable {
     static let maximumCategories = 50
 
+    /// The chosen categories; an empty list is not a choice, and pages then show all categories.
     var categories: [Tag]
     /// The language in which messages are shown; `nil` for the main language of each message.
     var language: LanguageName?
+
+    /// The choice with the first of these categories instead of an empty one.
+    func orFirst(_ count: Int, of announced: [Tag]) -> ReaderChoice {
+        guard categories.isEmpty else { return self }
+        return ReaderChoice(categories: Array(announced.prefix(count)), language: language)
+    }
 
     /// The installation that receives the chosen categories.
     func installation(_ id: InstallationID, channel: PushChannelSecret) -> Installation {

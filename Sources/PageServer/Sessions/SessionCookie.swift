@@ -11,11 +11,22 @@ struct SessionCookie: Sendable {
     private let isSecure: Bool
     private let sameSite: String
 
+    private static let plainPrefix = "newswire-"
+    private static let privatePrefix = "__Host-newswire-"
+
+    /// The hubs that a request has readers' cookies of; the cookies may be forged.
+    static func hubs(in headers: HTTPFields) -> [HubName] {
+        pairs(headers).compactMap { name, _ in
+            let prefix = [privatePrefix, plainPrefix].first { name.hasPrefix($0) }
+            return prefix.flatMap { try? HubName(String(name.dropFirst($0.count))) }
+        }
+    }
+
     /// Creates a cookie; `isPrivate` is true if nobody on the network can read the request.
     ///
     /// Without a private connection browsers do not send a secure cookie.
     init(hub: HubName, isPrivate: Bool) {
-        name = isPrivate ? "__Host-newswire-\(hub)" : "newswire-\(hub)"
+        name = "\(isPrivate ? Self.privatePrefix : Self.plainPrefix)\(hub)"
         isSecure = isPrivate
         sameSite = "Lax"
     }
@@ -30,15 +41,16 @@ struct SessionCookie: Sendable {
 
     /// The secret in a request's cookies.
     func secret(in headers: HTTPFields) -> SessionSecret? {
-        // HTTP/2 may send each cookie in a separate field.
-        for field in headers[values: .cookie] {
-            for pair in field.split(separator: ";") {
-                let pair = pair.drop { $0 == " " }
-                guard let equals = pair.firstIndex(of: "="), pair[..<equals] == name else { continue }
-                return SessionSecret(pair[pair.index(after: equals)...])
-            }
+        Self.pairs(headers).first { $0.name == name }.flatMap { SessionSecret($0.value) }
+    }
+
+    /// The names and values of cookies; HTTP/2 may send each in a separate field.
+    private static func pairs(_ headers: HTTPFields) -> [(name: Substring, value: Substring)] {
+        headers[values: .cookie].flatMap { $0.split(separator: ";") }.compactMap { pair in
+            let pair = pair.drop { $0 == " " }
+            guard let equals = pair.firstIndex(of: "=") else { return nil }
+            return (pair[..<equals], pair[pair.index(after: equals)...])
         }
-        return nil
     }
 
     /// The value of `Set-Cookie` for a secret, by default for the lifetime of a reader's session.

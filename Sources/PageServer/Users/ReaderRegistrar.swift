@@ -1,5 +1,6 @@
 import AppBackend
 import HubProtocol
+import WebPages
 
 /// Keeps the installations of sessions at the hub, with the tag of the user who is signed in.
 ///
@@ -25,12 +26,20 @@ struct ReaderRegistrar: Sendable {
     }
 
     /// Registers the installation of a session's open pages.
+    ///
+    /// Open pages get what a reload would show: before a choice, the news of all categories.
     func registerStream(_ session: ReaderSession, as user: UserName?, _ context: BackendRequestContext) async throws {
-        let installation = session.choice.installation(session.installation, channel: session.channel)
+        var choice = session.choice
+        if choice.categories.isEmpty {
+            let announced = try await hub.categories().compactMap { try? Tag($0) }
+            let choosable = announced.filter { PublicAudience.isPublic($0, pages.reservedTags) }
+            choice = choice.orFirst(pages.categoriesWithoutChoice, of: choosable)
+        }
+        let installation = choice.installation(session.installation, channel: session.channel)
         try await put(installation, channel: session.channel, as: user, context)
     }
 
-    /// Registers a session's browser.
+    /// Registers a session's browser; before a choice it gets only messages to everybody and to its user.
     func register(
         _ browser: SessionBrowser,
         of session: ReaderSession,

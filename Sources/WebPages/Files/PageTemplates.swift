@@ -53,6 +53,11 @@ package struct PageFrame: Sendable, Equatable {
     package var signIn: String?
     package var notice: String?
     package var manifest: String?
+    /// The address of the page on trusting the hub's own authority; `nil` if the hub has another certificate.
+    package var trust: String? { didSet { hasFooter = trust != nil || feeds != nil } }
+    /// The address of the page with the addresses of feeds.
+    package var feeds: String? { didSet { hasFooter = trust != nil || feeds != nil } }
+    private(set) var hasFooter = false
     let style = WebAsset.style.path
     let icon = WebAsset.icon.path
 

@@ -79,6 +79,8 @@ package struct ReaderPage: WebPage, Equatable {
     package var gap: String?
     /// The address for the browser's push subscription; `nil` for a reader who has not subscribed.
     package var push: String?
+    /// False if the hub does not deliver to browsers.
+    package var delivers = false
     /// The form to send a message; `nil` if nobody can sign in.
     package var send: SendForm?
 

@@ -2,7 +2,9 @@ import ArgumentParser
 import Certificates
 import Foundation
 import HostSystem
+import HubProtocol
 import Settings
+import WebPages
 
 struct HubCertificateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -38,7 +40,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         if let certificate = settings.value(HubSettings.tlsCertificate) {
             try show(given: certificate, settings)
         } else {
-            try show(own: state)
+            try show(own: state, settings)
         }
     }
 
@@ -48,6 +50,8 @@ struct HubCertificateCommand: AsyncParsableCommand {
         let authorityFile: String
         let authority: ShownCertificate
         let certificate: ShownCertificate?
+        /// The page that explains readers how to trust it; absent without pages.
+        let page: String?
         let commands: [TrustCommand]
     }
 
@@ -67,7 +71,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         }
     }
 
-    private func show(own state: StateDirectory) throws {
+    private func show(own state: StateDirectory, _ settings: Settings) throws {
         let path = LocalCertificates.authorityPath(in: state.path)
         guard HostFile.exists(path) else {
             throw Failure(
@@ -83,11 +87,14 @@ struct HubCertificateCommand: AsyncParsableCommand {
         let certificate = try servers.first(where: HostFile.exists).map { try CertificateFacts.read($0).facts }
         let endpoint = try HubFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
         let commands = TrustCommand.all(authority: path, endpoint: endpoint)
+        let hub = try HubName(given: settings.value(HubSettings.name))
+        let page = settings.value(HubSettings.pages) == .off ? nil : "\(endpoint)-/\(hub)/certificate"
         if json {
             let shown = ShownAuthority(
                 authorityFile: path,
                 authority: ShownCertificate(authority.facts),
                 certificate: certificate.map(ShownCertificate.init),
+                page: page,
                 commands: commands
             )
             return Console.print(try JSON.line(shown))
@@ -99,6 +106,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
             let end = "until \(Self.day(certificate.notAfter)), renewed automatically"
             Console.print("certificate  \(certificate.names.joined(separator: ", ")); \(end)")
         }
+        if let page { Console.print("for readers  \(page) explains how browsers trust it") }
         Console.print("")
         Console.print("How to make a client trust it; on another machine, use a copy of the file (--pem prints it):")
         for command in commands {

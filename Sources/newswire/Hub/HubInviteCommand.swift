@@ -9,7 +9,7 @@ import WebPages
 struct HubInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "invite",
-        abstract: "Print a link that lets one browser read the hub's pages, or manage the hub.",
+        abstract: "Print a link that lets one browser read the hub's pages, or manage the hub, or an address of feeds.",
         discussion: """
             Readers on other machines need an invitation unless the setting 'pages' is 'public'. The link works once, \
             within seven days. The hub must have run once, since the link contains its address.
@@ -17,10 +17,19 @@ struct HubInviteCommand: AsyncParsableCommand {
             With --operator the link opens the operator's view instead. It works once, within an hour, and its session \
             lasts 12 hours. Whoever has the link can send messages: do not pass it on.
 
+            With --feed it prints the address of a feed with a secret, for feed readers, which cannot sign in. It works \
+            for the feeds of all categories until it is ended, or is not used for 60 days.
+
+            --list shows invitations that can still be used, and --end ends one of them. A reader who has used a link \
+            already keeps the access.
+
             EXAMPLES
               newswire hub invite
               newswire hub invite --operator
               newswire hub invite --hub town
+              newswire hub invite --feed --category Sports
+              newswire hub invite --list
+              newswire hub invite --end feed-1
             """
     )
 
@@ -32,10 +41,48 @@ struct HubInviteCommand: AsyncParsableCommand {
     @Flag(name: .customLong("operator"), help: "Print a link to the operator's view.")
     var isForOperator = false
 
+    @Flag(name: .customLong("feed"), help: "Print the address of a feed.")
+    var isForFeed = false
+
+    @Option(help: ArgumentHelp("The category of the feed (default: World).", valueName: "name"))
+    var category: String?
+
+    @Flag(help: "List the invitations that can still be used.")
+    var list = false
+
+    @Flag(help: "Print one line of JSON for each invitation of --list.")
+    var json = false
+
+    @Option(help: ArgumentHelp("End an invitation, by its id in --list.", valueName: "id"))
+    var end: String?
+
+    func validate() throws {
+        let actions = [isForOperator, isForFeed, list, end != nil].count { $0 }
+        guard actions <= 1 else {
+            throw ValidationError("--operator, --feed, --list and --end cannot be combined")
+        }
+        guard category == nil || isForFeed else { throw ValidationError("--category needs --feed") }
+        guard !json || list else { throw ValidationError("--json needs --list") }
+    }
+
     func run() async throws {
         let settings = try stateOptions.configuration.load()
         let state = try stateOptions.directory(settings)
         let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
+        let path = state.file(HubFiles.pages)
+        if list || end != nil {
+            // Opening it would create the file.
+            guard HostFile.exists(path) else {
+                throw Failure(
+                    .badConfiguration,
+                    "no hub with pages has run with the state directory '\(state.path)'",
+                    hint: "start it first: newswire hub"
+                )
+            }
+            let store = try PageStore(path: path)
+            if let end { return try await endInvitation(end, store, of: hub) }
+            return try await printInvitations(store, of: hub)
+        }
         guard settings.value(HubSettings.pages) != .off else {
             throw Failure(
                 .badConfiguration,
@@ -53,19 +100,83 @@ struct HubInviteCommand: AsyncParsableCommand {
                 hint: "start it first: newswire hub"
             )
         }
-        let store = try PageStore(path: state.file(HubFiles.pages))
-        let (path, life) = try await link(store, to: hub)
+        let feed = try feedFile()
+        let (link, notice) = try await invite(try PageStore(path: path), to: hub, feed)
         let port = url.port.map { ":\($0)" } ?? ""
-        Console.print("https://\(host)\(port)/-/\(hub)/\(path)")
-        Console.notice("the link works once, within \(life)")
+        Console.print("https://\(host)\(port)/-/\(hub)/\(link)")
+        Console.notice(notice)
     }
 
-    /// Returns the link, relative to the hub's pages, and its lifetime.
-    private func link(_ store: PageStore, to hub: HubName) async throws -> (path: String, life: String) {
-        let now = Timestamp(Date())
-        guard isForOperator else {
-            return ("enter?code=\(try await store.invite(to: hub, at: now).code)", "seven days")
+    private func feedFile() throws(Failure) -> String {
+        do {
+            return "feeds/\(PercentEncoding.encode(try Tag(category ?? CategoryList.standard[0]).text)).atom"
+        } catch {
+            throw Failure(.usage, error.detail)
         }
-        return ("admin/enter?code=\(try await store.inviteOperator(of: hub, at: now).code)", "an hour")
+    }
+
+    /// Returns a link, relative to the hub's pages, and what the operator should know.
+    private func invite(_ store: PageStore, to hub: HubName, _ feed: String) async throws -> (String, String) {
+        let now = Timestamp(Date())
+        if isForFeed {
+            return (
+                "\(feed)?token=\(try await store.inviteFeedReader(to: hub, at: now))",
+                "the address is secret, and works until it is ended or is not used for 60 days: "
+                    + "see 'newswire hub invite --list'"
+            )
+        }
+        if isForOperator {
+            let code = try await store.inviteOperator(of: hub, at: now).code
+            return ("admin/enter?code=\(code)", "the link works once, within an hour")
+        }
+        return ("enter?code=\(try await store.invite(to: hub, at: now).code)", "the link works once, within seven days")
+    }
+
+    // MARK: - Invitations that can still be used
+
+    private struct Row: Encodable {
+        let id: String
+        let kind: String
+        let isOfReader: Bool
+        let createdAt: String
+        let usedAt: String?
+        let expiresAt: String
+
+        init(_ invitation: OpenInvitation) {
+            id = invitation.id
+            kind = invitation.kind.rawValue
+            isOfReader = invitation.isOfReader
+            createdAt = invitation.createdAt.wholeSecond
+            usedAt = invitation.usedAt?.wholeSecond
+            expiresAt = invitation.expiresAt.wholeSecond
+        }
+
+        var line: String {
+            let what =
+                switch kind {
+                case OpenInvitation.Kind.reader.rawValue: "link for a reader"
+                case OpenInvitation.Kind.operator.rawValue: "link for an operator"
+                default: isOfReader ? "address of feeds, made by a reader" : "address of feeds"
+                }
+            let use = usedAt.map { ", last used \($0)" } ?? ""
+            return TerminalText.safe("\(id)  \(what), created \(createdAt)\(use), until \(expiresAt)")
+        }
+    }
+
+    private func printInvitations(_ store: PageStore, of hub: HubName) async throws {
+        for invitation in try await store.openInvitations(to: hub, at: Timestamp(Date())) {
+            let row = Row(invitation)
+            Console.print(json ? try JSON.line(row) : row.line)
+        }
+    }
+
+    private func endInvitation(_ id: String, _ store: PageStore, of hub: HubName) async throws {
+        guard try await store.endInvitation(id, of: hub) else {
+            throw Failure(
+                .failed,
+                "the hub '\(hub)' has no invitation '\(id)'",
+                hint: "'newswire hub invite --list' shows the ids of invitations"
+            )
+        }
     }
 }

@@ -159,14 +159,22 @@ struct PagesHub: Sendable {
         in hub: String = "news",
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws -> String {
-        let invitation = try await store.invite(to: try HubName(hub), at: clock.now)
-        let entered = try await send("POST", "/-/\(hub)/enter", form: "code=\(invitation.code)")
-        let setting = try #require(entered.headers["Set-Cookie"], "\(entered.body)", sourceLocation: sourceLocation)
-        let cookie = String(setting.prefix { $0 != ";" })
+        let cookie = try await entered(hub, sourceLocation: sourceLocation)
         let form = categories.map { "category=\($0)" }.joined(separator: "&")
         let chosen = try await send("POST", "/-/\(hub)/categories", cookie: cookie, form: form)
         #expect(chosen.status == 303, "\(chosen.body)", sourceLocation: sourceLocation)
         return cookie
+    }
+
+    /// Lets a browser in that has chosen nothing yet, and gives its cookie as browsers send it.
+    func entered(
+        _ hub: String = "news",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> String {
+        let invitation = try await store.invite(to: try HubName(hub), at: clock.now)
+        let entered = try await send("POST", "/-/\(hub)/enter", form: "code=\(invitation.code)")
+        let setting = try #require(entered.headers["Set-Cookie"], "\(entered.body)", sourceLocation: sourceLocation)
+        return String(setting.prefix { $0 != ";" })
     }
 
     /// What sessions have chosen, by installation.

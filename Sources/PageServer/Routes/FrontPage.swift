@@ -1,0 +1,38 @@
+import AppBackend
+import HTTPTypes
+import HubProtocol
+import HubServer
+import Hummingbird
+import NIOCore
+import WebPages
+
+/// The page at `/`, for browsers whose users have typed only the server's name.
+///
+/// It leads readers to the pages of their hub. Others do not learn the names of hubs.
+struct FrontPage: Sendable {
+    /// The largest number of cookies that are looked up; browsers of readers have one for each of their hubs.
+    private static let maximumCookies = 8
+
+    let pages: PageServer
+
+    func response(to request: Request, _ context: BackendRequestContext) async throws -> Response {
+        for name in SessionCookie.hubs(in: request.headers).prefix(Self.maximumCookies) {
+            guard let hub = pages.hub(name) else { continue }
+            let visit = PageRequest(pages, hub: hub, request: request, context: context)
+            try await pages.noteIdentity(of: hub.name)
+            if try await visit.visitor != nil { return visit.seeOther(visit.home) }
+        }
+        if let hub = pages.hub(pages.service.primaryHubName) {
+            let visit = PageRequest(pages, hub: hub, request: request, context: context)
+            if visit.isAtOpenDoor { return visit.seeOther(visit.home) }
+        }
+        let page = NoticePage(
+            frame: PageFrame(name: "newswire", home: "/"),
+            heading: "This is a notification hub",
+            text: "Its pages are for invited readers: open the link that its operator has sent you. "
+                + "As the operator, run 'newswire hub invite' for such a link."
+        )
+        let body = ByteBuffer(string: pages.templates.render(page))
+        return Response(status: .ok, headers: PageHeaders.html(), body: .init(byteBuffer: body))
+    }
+}

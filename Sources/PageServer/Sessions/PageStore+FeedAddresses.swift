@@ -1,0 +1,149 @@
+import Foundation
+import GRDB
+package import HubProtocol
+import SQLiteFiles
+
+/// A secret with which a feed reader reads a hub's feeds where only invited readers may.
+///
+/// Feed readers have no cookies, so the secret is part of the feed's address. It gives access to feeds alone. The store
+/// keeps only its hash, so an address can be shown only once.
+package struct FeedAddress: Sendable {
+    /// The time after its last use for which it can be used.
+    package static let lifetime = ReaderSession.lifetime
+    /// The largest number of addresses of one reader.
+    static let maximumOfReader = 5
+    /// The largest number of requests with an address in a minute: a feed reader asks for each category.
+    static let requestsPerMinute = 120
+
+    let id: Int64
+    let createdAt: Timestamp
+    let usedAt: Timestamp
+}
+
+extension PageStore {
+    /// Creates an address for feeds, for a reader's session or one that the operator gives away.
+    ///
+    /// - Returns: The secret; `nil` if the reader has the largest number of addresses.
+    private func addFeedAddress(of hub: HubName, for session: ReaderSession?, at now: Timestamp) async throws
+        -> SessionSecret?
+    {
+        let secret = SessionSecret.random()
+        return try await write { db in
+            try db.execute(sql: "DELETE FROM feedAddress WHERE usedAt <= ?", arguments: [now - FeedAddress.lifetime])
+            if let session {
+                let sql = "SELECT count(*) FROM feedAddress WHERE session = ?"
+                let count = try Int.fetchOne(db, sql: sql, arguments: [session.id]) ?? 0
+                guard count < FeedAddress.maximumOfReader else { return nil }
+            }
+            try db.execute(
+                sql: """
+                    INSERT INTO feedAddress (name, secretHash, hub, session, createdAt, usedAt) VALUES (?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [secret.name, Data(secret.digest), hub.folded, session?.id, now, now]
+            )
+            return secret
+        }
+    }
+
+    /// Creates an address for feeds that the operator gives away.
+    ///
+    /// - Returns: The secret for the query of the address.
+    /// - Throws: A `DatabaseError`.
+    package func inviteFeedReader(to hub: HubName, at now: Timestamp) async throws -> String {
+        try await addFeedAddress(of: hub, for: nil, at: now)?.text ?? ""
+    }
+
+    /// Creates an address for the feeds of a reader; it ends with the reader's session.
+    ///
+    /// - Returns: `nil` if the reader has the largest number of addresses.
+    func addFeedAddress(for session: ReaderSession, of hub: HubName, at now: Timestamp) async throws -> String? {
+        try await addFeedAddress(of: hub, for: session, at: now)?.text
+    }
+
+    /// Finds the address that a secret belongs to, and notes its use.
+    ///
+    /// A use counts as a visit of the reader whose address it is.
+    ///
+    /// - Returns: `nil` for a secret that is unknown, expired, ended or for another hub.
+    func feedAddress(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> FeedAddress? {
+        let (hash, oldest) = (Data(secret.digest), now - FeedAddress.lifetime)
+        let found = try await read { db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT feedAddressID, feedAddress.createdAt, usedAt FROM feedAddress
+                        LEFT JOIN session ON sessionID = session
+                        WHERE feedAddress.name = ? AND feedAddress.secretHash = ? AND feedAddress.hub = ? AND usedAt > ?
+                            AND (session IS NULL OR isInvited AND seenAt > ?)
+                        """
+                ),
+                arguments: [secret.name, hash, hub.folded, oldest, oldest]
+            ).map { FeedAddress($0) }
+        }
+        guard let address = found else { return nil }
+        guard now - address.usedAt > ReaderSession.precision else { return address }
+        try? await write { db in
+            try db.execute(
+                sql: "UPDATE feedAddress SET usedAt = ? WHERE feedAddressID = ?",
+                arguments: [now, address.id]
+            )
+            // A session that ended with its hub is not revived.
+            try db.execute(
+                sql: """
+                    UPDATE session SET seenAt = max(seenAt, ?)
+                    WHERE seenAt > 0 AND sessionID = (SELECT session FROM feedAddress WHERE feedAddressID = ?)
+                    """,
+                arguments: [now, address.id]
+            )
+        }
+        return address
+    }
+
+    /// The addresses of a reader, oldest first.
+    func feedAddresses(of session: ReaderSession, at now: Timestamp) async throws -> [FeedAddress] {
+        try await read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT feedAddressID, createdAt, usedAt FROM feedAddress WHERE session = ? AND usedAt > ?
+                    ORDER BY feedAddressID
+                    """,
+                arguments: [session.id, now - FeedAddress.lifetime]
+            ).map { FeedAddress($0) }
+        }
+    }
+
+    /// Ends an address of a reader; other readers' addresses are unknown to it.
+    func endFeedAddress(_ id: Int64, of session: ReaderSession) async throws {
+        try await write { db in
+            try db.execute(
+                sql: "DELETE FROM feedAddress WHERE feedAddressID = ? AND session = ?",
+                arguments: [id, session.id]
+            )
+        }
+    }
+
+    static func addFeedAddresses(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE feedAddress (
+                    feedAddressID INTEGER PRIMARY KEY AUTOINCREMENT,
+                    name TEXT NOT NULL UNIQUE,
+                    secretHash BLOB NOT NULL,
+                    hub TEXT NOT NULL,
+                    session INTEGER REFERENCES session (sessionID) ON DELETE CASCADE,
+                    createdAt INTEGER NOT NULL,
+                    usedAt INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX feedAddressBySession ON feedAddress (session);
+                CREATE INDEX feedAddressByUsedAt ON feedAddress (usedAt);
+                """
+        )
+    }
+}
+
+extension FeedAddress {
+    fileprivate init(_ row: Row) {
+        self.init(id: row["feedAddressID"], createdAt: row["createdAt"], usedAt: row["usedAt"])
+    }
+}

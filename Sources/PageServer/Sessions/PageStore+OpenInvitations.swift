@@ -1,0 +1,117 @@
+import GRDB
+package import HubProtocol
+import SQLiteFiles
+
+/// An invitation that can still be used, for the operator: its secret is not known any more.
+package struct OpenInvitation: Sendable, Equatable {
+    /// The kinds of invitations, as they begin their ids.
+    package enum Kind: String, CaseIterable, Sendable {
+        /// A link that lets one browser in.
+        case reader
+        /// A link that signs one browser in as an operator.
+        case `operator`
+        /// An address of feeds.
+        case feed
+
+        fileprivate var table: (name: String, key: String) {
+            switch self {
+            case .reader: ("invitation", "invitationID")
+            case .operator: ("operatorInvitation", "invitationID")
+            case .feed: ("feedAddress", "feedAddressID")
+            }
+        }
+    }
+
+    /// The id for ``PageStore/endInvitation(_:of:)``, such as `feed-7`.
+    package let id: String
+    package let kind: Kind
+    package let createdAt: Timestamp
+    /// The last use of a feed's address, to the hour; `nil` for a link, which can be used only once.
+    package let usedAt: Timestamp?
+    package let expiresAt: Timestamp
+    /// True for the address of a feed that a reader has created on the pages.
+    package let isOfReader: Bool
+}
+
+extension PageStore {
+    /// The invitations of a hub that can still be used, oldest first within each kind.
+    ///
+    /// - Throws: A `DatabaseError`.
+    package func openInvitations(to hub: HubName, at now: Timestamp) async throws -> [OpenInvitation] {
+        try await read { db in
+            try OpenInvitation.Kind.allCases.flatMap { kind in
+                switch kind {
+                case .reader: try Self.links(kind, Invitation.lifetime, hub, now, db)
+                case .operator: try Self.links(kind, OperatorInvitation.lifetime, hub, now, db)
+                case .feed: try Self.feeds(hub, now, db)
+                }
+            }
+        }
+    }
+
+    private static func links(
+        _ kind: OpenInvitation.Kind,
+        _ lifetime: Duration,
+        _ hub: HubName,
+        _ now: Timestamp,
+        _ db: Database
+    ) throws -> [OpenInvitation] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT invitationID, expiresAt FROM \(kind.table.name) WHERE hub = ? AND expiresAt > ?
+                ORDER BY invitationID
+                """,
+            arguments: [hub.folded, now]
+        )
+        return rows.map { row in
+            let expiresAt: Timestamp = row["expiresAt"]
+            return OpenInvitation(
+                id: "\(kind.rawValue)-\(row["invitationID"] as Int64)",
+                kind: kind,
+                createdAt: expiresAt - lifetime,
+                usedAt: nil,
+                expiresAt: expiresAt,
+                isOfReader: false
+            )
+        }
+    }
+
+    private static func feeds(_ hub: HubName, _ now: Timestamp, _ db: Database) throws -> [OpenInvitation] {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT feedAddressID, createdAt, usedAt, session FROM feedAddress WHERE hub = ? AND usedAt > ?
+                ORDER BY feedAddressID
+                """,
+            arguments: [hub.folded, now - FeedAddress.lifetime]
+        )
+        return rows.map { row in
+            let usedAt: Timestamp = row["usedAt"]
+            return OpenInvitation(
+                id: "\(OpenInvitation.Kind.feed.rawValue)-\(row["feedAddressID"] as Int64)",
+                kind: .feed,
+                createdAt: row["createdAt"],
+                usedAt: usedAt,
+                expiresAt: usedAt + FeedAddress.lifetime,
+                isOfReader: (row["session"] as Int64?) != nil
+            )
+        }
+    }
+
+    /// Ends an invitation of a hub.
+    ///
+    /// - Returns: False if the hub has no such invitation.
+    /// - Throws: A `DatabaseError`.
+    package func endInvitation(_ id: String, of hub: HubName) async throws -> Bool {
+        let parts = id.split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2, let kind = OpenInvitation.Kind(rawValue: String(parts[0])),
+            let number = Int64(parts[1])
+        else { return false }
+        let (table, key) = kind.table
+        return try await write { db in
+            try db.execute(sql: "DELETE FROM \(table) WHERE \(key) = ? AND hub = ?", arguments: [number, hub.folded])
+            return db.changesCount == 1
+        }
+    }
+}
