@@ -22,7 +22,9 @@ package struct FairShares<Member: Hashable & Sendable>: Sendable {
         case member(Member)
     }
 
-    /// A group or a member. Its siblings of equal rank are a list in the order in which they got that rank.
+    /// A group or a member.
+    ///
+    /// Its siblings of equal rank are a list in the order in which they got that rank.
     private struct Node: Sendable {
         let content: Content
         let parent: Int32
@@ -82,6 +84,7 @@ package struct FairShares<Member: Hashable & Sendable>: Sendable {
     /// Adds a member; does nothing if it is one.
     ///
     /// - Parameters:
+    ///   - member: The member.
     ///   - path: Its groups from the largest to the smallest, at least one.
     ///   - isExpendable: True if it gives way before the others of its smallest group.
     package mutating func insert(_ member: Member, in path: [ShareGroup], isExpendable: Bool = false) {

@@ -29,9 +29,8 @@ package struct RateTable<Key: Hashable & Sendable>: Sendable {
         self.longestWait = longestWait.inMilliseconds
     }
 
-    /// Counts one use of a key.
+    /// Counts one use of a key; `time` is the reading of a clock that never jumps.
     ///
-    /// - Parameter time: The reading of a clock that never jumps.
     /// - Returns: `nil` if the use is within the limit; otherwise the time to wait before trying again, above 0 and at
     ///   most the longest wait. A refused use does not count.
     package mutating func admit(_ key: Key, at time: Duration) -> Duration? {

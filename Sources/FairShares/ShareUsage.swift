@@ -58,6 +58,7 @@ package struct ShareUsage: Sendable, Equatable {
     ///   - used: Its used part.
     ///   - bits: Size of the network: 48 bits of IPv6 and 24 of IPv4 have a whole part, 56 bits a half, and 64 a quarter
     ///     of it, so that one of the small networks does not use up the part of the large one.
+    /// - Returns: The part, at least 1.
     package static func part(of budget: Int, used: Int, bits: Int) -> Int {
         let free = max(budget - used, 0)
         let step = steps.first { free >= budget / 32 * $0.free } ?? steps[steps.count - 1]

@@ -85,10 +85,12 @@ package struct SharedPlaces<Member: Hashable & Sendable>: Sendable {
     /// Gives a place to a newcomer, if there is one.
     ///
     /// - Parameters:
+    ///   - newcomer: Not a member yet.
     ///   - paths: Its groups in each way of grouping, each from the largest to the smallest.
     ///   - isKnown: True if it may have a place that is kept for known members.
     ///   - isExpendable: True if it gives way before others of its smallest group.
     ///   - displaces: True if this member, which has this relation to the newcomer, is to give way.
+    /// - Returns: The result.
     package mutating func enter(
         _ newcomer: Member,
         in paths: [[ShareGroup]],

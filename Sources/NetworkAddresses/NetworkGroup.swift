@@ -16,7 +16,7 @@ package struct NetworkGroup: Sendable, Hashable {
 
     /// Creates the network of an address; an IPv4-mapped one counts as IPv4.
     ///
-    /// - Parameter length: Number of bits, at most 32 for IPv4 and 64 for IPv6.
+    /// `length` is the number of bits, at most 32 for IPv4 and 64 for IPv6.
     package init(_ address: NetworkAddress, length: Int) {
         let bytes = address.unmapped.bytes
         let isIPv4 = bytes.count == 4

@@ -47,9 +47,9 @@ final class ConnectionQuota: Sendable {
         )
     }
 
-    /// Counts a connection until it is closed.
+    /// Counts a connection until it is closed; its client's `address` is `nil` for one of many that cannot be
+    /// distinguished.
     ///
-    /// - Parameter address: The client's; `nil` for one of many clients that cannot be distinguished.
     /// - Returns: True if there is a place for it; otherwise it must be closed.
     func enter(_ channel: any Channel, from address: NetworkAddress?) -> Bool {
         let network = address.flatMap { grouping.isEverybody($0) ? nil : NetworkGroup.client($0) }

@@ -92,7 +92,7 @@ extension PageStore {
 
     /// Ends the session of a part that gives way.
     ///
-    /// - Parameter isEverybody: True for a guest that cannot be distinguished from others, and gets no place of its group.
+    /// `isEverybody` is true for a guest that cannot be distinguished from others, and gets no place of its group.
     private func end(
         _ part: SessionPlaces.Part,
         _ hub: HubName,

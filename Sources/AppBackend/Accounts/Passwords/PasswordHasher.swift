@@ -79,7 +79,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// - Parameter attempt: `nil` for a request by an operator.
+    /// Queues work for an attempt, or for an operator's request if that is `nil`.
     private func run<Value: Sendable>(
         for attempt: SignInAttempt?,
         _ work: @escaping @Sendable () throws -> Value

@@ -107,6 +107,7 @@ package final class SignIn: Sendable {
     ///   - network: The client's network.
     ///   - former: A token that the client also presents: if it is the user's, the device is known.
     ///   - isKnownDevice: True if the user has signed in on this device before.
+    /// - Returns: The token.
     /// - Throws: As ``caller(authorization:network:)``.
     func logIn(
         _ login: PasswordLogin,
