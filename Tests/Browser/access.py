@@ -3,7 +3,7 @@
 import http.server
 import threading
 
-from cases import case, check, equal, eventually, live, titles, wait_titles
+from cases import case, check, equal, eventually, follow, live, titles, wait_titles
 from looks import NARROW, PHONE, accessible
 
 
@@ -77,6 +77,39 @@ def certificate(t):
     status, headers, text = t.hub.get(tab.js("document.querySelector('a[download]').getAttribute('href')"))
     equal((status, headers["Content-Type"]), (200, "application/x-x509-ca-cert"))
     equal(text.strip(), t.hub.command("hub", "certificate", "--pem", "--state", t.hub.state))
+
+
+@case("an invited reader creates an address for a feed reader, and ends it", "--pages", "invited")
+def feeds(t):
+    t.hub.send("In the feed")
+    tab = t.open(t.hub.invite())
+    tab.js("window.isBeforeTheForm = true")
+    tab.click("main form button")
+    tab.wait("!window.isBeforeTheForm && document.getElementById('choice')")
+    equal(tab.js("document.querySelectorAll('link[rel=alternate]').length"), 0)
+    follow(tab, "footer a[href$='/feeds']")
+    accessible(t, tab)
+    t.shot(tab, "feeds")
+    follow(tab, "form[action$='/feeds'] button")
+    accessible(t, tab)
+    t.shot(tab, "feeds-new")
+    address = tab.js("document.querySelector('.facts a').href")
+    path = "/-/" + address.split("/-/")[1]
+    status, _, text = t.hub.get(path)
+    check(status == 200 and "In the feed" in text, text)
+    tab.resize(PHONE)
+    check(tab.js(NARROW), "the page scrolls sideways at 320 px")
+    t.shot(tab, "feeds-new-320")
+    follow(tab, "form[action$='/feeds/end'] button")
+    check("token=" not in tab.js("document.documentElement.outerHTML"))
+    equal(t.hub.get(path)[0], 404)
+    # The operator's own.
+    printed = t.hub.invite("--feed")
+    equal(t.hub.get("/-/" + printed.split("/-/")[1])[0], 200)
+    listed = t.hub.invite("--list")
+    check(listed.startswith("feed-") and "token" not in listed, listed)
+    t.hub.invite("--end", listed.split()[0])
+    equal(t.hub.get("/-/" + printed.split("/-/")[1])[0], 404)
 
 
 @case("a forged cookie is a first visit", "--pages", "public")

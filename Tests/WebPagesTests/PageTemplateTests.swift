@@ -12,7 +12,7 @@ struct PageTemplateTests {
     private static let frame: PageFrame = {
         var frame = PageFrame(name: hostile, home: "/-/news/")
         (frame.user, frame.signIn, frame.notice, frame.manifest) = (hostile, hostile, hostile, hostile)
-        frame.trust = hostile
+        (frame.trust, frame.feeds) = (hostile, hostile)
         return frame
     }()
 
@@ -44,8 +44,18 @@ struct PageTemplateTests {
             mayNotifyOthers: false
         )
         reader.send = send
+        let moment = Timestamp(Date())
+        var feeds = FeedsPage(
+            frame: frame,
+            links: [.init(name: hostile, address: hostile)],
+            addresses: [.init(id: hostile, createdAt: moment, usedAt: moment)],
+            access: .invited
+        )
+        (feeds.isNew, feeds.refusal) = (true, hostile)
         return [
-            reader, ReaderPage(frame: frame, categories: [], messages: []), InvitationPage(frame: frame, code: hostile),
+            feeds, FeedsPage(frame: frame, links: [], addresses: [], access: .accountOnly),
+            reader,
+            ReaderPage(frame: frame, categories: [], messages: []), InvitationPage(frame: frame, code: hostile),
             NoticePage(frame: frame, heading: hostile, text: hostile),
             CertificatePage(frame: frame, file: hostile, subject: hostile, expires: Date(), fingerprint: hostile),
         ] + people(send)
