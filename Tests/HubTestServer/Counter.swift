@@ -1,5 +1,4 @@
 import Synchronization
-package import Testing
 
 /// A growing list whose length tests can wait for instead of sleeping.
 package final class Counter<Element: Sendable>: Sendable {
@@ -33,7 +32,7 @@ package final class Counter<Element: Sendable>: Sendable {
     }
 
     /// Returns when there are so many elements, or with fewer of them after ``WaitLimit/duration``.
-    package func elements(atLeast count: Int, sourceLocation: SourceLocation = #_sourceLocation) async -> [Element] {
+    package func elements(atLeast count: Int, file: String = #fileID, line: Int = #line) async -> [Element] {
         let id = state.withLock { state in
             state.nextID += 1
             return state.nextID
@@ -51,7 +50,7 @@ package final class Counter<Element: Sendable>: Sendable {
             }
             if let ready { continuation.resume(returning: ready) }
         }
-        if elements.count < count { WaitLimit.ranOut("element \(elements.count + 1) of \(count)", sourceLocation) }
+        if elements.count < count { WaitLimit.ranOut("element \(elements.count + 1) of \(count)", file, line) }
         return elements
     }
 

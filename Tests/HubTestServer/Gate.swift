@@ -1,6 +1,5 @@
 import Dispatch
 import Synchronization
-package import Testing
 
 /// A door that a test opens once; before, whoever comes waits, at most for ``WaitLimit/duration``.
 ///
@@ -38,8 +37,8 @@ package final class Gate: Sendable {
         if !isOpen { _ = semaphore.wait(timeout: limit) }
     }
 
-    package func opened(sourceLocation: SourceLocation = #_sourceLocation) async {
-        await opening.wait(sourceLocation: sourceLocation) { state.withLock { $0.isOpen } }
+    package func opened(file: String = #fileID, line: Int = #line) async {
+        await opening.wait(file: file, line: line) { state.withLock { $0.isOpen } }
     }
 
     /// Waits for what never comes.

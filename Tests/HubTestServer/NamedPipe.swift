@@ -1,5 +1,4 @@
 import Glibc
-package import Testing
 
 /// A named pipe through which a program that a test has started reports something.
 ///
@@ -23,12 +22,12 @@ package final class NamedPipe: Sendable {
     deinit { close(descriptor) }
 
     /// The text that programs have written when the last one has closed the pipe, or after ``WaitLimit/duration``.
-    package func text(sourceLocation: SourceLocation = #_sourceLocation) async -> String {
+    package func text(file: String = #fileID, line: Int = #line) async -> String {
         let (text, hasEnded) = await withCheckedContinuation {
             (continuation: CheckedContinuation<(String, hasEnded: Bool), Never>) in
             BlockingThread.start { continuation.resume(returning: self.read()) }
         }
-        if !hasEnded { WaitLimit.ranOut("writer of '\(path)'", sourceLocation) }
+        if !hasEnded { WaitLimit.ranOut("writer of '\(path)'", file, line) }
         return text
     }
 

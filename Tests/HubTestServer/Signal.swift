@@ -1,5 +1,4 @@
 import Synchronization
-package import Testing
 
 /// Wakes whoever waits for a condition; no sleeping.
 package final class Signal: Sendable {
@@ -23,11 +22,12 @@ package final class Signal: Sendable {
 
     /// Returns when the condition holds, or after ``WaitLimit/duration``; it is looked at after each ``notify()``.
     package func wait<Failure>(
-        sourceLocation: SourceLocation = #_sourceLocation,
+        file: String = #fileID,
+        line: Int = #line,
         until condition: () async throws(Failure) -> Bool
     ) async throws(Failure) {
         if try await !wait(atMost: WaitLimit.duration, until: condition) {
-            WaitLimit.ranOut("change that was waited for", sourceLocation)
+            WaitLimit.ranOut("change that was waited for", file, line)
         }
     }
 

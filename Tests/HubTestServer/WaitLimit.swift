@@ -1,4 +1,4 @@
-package import Testing
+import Testing
 
 /// The limit of every wait of a test.
 ///
@@ -8,8 +8,10 @@ package enum WaitLimit {
     package static let duration = Duration.seconds(300)
 
     /// Records that a wait has ended without what was waited for, unless its task was cancelled meanwhile.
-    package static func ranOut(_ expected: String, _ sourceLocation: SourceLocation) {
+    ///
+    /// The place is that of the wait. It is no `SourceLocation`: that would need an import of Testing wherever a test waits.
+    package static func ranOut(_ expected: String, _ file: String, _ line: Int) {
         guard !Task.isCancelled else { return }
-        Issue.record("no \(expected) within \(duration)", sourceLocation: sourceLocation)
+        Issue.record("no \(expected) within \(duration), waited for at \(file):\(line)")
     }
 }
