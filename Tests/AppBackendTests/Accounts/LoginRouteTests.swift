@@ -49,6 +49,28 @@ struct LoginRouteTests {
         #expect(tokens.isEmpty)
     }
 
+    @Test func `a user who is attacked from ever other networks logs in with a token of the device's`() async throws {
+        let bench = try SignInBench()
+        try await bench.add("alice")
+        let token = try await bench.logIn("alice")
+        try await LoginServer.run(bench, trustedProxies: [try #require(AddressBlock("127.0.0.1"))]) { server in
+            func logIn(_ password: String, from address: String, _ fields: [String: String] = [:]) async throws -> Int {
+                let headers = fields.merging(["X-Forwarded-For": address]) { $1 }
+                let body = #"{"user":"alice","password":"\#(password)"}"#
+                return try await server.send("POST", "/api/login", headers, body).status
+            }
+            bench.clock.advance(by: RememberedSignIns.lifetime)
+            var statuses: [Int] = []
+            for number in 0..<60 {
+                statuses.append(try await logIn("guess \(number)", from: "2001:db8:\(number)::1"))
+            }
+            #expect(statuses == Array(repeating: 401, count: 50) + Array(repeating: 429, count: 10))
+            #expect(try await logIn("correct horse", from: "198.51.100.1") == 429)
+            let known = ["Authorization": "Bearer \(token)"]
+            #expect(try await logIn("correct horse", from: "198.51.100.1", known) == 200)
+        }
+    }
+
     @Test(arguments: [
         ("", nil),
         (#"{}"#, nil),
