@@ -35,7 +35,15 @@ package struct HostError: Error, Sendable, Equatable {
     /// True if waiting can help: a full or failing disk, too many open files, too little memory.
     package var isTemporary: Bool {
         switch code {
-        case ENOSPC, EDQUOT, EIO, EMFILE, ENFILE, ENOMEM: true
+        case ENOSPC, EDQUOT, EFBIG, EIO, EMFILE, ENFILE, ENOMEM: true
+        default: false
+        }
+    }
+
+    /// True if a file could not be written for lack of space, or may not grow.
+    package var isOfSpace: Bool {
+        switch code {
+        case ENOSPC, EDQUOT, EFBIG: true
         default: false
         }
     }
@@ -43,6 +51,7 @@ package struct HostError: Error, Sendable, Equatable {
     private static func hint(_ code: Int32) -> String? {
         switch code {
         case ENOSPC, EDQUOT: "free some space and try again"
+        case EFBIG: "raise the limit of file sizes (ulimit -f, LimitFSIZE=)"
         case EMFILE, ENFILE: "raise the limit of open files (ulimit -n, LimitNOFILE=)"
         default: nil
         }

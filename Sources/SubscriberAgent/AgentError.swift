@@ -29,8 +29,10 @@ package enum AgentHint: Sendable, Equatable {
     case copiedState
     /// The server has no event streams.
     case noStreams
-    /// The disk is full.
+    /// The disk of the inbox is full.
     case space
+    /// The disk of the output is full, or its file may not grow.
+    case outputSpace
     case noConnectionString
     /// Another process listens for the profile.
     case otherSubscriber

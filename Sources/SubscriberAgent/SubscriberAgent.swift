@@ -168,7 +168,11 @@ package final class SubscriberAgent: Sendable {
         let waiting = try await stored(store.unsettledCount)
         try? await store.purge()
         let flow = InboxFlow(waiting: waiting, limit: store.bounds.unsettled)
-        let patience = PatientStore(environment: environment)
+        let patience = PatientRetry<AgentStoreError>(
+            environment: environment,
+            consequence: "no further messages are read until it can be written",
+            recovery: "the inbox can be written again"
+        )
         let worker = HandlerWorker(
             store: store,
             patience: patience,

@@ -31,7 +31,7 @@ enum Console {
     static func write(_ line: String) throws {
         let code = put(line, STDOUT_FILENO)
         if code == 0 { return }
-        if code == EPIPE { throw OutputClosed() }
+        if StandardStream.isGone(STDOUT_FILENO, code) { throw OutputClosed() }
         let error = HostError("cannot write to", "standard output", code: code)
         throw Failure(error.isTemporary ? .tryLater : .failed, "\(error)")
     }

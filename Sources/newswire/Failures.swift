@@ -147,6 +147,7 @@ extension Failure {
             "the state directory was copied, or restored from an old copy; start a new agent with an empty one"
         case .noStreams: "is it a newswire hub? other hubs have no streams"
         case .space: "free some space; the hub then sends the pending messages"
+        case .outputSpace: "free some space, or raise the limit of file sizes; no message is lost"
         case .noConnectionString:
             """
             start a hub with 'newswire hub', or pass the Listen string of another with --connection-file PATH; \

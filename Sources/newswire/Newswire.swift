@@ -24,7 +24,8 @@ struct Newswire: AsyncParsableCommand {
     )
 
     static func main() async {
-        TerminationSignals.ignoreBrokenPipes()
+        StandardStream.reserve()
+        TerminationSignals.ignoreWriteSignals()
         // Only this user may read the files that the program writes, such as keys.
         umask(0o077)
         // Otherwise libdispatch logs, at every start without root, that it may not raise a thread's priority.

@@ -16,7 +16,7 @@ import Testing
         .listenersKey, .key, .rights, .hubName, .noHub,
     ]
     private static let agentHints: [AgentHint] = [
-        .clock, .copiedState, .noStreams, .space, .noConnectionString, .otherSubscriber, .noCategories,
+        .clock, .copiedState, .noStreams, .space, .outputSpace, .noConnectionString, .otherSubscriber, .noCategories,
         .unknownCategory(known: []), .unknownCategory(known: ["World", "Sports"]), .language, .templateFile, .template,
         .handler, .noDesktop, .noNotifications, .notifications,
     ]

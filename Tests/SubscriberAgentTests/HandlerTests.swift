@@ -32,6 +32,49 @@ import Testing
         #expect(stage.delivered == ["m2"])
     }
 
+    @Test func `an output that cannot be written uses up no tries: it is reported once, and nothing is lost`()
+        async throws
+    {
+        let full = HandlerFailure.blocked(HostError("cannot write to", "standard output", code: ENOSPC))
+        let agent = try stage.agent()
+        output.fail([full, full, .outputStalled(.seconds(30)), full, full, full])
+        let task = try stage.start(agent)
+        hub.streams[0].message(1, id: "e-1")
+        hub.streams[0].message(2, id: "e-2")
+        await output.wait(forLines: 2)
+        try await stage.stop(task)
+        #expect(world.warnings == ["cannot write to 'standard output': the disk is full; messages wait in the inbox"])
+        #expect(world.hints == [.outputSpace])
+        #expect(world.notices == ["messages are passed on again"])
+        #expect(world.sleeps == [1, 2, 4, 8, 16, 30].map { Duration.seconds($0) })
+        let rows = try await agent.inbox(last: 9)
+        #expect(rows.map(\.state) == [.done, .done])
+        #expect(rows.map(\.attempts) == [1, 1] && rows.map(\.failures) == [0, 0])
+        #expect(stage.delivered == ["m1", "m2"])
+    }
+
+    @Test func `a stop while the output cannot be written leaves the row as new`() async throws {
+        let gate = Gate()
+        world.onSleep.withLock { $0 = { _ in await gate.opened() } }
+        let agent = try stage.agent()
+        output.fail([.blocked(HostError("cannot write to", "x", code: EDQUOT))])
+        let task = try stage.start(agent)
+        hub.streams[0].message(1, id: "e-1")
+        await world.changes.wait { !world.sleeps.isEmpty }
+        task.cancel()
+        gate.open()
+        #expect(try await task.value == .stopped)
+        let rows = try await agent.inbox(last: 9)
+        #expect(rows.map(\.state) == [.pending] && rows.map(\.attempts) == [0])
+    }
+
+    @Test func `a program that cannot be started is no failure of the message`() async throws {
+        let missing = stage.scratch.file("missing")
+        await #expect(throws: HandlerFailure.blocked(HostError("cannot run", missing, code: ENOENT))) {
+            try await runner(.exec(program: missing)).run(.sample())
+        }
+    }
+
     @Test func `a second try is marked, since the first may have done its work`() async throws {
         let agent = try stage.agent()
         output.fail([.failed("no")])
@@ -305,11 +348,71 @@ extension InboxRecord {
         }
     }
 
-    @Test func `a reader that has stopped costs a time-out, and the next try begins a line`() async throws {
+    @Test func `a terminal that is gone is a closed output`() async throws {
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        var (unlocked, number): (Int32, UInt32) = (0, 0)
+        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)), which Swift cannot import.
+        try #require(terminal >= 0)
+        try #require(ioctl(terminal, 0x4004_5431, &unlocked) == 0)
+        try #require(ioctl(terminal, 0x8004_5430, &number) == 0)
+        let writer = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        try #require(writer >= 0)
+        defer { close(writer) }
+        let output = StandardOutput(descriptor: writer)
+        try await output.write(Array("x\n".utf8), within: .seconds(5))
+        close(terminal)
+        await #expect(throws: HandlerFailure.outputClosed) {
+            try await output.write(Array("x\n".utf8), within: .seconds(5))
+        }
+    }
+
+    @Test func `a full disk is an obstacle, and no failure of the message`() async throws {
+        let writer = open("/dev/full", O_WRONLY)
+        try #require(writer >= 0)
+        defer { close(writer) }
+        await #expect(throws: HandlerFailure.blocked(HostError("cannot write to", "standard output", code: ENOSPC))) {
+            try await StandardOutput(descriptor: writer).write(Array("x\n".utf8), within: .seconds(5))
+        }
+    }
+
+    @Test func `a line that a file took in part is repeated as a whole on a line of its own`() async throws {
+        let scratch = try Scratch()
+        let writer = open(scratch.file("out"), O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        try #require(writer >= 0)
+        defer { close(writer) }
+        // As after a short write to a disk that was almost full.
+        let output = StandardOutput(descriptor: writer, havingWritten: 3, of: Array("first\n".utf8))
+        try await output.write(Array("first\n".utf8), within: .seconds(5))
+        try await output.write(Array("second\n".utf8), within: .seconds(5))
+        #expect(scratch.read("out") == "\nfirst\nsecond\n")
+    }
+
+    @Test func `a line that a reader took in part is continued for the same message`() async throws {
+        let (reader, writer) = try makePipe()
+        let output = StandardOutput(descriptor: writer)
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: 100_000) + [UInt8(ascii: "\n")]
+        await #expect(throws: HandlerFailure.outputStalled(.milliseconds(50))) {
+            try await output.write(line, within: .milliseconds(50))
+        }
+        let rest = Task { try await output.write(line, within: .seconds(60)) }
+        var bytes: [UInt8] = []
+        while bytes.count < line.count {
+            var piece = [UInt8](repeating: 0, count: 65_536)
+            let count = read(reader, &piece, piece.count)
+            try #require(count > 0)
+            bytes += piece.prefix(count)
+        }
+        try await rest.value
+        #expect(bytes == line)
+        close(reader)
+        close(writer)
+    }
+
+    @Test func `a reader that has stopped costs a time-out, and the next message begins a line`() async throws {
         let (reader, writer) = try makePipe()
         let output = StandardOutput(descriptor: writer)
         let line = [UInt8](repeating: UInt8(ascii: "x"), count: 200_000)
-        await #expect(throws: HandlerFailure.timedOut(.milliseconds(50))) {
+        await #expect(throws: HandlerFailure.outputStalled(.milliseconds(50))) {
             try await output.write(line, within: .milliseconds(50))
         }
         #expect(fcntl(reader, F_SETFL, O_NONBLOCK) == 0)

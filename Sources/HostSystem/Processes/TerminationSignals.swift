@@ -13,11 +13,12 @@ package enum TerminationSignals {
         }
     }
 
-    /// Makes a closed pipe or socket an error of the call that wrote to it.
+    /// Makes a closed pipe or socket, and a file that may not grow, an error of the call that wrote to it.
     ///
     /// Programs that we start get the default back (``ChildProcess``).
-    package static func ignoreBrokenPipes() {
+    package static func ignoreWriteSignals() {
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGXFSZ, SIG_IGN)
     }
 
     /// Ignores SIGHUP, which asks daemons to read their files again.

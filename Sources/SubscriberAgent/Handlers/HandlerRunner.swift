@@ -86,6 +86,8 @@ struct HandlerRunner: Sendable {
         do {
             outcome = try await process.run()
         } catch {
+            // Arguments that are too long, and those that no program can get, are the message's.
+            if let code = error.code, code != E2BIG { throw .blocked(error) }
             throw .failed("\(error)")
         }
         if outcome.isSuccess { return }

@@ -6,11 +6,33 @@ struct HandlerWorker: Sendable {
     }
 
     let store: AgentStore
-    let patience: PatientStore
+    let patience: PatientRetry<AgentStoreError>
     let flow: InboxFlow
     let runner: HandlerRunner
     let limits: HandlerLimits
     let environment: AgentEnvironment
+    private let delivery: PatientRetry<HandlerFailure>
+
+    init(
+        store: AgentStore,
+        patience: PatientRetry<AgentStoreError>,
+        flow: InboxFlow,
+        runner: HandlerRunner,
+        limits: HandlerLimits,
+        environment: AgentEnvironment
+    ) {
+        self.store = store
+        self.patience = patience
+        self.flow = flow
+        self.runner = runner
+        self.limits = limits
+        self.environment = environment
+        delivery = PatientRetry(
+            environment: environment,
+            consequence: "messages wait in the inbox",
+            recovery: "messages are passed on again"
+        )
+    }
 
     /// Runs until the task is cancelled, and then until the handler in progress has ended (``HandlerLimits/drain``).
     ///
@@ -47,7 +69,7 @@ struct HandlerWorker: Sendable {
                 continue
             }
             do {
-                try await perform(record)
+                try await delivery.perform { () async throws(HandlerFailure) in try await perform(record) }
                 settlement = .done(record.ordinal)
             } catch {
                 switch error {
@@ -56,6 +78,9 @@ struct HandlerWorker: Sendable {
                 case .outputClosed:
                     try? await store.settle(.released(record.ordinal))
                     return .outputClosed
+                case .blocked, .outputStalled:
+                    // The agent was stopped while it waited.
+                    settlement = .released(record.ordinal)
                 case .timedOut, .failed:
                     settlement = await failed(record, error.reason)
                 }

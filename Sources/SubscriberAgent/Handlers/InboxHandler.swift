@@ -1,3 +1,4 @@
+package import HostSystem
 import Settings
 
 /// The handling of each row of the inbox.
@@ -37,8 +38,12 @@ package struct HandlerLimits: Sendable {
 /// The reason why one attempt of a handler failed.
 package enum HandlerFailure: Error, Sendable, Equatable {
     case timedOut(Duration)
-    /// The reader of standard output is gone, so all further output would be lost, too.
+    /// The reader of standard output, or its terminal, is gone, so all further output would be lost, too.
     case outputClosed
+    /// This machine could not pass on any message now: standard output cannot be written, or the program not started.
+    case blocked(HostError)
+    /// The reader of standard output has accepted nothing for this time.
+    case outputStalled(Duration)
     case failed(String)
     /// The agent was stopped and did not wait for the handler.
     case stopped
@@ -47,14 +52,29 @@ package enum HandlerFailure: Error, Sendable, Equatable {
         switch self {
         case .timedOut(let limit): "not done within \(limit.components.seconds) s"
         case .outputClosed: "standard output was closed"
+        case .blocked(let error): "\(error.attempt) '\(TerminalText.safe(error.subject))': \(error.reason)"
+        case .outputStalled(let limit): "standard output has not been read for \(limit.components.seconds) s"
         case .failed(let reason): reason
         case .stopped: "the agent was stopped"
         }
     }
 }
 
+extension HandlerFailure: ObstacleError {
+    /// An obstacle is a reason that has nothing to do with the message: its tries are not used up.
+    var obstacle: Obstacle? {
+        switch self {
+        case .blocked(let error): Obstacle(reason: reason, hint: error.isOfSpace ? .outputSpace : nil)
+        case .outputStalled: Obstacle(reason: reason, hint: nil)
+        case .timedOut, .outputClosed, .failed, .stopped: nil
+        }
+    }
+}
+
 /// The destination of lines from handlers that print.
 package protocol HandlerOutput: Sendable {
-    /// Returns when the system has all of `bytes`, or throws ``HandlerFailure/timedOut(_:)`` after `limit`.
+    /// Returns when the system has all of `bytes`, or throws ``HandlerFailure/outputStalled(_:)`` after `limit`.
+    ///
+    /// Another call with the same bytes continues, or repeats them.
     func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure)
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import HostSystem
 import Synchronization
 
 /// Standard output; a reader that has stopped reading causes a time-out and does not block the agent.
@@ -12,10 +13,16 @@ package final class StandardOutput: HandlerOutput {
     private let descriptor: Int32
     /// One queue, so that lines never mix, and a separate one, so that waiting blocks no task's thread.
     private let queue = DispatchQueue(label: "newswire.output")
-    /// True if only a part of a line was written last.
-    private let isMidLine = Mutex(false)
+    /// The line of which only a part was written last.
+    private let unfinished = Mutex<(line: [UInt8], written: Int)?>(nil)
 
     package init(descriptor: Int32 = STDOUT_FILENO) { self.descriptor = descriptor }
+
+    /// Makes an output that has written a part of a line, for tests.
+    init(descriptor: Int32, havingWritten count: Int, of line: [UInt8]) {
+        self.descriptor = descriptor
+        unfinished.withLock { $0 = (line, count) }
+    }
 
     package func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure) {
         let stop = StopFlag()
@@ -30,12 +37,25 @@ package final class StandardOutput: HandlerOutput {
     }
 
     private func writeLine(_ bytes: [UInt8], within limit: Duration, unless stop: StopFlag) -> HandlerFailure? {
-        isMidLine.withLock { isMidLine in
-            // An unfinished line of an earlier try stays on its own line.
-            let line = isMidLine ? [UInt8(ascii: "\n")] + bytes : bytes
+        unfinished.withLock { unfinished in
+            var line = bytes
             var rest = line[...]
+            if let begun = unfinished {
+                if begun.line == bytes, !StandardStream.isFile(descriptor) {
+                    rest = rest.dropFirst(begun.written)
+                } else {
+                    // The part stays on its own line. A file may have been truncated meanwhile, and then needs the whole.
+                    line.insert(UInt8(ascii: "\n"), at: 0)
+                    rest = line[...]
+                }
+            }
+            let before = rest.count
             let failure = write(&rest, within: limit, unless: stop)
-            isMidLine = rest.isEmpty ? false : isMidLine || rest.count < line.count
+            if rest.isEmpty {
+                unfinished = nil
+            } else if rest.count < before {
+                unfinished = (bytes, max(0, bytes.count - rest.count))
+            }
             return failure
         }
     }
@@ -48,16 +68,17 @@ package final class StandardOutput: HandlerOutput {
         let deadline = ContinuousClock.now + limit
         while !rest.isEmpty {
             if stop.isSet { return .stopped }
-            guard ContinuousClock.now < deadline else { return .timedOut(limit) }
+            guard ContinuousClock.now < deadline else { return .outputStalled(limit) }
             var state = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
             guard poll(&state, 1, Self.glance) > 0 else { continue }
             let written = rest.prefix(Self.piece).withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let code = errno
             if written >= 0 {
                 rest = rest.dropFirst(written)
-            } else if errno == EPIPE {
+            } else if StandardStream.isGone(descriptor, code) || code == EBADF {
                 return .outputClosed
-            } else if errno != EINTR, errno != EAGAIN {
-                return .failed("cannot write to standard output: \(String(cString: strerror(errno)))")
+            } else if code != EINTR, code != EAGAIN {
+                return .blocked(HostError("cannot write to", "standard output", code: code))
             }
         }
         return nil

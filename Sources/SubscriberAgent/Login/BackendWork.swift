@@ -10,7 +10,7 @@ struct BackendWork: Sendable {
     static let glance = Duration.seconds(2)
 
     let store: AgentStore
-    let patience: PatientStore
+    let patience: PatientRetry<AgentStoreError>
     let flow: InboxFlow
     let registrar: Registrar
     let subscription: SubscriptionReport

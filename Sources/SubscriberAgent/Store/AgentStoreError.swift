@@ -3,7 +3,7 @@ import HostSystem
 import SQLiteFiles
 
 /// The reason why the agent's database failed.
-enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
+enum AgentStoreError: ObstacleError, Sendable, Equatable, CustomStringConvertible {
     /// The disk is full or failing, or another process has locked the file: the same statement may work later.
     ///
     /// Nothing was changed.
@@ -30,6 +30,13 @@ enum AgentStoreError: Error, Sendable, Equatable, CustomStringConvertible {
         switch self {
         case .blocked(let path, let reason): "cannot write '\(path)': \(reason)"
         case .unusable(let path, let reason): "cannot use '\(path)': \(reason)"
+        }
+    }
+
+    var obstacle: Obstacle? {
+        switch self {
+        case .blocked: Obstacle(reason: description, hint: .space)
+        case .unusable: nil
         }
     }
 

@@ -14,7 +14,7 @@ struct StreamReceiver {
     static let maximumUnknown = 3
 
     let store: AgentStore
-    let patience: PatientStore
+    let patience: PatientRetry<AgentStoreError>
     let flow: InboxFlow
     let backend: BackendWork
     let registrar: Registrar
@@ -57,7 +57,7 @@ struct StreamReceiver {
 
     init(
         store: AgentStore,
-        patience: PatientStore,
+        patience: PatientRetry<AgentStoreError>,
         flow: InboxFlow,
         backend: BackendWork,
         beginning: Beginning,
