@@ -35,30 +35,25 @@ package enum HubFiles {
         case namespace = "namespace.connection"
     }
 
-    /// Returns the connection file that a hub of this user has written, if there is one; creates nothing.
-    ///
-    /// `state` is the configured state directory of the hub.
-    package static func existing(_ connection: Connection, state: String?) -> String? {
-        readable(connection, in: directory(state: state))
-    }
-
     /// Returns the connection file that `newswire hub --emulate` of this user has written, if there is one.
     package static func emulated(_ connection: Connection) -> String? {
-        readable(connection, in: directory(role: emulatorRole, state: nil))
+        guard let path = try? StateDirectory.path(role: emulatorRole, environment: environment) else { return nil }
+        let file = "\(path)/\(connection.rawValue)"
+        return FileManager.default.isReadableFile(atPath: file) ? file : nil
     }
 
-    private static func readable(_ connection: Connection, in directory: String?) -> String? {
-        guard let path = directory.map({ "\($0)/\(connection.rawValue)" }) else { return nil }
-        return FileManager.default.isReadableFile(atPath: path) ? path : nil
+    /// Files of which a hub's state directory has at least one.
+    package static let signs = [database, backend] + Connection.allCases.map(\.rawValue)
+
+    /// Returns the state directory of this user's hub, else that of the package's service; creates nothing.
+    ///
+    /// `state` is the configured directory. `$STATE_DIRECTORY` is ignored, because it belongs to this unit.
+    package static func directory(state: String?) -> StateDirectory? {
+        try? StateDirectory.existing(role: "hub", override: state, environment: environment, files: signs)
     }
 
-    /// Returns the state directory of this user's hub; `$STATE_DIRECTORY` is ignored, because it belongs to this unit.
-    package static func directory(state: String?) -> String? { directory(role: "hub", state: state) }
-
-    private static func directory(role: String, state: String?) -> String? {
-        var environment = ProcessInfo.processInfo.environment
-        environment["STATE_DIRECTORY"] = nil
-        return try? StateDirectory.path(role: role, override: state, environment: environment)
+    private static var environment: [String: String] {
+        ProcessInfo.processInfo.environment.filter { $0.key != "STATE_DIRECTORY" }
     }
 
     /// Writes the connection files of the standard rules, and removes the file of a deleted rule.

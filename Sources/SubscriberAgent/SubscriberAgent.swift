@@ -1,7 +1,7 @@
 import DesktopNotifications
 import HostSystem
 package import HubProtocol
-import HubClient
+package import HubClient
 package import Logging
 package import OutboundHTTP
 import SQLiteFiles
@@ -270,7 +270,16 @@ package final class SubscriberAgent: Sendable {
     package func categories() async throws(AgentError) -> [CategoryListing] {
         let record = try await stored(store.record)
         let chosen = record.categories ?? []
-        let client = try await connect().client
+        return try await Self.categories(at: try await connect().client, chosen: chosen)
+    }
+
+    /// Returns a hub's categories with the chosen ones marked, then chosen categories that the hub does not have.
+    ///
+    /// - Throws: ``AgentError`` with exit 69 if the hub cannot be reached.
+    package static func categories(
+        at client: HubClient,
+        chosen: [String] = []
+    ) async throws(AgentError) -> [CategoryListing] {
         let known: [String]?
         do throws(HubClientError) {
             known = try await client.categories()

@@ -123,9 +123,15 @@ struct HubConnection: Sendable {
         }
     }
 
-    /// Reads the connection string that this user's hub on this machine has written.
+    /// Reads the connection string that this user's hub on this machine, or the package's service, has written.
+    ///
+    /// Root reads it with the rights of the directory's owner, who may have put a link in its place.
     func local(_ file: HubFiles.Connection) throws -> ConnectionString? {
-        try HubFiles.existing(file, state: hubState).map { try read($0) }
+        guard let directory = HubFiles.directory(state: hubState) else { return nil }
+        return try HubStateOptions.reading(directory) {
+            let path = directory.file(file.rawValue)
+            return FileManager.default.isReadableFile(atPath: path) ? try read(path) : nil
+        }
     }
 
     /// Returns the connection string for a command that sends.
@@ -133,7 +139,7 @@ struct HubConnection: Sendable {
     /// - Throws: ``Failure`` 78 if there is none, or it cannot be read.
     func sending() throws -> ConnectionString {
         if let connection = try named() ?? local(.full) { return connection }
-        throw Self.missing
+        throw missing
     }
 
     /// Returns the connection string that an app backend calls its hub with.
@@ -147,11 +153,19 @@ struct HubConnection: Sendable {
         return (try read(path), true)
     }
 
-    static let missing = Failure(
-        .badConfiguration,
-        "no connection string: none is configured, and there is no hub of yours on this machine",
-        hint: "start one with 'newswire hub', or put the string into a file and pass --connection-file PATH"
-    )
+    /// The failure of a command that needs a connection string and has none.
+    var missing: Failure {
+        let none = "no connection string: none is configured, and"
+        let foreign = HubFiles.directory(state: hubState).flatMap {
+            Administrator.refusal($0, attempt: "\(none) you may not use the hub on this machine")
+        }
+        return foreign
+            ?? Failure(
+                .badConfiguration,
+                "\(none) there is no hub of yours on this machine",
+                hint: "start one with 'newswire hub', or put the string into a file and pass --connection-file PATH"
+            )
+    }
 
     func client(_ connection: ConnectionString, http: OutboundClient) throws -> HubClient {
         try HubClient(

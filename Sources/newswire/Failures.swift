@@ -148,11 +148,7 @@ extension Failure {
         case .noStreams: "is it a newswire hub? other hubs have no streams"
         case .space: "free some space; the hub then sends the pending messages"
         case .outputSpace: "free some space, or raise the limit of file sizes; no message is lost"
-        case .noConnectionString:
-            """
-            start a hub with 'newswire hub', or pass the Listen string of another with --connection-file PATH; \
-            'newswire hub keys' on its machine shows it
-            """
+        case .noConnectionString: Administrator.listenHint
         case .otherSubscriber: "change its choice with --categories or --language, or start another --profile"
         case .noCategories: "newswire subscribe --categories World,Sports; 'newswire categories' lists them"
         case .unknownCategory(let known):

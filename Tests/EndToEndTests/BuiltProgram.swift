@@ -54,7 +54,11 @@ enum BuiltProgram {
 
     /// No state of whoever runs the tests is found.
     static var base: [String: String] {
-        var environment = ["PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "SWIFT_BACKTRACE": "enable=no"]
+        var environment = [
+            "PATH": "/usr/bin:/bin", "HOME": "/nonexistent", "SWIFT_BACKTRACE": "enable=no",
+            // Nor that of services on this machine.
+            "XDG_STATE_HOME": "/nonexistent",
+        ]
         environment["LD_LIBRARY_PATH"] = ProcessInfo.processInfo.environment["LD_LIBRARY_PATH"]
         return environment
     }

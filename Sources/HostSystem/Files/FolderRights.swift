@@ -26,6 +26,14 @@ package enum FolderRights {
         try set(uid: 0, gid: 0, "/")
     }
 
+    /// Calls `work` with the rights of a folder's owner, and restores root's own afterwards.
+    package static func with<Value>(ownerOf folder: String, _ work: () throws -> Value) throws -> Value {
+        try take(ownerOf: folder)
+        let result = Result { try work() }
+        try takeOwn()
+        return try result.get()
+    }
+
     /// Takes the rights of a folder's owner permanently.
     package static func keep(ownerOf folder: String) throws(HostError) {
         try take(ownerOf: folder)
@@ -53,12 +61,6 @@ package enum FolderRights {
 
     /// Returns the user's own group, so that a folder of group root does not leave us in that group.
     private static func group(of facts: stat) -> gid_t {
-        var buffer = [CChar](repeating: 0, count: 16_384)
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        guard getpwuid_r(facts.st_uid, &entry, &buffer, buffer.count, &found) == 0, found != nil else {
-            return facts.st_gid
-        }
-        return entry.pw_gid
+        UserEntry(facts.st_uid)?.group ?? facts.st_gid
     }
 }

@@ -58,7 +58,8 @@ package struct StateDirectory: Sendable, Equatable {
         }
         let tail = "newswire/\(role)" + (profile.map { "/\($0)" } ?? "")
         if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") { return "\(state)/\(tail)" }
-        guard let home = environment["HOME"].flatMap({ $0.hasPrefix("/") ? $0 : nil }) ?? passwordFileHome() else {
+        guard let home = environment["HOME"].flatMap({ $0.hasPrefix("/") ? $0 : nil }) ?? UserEntry(getuid())?.home
+        else {
             throw HostError(
                 "cannot find a state directory for",
                 role,
@@ -109,16 +110,6 @@ package struct StateDirectory: Sendable, Equatable {
                 default: false
                 }
             }
-    }
-
-    private static func passwordFileHome() -> String? {
-        var buffer = [CChar](repeating: 0, count: 16_384)
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        guard getpwuid_r(getuid(), &entry, &buffer, buffer.count, &found) == 0, found != nil, let home = entry.pw_dir
-        else { return nil }
-        let path = String(cString: home)
-        return path.hasPrefix("/") ? path : nil
     }
 
     private static let maximumProfileLength = 64

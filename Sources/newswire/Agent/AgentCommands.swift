@@ -13,10 +13,9 @@ struct UnsubscribeCommand: AsyncParsableCommand {
     @OptionGroup var agent: AgentOptions
 
     func run() async throws {
-        try await agent.withAgent { agent, _ in
-            let wasSubscribed = try await agent.unsubscribe()
-            Console.notice(wasSubscribed ? "unsubscribed" : "there was no subscription")
-        }
+        var wasSubscribed = false
+        _ = try await agent.withExistingAgent { agent, _ in wasSubscribed = try await agent.unsubscribe() }
+        Console.notice(wasSubscribed ? "unsubscribed" : "there was no subscription")
     }
 }
 
@@ -33,18 +32,23 @@ struct CategoriesCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try await agent.withAgent { agent, _ in
-            let categories = try await agent.categories()
-            if json { return Console.print(try JSON.line(categories)) }
-            for category in categories {
-                let mark = category.isChosen ? "*" : " "
-                let note = category.isKnown == false ? "  (no longer announced)" : ""
-                Console.print("\(mark) \(TerminalText.safe(category.name))\(note)")
-            }
+        let hasAgent = try await agent.withExistingAgent { agent, _ in
+            try show(try await agent.categories())
+            if json { return }
             if let template = try await agent.template().note {
                 Console.notice("this agent shows messages \(template)")
             }
             Console.notice("this agent is the device '\(try await agent.installation())'")
+        }
+        if !hasAgent { try show(try await agent.categoriesWithoutAgent()) }
+    }
+
+    private func show(_ categories: [CategoryListing]) throws {
+        if json { return Console.print(try JSON.line(categories)) }
+        for category in categories {
+            let mark = category.isChosen ? "*" : " "
+            let note = category.isKnown == false ? "  (no longer announced)" : ""
+            Console.print("\(mark) \(TerminalText.safe(category.name))\(note)")
         }
     }
 }
@@ -96,7 +100,7 @@ struct InboxCommand: AsyncParsableCommand {
 
     func run() async throws {
         let options = agent
-        try await agent.withAgent { agent, settings in
+        let hasAgent = try await agent.withExistingAgent { agent, settings in
             let states = failed ? [InboxRecord.State.failed] : InboxRecord.State.allCases
             let records = try await agent.inbox(last: last, states: states)
             for record in records { Console.print(json ? try JSON.line(Row(record)) : Self.line(record)) }
@@ -112,6 +116,7 @@ struct InboxCommand: AsyncParsableCommand {
                 Console.notice("\(subject) for \(isLoggedIn ? "the text" : "you to log in")")
             }
         }
+        if !hasAgent { Console.notice("there is no inbox: agent '\(agent.profile)' has never run") }
     }
 
     private static func line(_ record: InboxRecord) -> String {

@@ -30,16 +30,43 @@ struct AgentOptions: ParsableArguments {
     )
     var state: String?
 
-    /// Opens the profile's agent, calls `work` with it, and closes it.
+    /// Opens the profile's agent, calls `work` with it, and closes it; creates the agent if necessary.
     func withAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws {
-        let settings = try configuration.load()
-        let variables = ProcessInfo.processInfo.environment
         let directory = try StateDirectory.locate(
             role: "agent",
             profile: profile,
             override: state,
-            environment: variables
+            environment: ProcessInfo.processInfo.environment
         )
+        try await withAgent(in: directory, work)
+    }
+
+    /// Opens the profile's agent, else that of the package's service, calls `work` with it, and closes it; creates
+    /// nothing.
+    ///
+    /// - Returns: False if there is no such agent.
+    func withExistingAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws -> Bool {
+        let directory = try StateDirectory.existing(
+            role: "agent",
+            profile: profile,
+            override: state,
+            environment: ProcessInfo.processInfo.environment,
+            files: [SubscriberAgent.databaseName]
+        )
+        if let refusal = Administrator.refusal(directory, attempt: "you may not use agent '\(profile)'") {
+            throw refusal
+        }
+        guard HostFile.exists(directory.file(SubscriberAgent.databaseName)) else { return false }
+        try await withAgent(in: directory, work)
+        return true
+    }
+
+    private func withAgent(
+        in directory: StateDirectory,
+        _ work: (SubscriberAgent, Settings) async throws -> Void
+    ) async throws {
+        let settings = try configuration.load()
+        let variables = ProcessInfo.processInfo.environment
         // The directory's owner may have put symbolic links in it.
         if !FolderRights.isRoots(directory.file(SubscriberAgent.databaseName)) {
             try FolderRights.keep(ownerOf: directory.path)
@@ -63,6 +90,17 @@ struct AgentOptions: ParsableArguments {
             )
             defer { agent.close() }
             try await work(agent, settings)
+        }
+    }
+
+    /// Returns the categories of the hub that a new agent would use.
+    func categoriesWithoutAgent() async throws -> [CategoryListing] {
+        let hub = try connection.resolved(configuration.load(), AgentSettings.connection)
+        guard let string = try hub.named() ?? hub.local(.listen) else {
+            throw AgentError(.badConfiguration, "no connection string is configured", hint: .noConnectionString)
+        }
+        return try await withHTTP { http in
+            try await SubscriberAgent.categories(at: try hub.client(string, http: http))
         }
     }
 

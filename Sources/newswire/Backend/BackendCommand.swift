@@ -95,7 +95,7 @@ struct BackendCommand: AsyncParsableCommand {
         defer { lock.close() }
         state.removeLeftovers()
         let resolved = try connection.resolved(settings, BackendSettings.connection, hubState: stateOptions.state)
-        guard let (string, isEmulated) = try resolved.ofBackend() else { throw HubConnection.missing }
+        guard let (string, isEmulated) = try resolved.ofBackend() else { throw resolved.missing }
         if isEmulated { Console.notice("the hub is that of 'newswire hub --emulate'") }
         let listening = try listenConfiguration(settings, state)
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }

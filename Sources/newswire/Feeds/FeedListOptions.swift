@@ -19,29 +19,42 @@ struct FeedListOptions: ParsableArguments {
         try FeedLists.load(directory: settings.value(PublisherSettings.feeds, flag: feeds))
     }
 
-    /// Returns the publisher's state directory, for writing.
+    /// Returns the publisher's state directory, for writing: for root also that of the package's service.
     ///
     /// A command that root runs continues with the rights of the directory's owner, who may have put links in it.
     func directory(_ settings: Settings) throws -> StateDirectory {
         let directory = try StateDirectory.locate(
             role: "publisher",
-            override: settings.value(PublisherSettings.state, flag: state),
+            override: try existing(settings).path,
             environment: ProcessInfo.processInfo.environment
         )
-        if !FolderRights.isRoots(directory.file(PublisherFiles.database)) {
-            try FolderRights.keep(ownerOf: directory.path)
-        }
+        try takeRights(in: directory)
         return directory
     }
 
     /// Returns the path of the publisher's database, for reading; creates nothing.
+    ///
+    /// The rights are those of ``directory(_:)``: SQLite may create files beside a database that it reads.
     func storePath(_ settings: Settings) throws -> String {
-        let directory = try StateDirectory.path(
+        let directory = try existing(settings)
+        if HostFile.exists(directory.path) { try takeRights(in: directory) }
+        return directory.file(PublisherFiles.database)
+    }
+
+    private func existing(_ settings: Settings) throws -> StateDirectory {
+        try StateDirectory.existing(
             role: "publisher",
             override: settings.value(PublisherSettings.state, flag: state),
-            environment: ProcessInfo.processInfo.environment
+            environment: ProcessInfo.processInfo.environment,
+            files: [PublisherFiles.database],
+            // Every user can have a publisher.
+            mustBeUsable: true
         )
-        return "\(directory)/\(PublisherFiles.database)"
+    }
+
+    private func takeRights(in directory: StateDirectory) throws {
+        if FolderRights.isRoots(directory.file(PublisherFiles.database)) { return }
+        try FolderRights.keep(ownerOf: directory.path)
     }
 }
 

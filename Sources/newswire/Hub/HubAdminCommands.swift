@@ -76,14 +76,10 @@ struct NamespaceOptions: ParsableArguments {
         }
         if let string = try connection.local(.namespace), let directory = HubFiles.directory(state: connection.hubState)
         {
-            let others = try HubFiles.endpoint(in: directory)
+            let others = try HubStateOptions.reading(directory) { try HubFiles.endpoint(in: directory.path) }
             return (string, Endpoints(own: string.endpoint, others: others, isLocal: true))
         }
-        throw Failure(
-            .badConfiguration,
-            HubConnection.missing.text,
-            hint: "write the output of 'newswire hub keys --namespace' to a file and pass --connection-file PATH"
-        )
+        throw connection.missing
     }
 }
 

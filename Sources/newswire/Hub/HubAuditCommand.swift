@@ -45,16 +45,12 @@ struct HubAuditCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.directory(settings)
+        let state = try stateOptions.existing(settings)
         let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
         let path = state.file(HubFiles.pages)
         // Opening it would create the file.
         guard HostFile.exists(path) else {
-            throw Failure(
-                .badConfiguration,
-                "no hub with pages has run with the state directory '\(state.path)'",
-                hint: "start it first: newswire hub"
-            )
+            throw stateOptions.noHub(in: state, "no hub with pages has run with the state directory")
         }
         let store = try PageStore(path: path)
         for action in try await store.actions(of: hub, limit: last) {

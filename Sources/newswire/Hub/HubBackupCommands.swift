@@ -25,10 +25,13 @@ struct HubBackupCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
+        let state = try stateOptions.existing(stateOptions.configuration.load(), isForGood: false)
         let database = state.file(HubFiles.database)
         guard ![HubFiles.lock, HubFiles.backendLock].contains(URL(filePath: file).lastPathComponent) else {
             throw Failure(.usage, "'\(file)' is the name of a hub's lock file", hint: "give the copy another name")
+        }
+        guard HostFile.exists(database) || HostFile.exists(state.file(HubFiles.backend)) else {
+            throw stateOptions.noHub(in: state)
         }
         let isRoots = HubStateOptions.isRoots(state)
         let reading = { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
@@ -106,7 +109,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let state = try stateOptions.directory(stateOptions.configuration.load(), isForGood: false)
+        let state = try stateOptions.existingOrNew(stateOptions.configuration.load(), isForGood: false)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
         }

@@ -36,7 +36,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.directory(settings)
+        let state = try stateOptions.existing(settings)
         if let certificate = settings.value(HubSettings.tlsCertificate) {
             try show(given: certificate, settings)
         } else {
@@ -74,11 +74,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
     private func show(own state: StateDirectory, _ settings: Settings) throws {
         let path = LocalCertificates.authorityPath(in: state.path)
         guard HostFile.exists(path) else {
-            throw Failure(
-                .badConfiguration,
-                "there is no authority in '\(state.path)'",
-                hint: "the hub creates it at its first start: newswire hub"
-            )
+            throw stateOptions.noHub(in: state, "there is no authority in")
         }
         let authority = try CertificateFacts.read(path)
         if pem { return Console.print(authority.text.trimmingCharacters(in: .newlines)) }

@@ -67,7 +67,7 @@ struct HubInviteCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.directory(settings)
+        let state = try stateOptions.existing(settings)
         let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
         let path = state.file(HubFiles.pages)
         if list || end != nil {
@@ -94,11 +94,7 @@ struct HubInviteCommand: AsyncParsableCommand {
             let url = URLComponents(string: endpoint.trimmingCharacters(in: .whitespacesAndNewlines)),
             let host = url.host
         else {
-            throw Failure(
-                .badConfiguration,
-                "no hub has run with the state directory '\(state.path)'",
-                hint: "start it first: newswire hub"
-            )
+            throw stateOptions.noHub(in: state, "no hub has run with the state directory")
         }
         let feed = try feedFile()
         let (link, notice) = try await invite(try PageStore(path: path), to: hub, feed)

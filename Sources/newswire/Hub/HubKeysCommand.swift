@@ -46,9 +46,9 @@ struct HubKeysCommand: AsyncParsableCommand {
 
     func run() async throws {
         let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.directory(settings)
+        let state = try stateOptions.existing(settings)
         guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
-            throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
+            throw stateOptions.noHub(in: state)
         }
         let database = state.file(HubFiles.database)
         try await usingDatabase(database) { try await run(HubKeys(databasePath: database), settings, state) }

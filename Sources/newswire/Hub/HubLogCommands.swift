@@ -54,11 +54,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
     }
 
     private func showFile() async throws {
-        let directory = try StateDirectory.locate(
-            role: "hub",
-            override: inquiry.configuration.load().value(HubSettings.state, flag: state),
-            environment: ProcessInfo.processInfo.environment
-        )
+        let directory = try HubStateOptions.existing(inquiry.configuration.load(), flag: state)
         let database = directory.file(HubFiles.database)
         let position = try await usingDatabase(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
@@ -89,10 +85,10 @@ private struct IdleHub {
 
     /// - Throws: ``Failure`` 75 if the hub is running.
     init(_ options: HubStateOptions, _ settings: Settings) throws {
-        state = try options.directory(settings)
+        state = try options.existing(settings)
         database = state.file(HubFiles.database)
         guard HostFile.exists(database) else {
-            throw Failure(.badConfiguration, "there is no hub in '\(state.path)'", hint: "start one: newswire hub")
+            throw options.noHub(in: state)
         }
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")

@@ -26,7 +26,8 @@ struct HubStateOptions: ParsableArguments {
     @Option(HubSettings.state)
     var state: String?
 
-    /// Returns the state directory from flag, environment, configuration or default, and creates it if necessary.
+    /// Returns the state directory from flag, environment, configuration or default, and creates it if necessary; for
+    /// servers.
     ///
     /// A command that root runs continues with the rights of the directory's owner, who may have put links in it. It
     /// keeps root's rights if root has always run the hub there. `isForGood` is false if the command needs root's
@@ -37,13 +38,58 @@ struct HubStateOptions: ParsableArguments {
             override: settings.value(HubSettings.state, flag: state),
             environment: ProcessInfo.processInfo.environment
         )
-        guard !Self.isRoots(directory) else { return directory }
+        try Self.takeRights(in: directory, isForGood: isForGood)
+        return directory
+    }
+
+    /// Returns the state directory of this user's hub, else that of the package's service; creates nothing, so that
+    /// the directory may not exist. The rights are those of ``directory(_:isForGood:)``.
+    ///
+    /// - Throws: ``Failure`` 78 if the directory belongs to another user.
+    func existing(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
+        try Self.existing(settings, flag: state, isForGood: isForGood)
+    }
+
+    /// Returns ``existing(_:isForGood:)`` for a command with another set of options.
+    static func existing(_ settings: Settings, flag state: String?, isForGood: Bool = true) throws -> StateDirectory {
+        let directory = try StateDirectory.existing(
+            role: "hub",
+            override: settings.value(HubSettings.state, flag: state),
+            environment: ProcessInfo.processInfo.environment,
+            files: HubFiles.signs
+        )
+        if let refusal = Administrator.refusal(directory, attempt: "you may not use the hub on this machine") {
+            throw refusal
+        }
+        if HostFile.exists(directory.path) { try takeRights(in: directory, isForGood: isForGood) }
+        return directory
+    }
+
+    /// Returns ``existing(_:isForGood:)``, and creates the directory if necessary.
+    func existingOrNew(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
+        let directory = try existing(settings, isForGood: isForGood)
+        return HostFile.exists(directory.path) ? directory : try self.directory(settings, isForGood: isForGood)
+    }
+
+    /// Returns the failure of a command that needs a hub's files, and found none in the directory.
+    func noHub(in directory: StateDirectory, _ text: String = "there is no hub in") -> Failure {
+        let hint = "start one with 'newswire hub'\(state == nil ? ", or pass --state PATH" : "")"
+        return Failure(.badConfiguration, "\(text) '\(directory.path)'", hint: hint)
+    }
+
+    private static func takeRights(in directory: StateDirectory, isForGood: Bool) throws {
+        guard !isRoots(directory) else { return }
         if isForGood {
             try FolderRights.keep(ownerOf: directory.path)
         } else {
             try FolderRights.take(ownerOf: directory.path)
         }
-        return directory
+    }
+
+    /// Calls `work`, which reads a file in the directory, with the rights of the directory's owner.
+    static func reading<Value>(_ directory: StateDirectory, _ work: () throws -> Value) throws -> Value {
+        guard HostFile.exists(directory.path), !isRoots(directory) else { return try work() }
+        return try FolderRights.with(ownerOf: directory.path, work)
     }
 
     /// True if the directory contains files of a hub that root runs, which no other user can read.

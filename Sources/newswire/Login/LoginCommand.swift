@@ -116,9 +116,10 @@ struct LogoutCommand: AsyncParsableCommand {
     @OptionGroup var agent: AgentOptions
 
     func run() async throws {
-        try await agent.withAgent { agent, _ in
+        let hasAgent = try await agent.withExistingAgent { agent, _ in
             guard let ended = try await agent.logOut() else { return Console.notice("nobody was logged in") }
             Console.notice(ended.user.map { "logged out '\($0)'" } ?? "the login file is deleted")
         }
+        if !hasAgent { Console.notice("nobody was logged in") }
     }
 }

@@ -62,7 +62,7 @@ struct NotifyCommand: AsyncParsableCommand {
     func run() async throws {
         let platforms = try chosenPlatforms()
         let text = try readText()
-        try await agent.withAgent { agent, _ in
+        let hasAgent = try await agent.withExistingAgent { agent, _ in
             let backend = try agent.backend()
             var outcomes: [BackendClient.PlatformOutcome] = []
             for (index, platform) in platforms.enumerated() {
@@ -80,6 +80,7 @@ struct NotifyCommand: AsyncParsableCommand {
             }
             try conclude(outcomes)
         }
+        guard hasAgent else { throw AgentError(.badConfiguration, "nobody is logged in", hint: .logIn) }
     }
 
     private func send(

@@ -107,6 +107,9 @@ struct PublishCommand: AsyncParsableCommand {
         _ settings: Settings,
         _ http: OutboundClient
     ) async throws -> PublishReport {
+        // Read before root takes on the rights of the publisher's user, who may not read the hub's files.
+        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let client = try hub.client(try hub.sending(), http: http)
         let directory = try lists.directory(settings)
         let lock: FileLock
         switch try PublisherLock.acquire(directory.file(PublisherFiles.lock), isWatched: watch || Console.isInteractive)
@@ -119,8 +122,6 @@ struct PublishCommand: AsyncParsableCommand {
         defer { lock.close() }
         let trappedFeed = TrapNote.take(from: lock)
         TrapNote.leave(in: lock)
-        let hub = try connection.resolved(settings, PublisherSettings.connection)
-        let client = try hub.client(try hub.sending(), http: http)
         let store = try PublisherStore(path: directory.file(PublisherFiles.database))
         var options = options(settings)
         options.trappedFeed = trappedFeed

@@ -28,7 +28,7 @@ struct UserOptions: ParsableArguments {
 
     /// Calls `work` with the accounts of an existing app backend.
     func run<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
-        let state = try directory()
+        let state = try stateOptions.existing(try stateOptions.configuration.load())
         guard HostFile.exists(state.file(HubFiles.backend)) else {
             throw Failure(
                 .badConfiguration,
@@ -41,12 +41,9 @@ struct UserOptions: ParsableArguments {
 
     /// Calls `work` with the accounts, and creates their database if there is none.
     func runMaking<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
-        let suffixes = IdentitySettings(try stateOptions.configuration.load()).foreignSuffixes
-        return try await run(in: try directory(), suffixes: suffixes, work)
-    }
-
-    private func directory() throws -> StateDirectory {
-        try stateOptions.directory(try stateOptions.configuration.load())
+        let settings = try stateOptions.configuration.load()
+        let suffixes = IdentitySettings(settings).foreignSuffixes
+        return try await run(in: try stateOptions.existingOrNew(settings), suffixes: suffixes, work)
     }
 
     private func run<Output>(
