@@ -57,6 +57,8 @@ extension PageServer {
                     do {
                         try await pages.endExpiredSessions()
                     } catch {
+                        // A stop is no failure.
+                        if Task.isCancelled { return }
                         pages.logger.warning(
                             "cannot end expired sessions of readers; will retry",
                             metadata: ["error.reason": "\(error)"]

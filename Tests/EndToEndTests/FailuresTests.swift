@@ -68,6 +68,27 @@ import Testing
         #expect(row.hint == nil ? failure.hint == nil : failure.hint?.hasPrefix(row.hint ?? "") == true)
     }
 
+    @Test func `a port that needs a privilege is a wrong configuration, with the step that permits it`() {
+        let failure = Failure(HubListenError(code: 13), listen: "127.0.0.1", port: 443)
+        #expect(failure.status == .badConfiguration)
+        #expect(failure.text == "cannot listen on 127.0.0.1:443: a port below 1024 needs a privilege")
+        #expect(failure.hint?.hasPrefix("sudo setcap cap_net_bind_service=+ep ") == true)
+        #expect(failure.hint?.hasSuffix(", or pass --port with a port from 1024") == true)
+        let unit = Failure.cure(port: 443, "--port", isService: true)
+        #expect(unit.contains("SocketBindAllow=tcp:443, AmbientCapabilities=CAP_NET_BIND_SERVICE, "))
+        #expect(Failure(HubListenError(code: 98), listen: "h", port: 1).status == .tryLater)
+        #expect(Failure(HubListenError(code: 98), listen: "h", port: 1).hint == "pass another --port")
+    }
+
+    @Test func `a command for root is the command that was given, quoted for a shell`() {
+        let command = Administrator.sudoCommand(["newswire", "send", "--message", "it's late", "--tags", ""])
+        #expect(command == #"sudo newswire send --message 'it'\''s late' --tags ''"#)
+        #expect(Administrator.sudoCommand(["/opt/newswire", "hub", "keys"]) == "sudo /opt/newswire hub keys")
+        let long = Administrator.sudoCommand(["newswire", "send", "--message", String(repeating: "x", count: 500)])
+        #expect(long == "run this command with sudo")
+        #expect(Administrator.sudoCommand(["newswire", "a\nb"]) == "run this command with sudo")
+    }
+
     private static func refusal(_ status: Int, _ code: Int) -> HubClientError {
         .refused(status: status, code: code, detail: "x", retryAfter: nil)
     }

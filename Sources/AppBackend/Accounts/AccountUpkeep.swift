@@ -78,6 +78,8 @@ package final class AccountUpkeep: Service {
         do {
             try await work()
         } catch {
+            // A stop is no failure.
+            if Task.isCancelled { return }
             let reason = BackendStore.reason(error)
             logger.warning(
                 "cannot delete old tokens, payloads and audit entries; will retry",

@@ -25,6 +25,8 @@ struct HubInspection: Service {
                     }
                     break
                 } catch {
+                    // A stop is no failure.
+                    if Task.isCancelled { break }
                     if isFirst { logger.warning("the hub cannot be reached", metadata: ["error.reason": "\(error)"]) }
                     isFirst = false
                 }

@@ -1,27 +1,47 @@
 import Foundation
 import NIOCore
 
-/// The hub cannot listen on the address: it is in use, does not belong to this machine, or is not permitted.
+/// A server cannot listen on its address: it is in use, does not belong to this machine, or is not permitted.
 package struct HubListenError: Error {
     package let reason: String
-    /// True if another port would not help.
-    package let isOfAddress: Bool
+    package let cause: Cause
+
+    package enum Cause: Sendable {
+        /// Another address would help.
+        case address
+        /// Another port would help, now or later the same one.
+        case port
+        /// The port is below 1024, and the process lacks `CAP_NET_BIND_SERVICE` (capabilities(7), ip(7)).
+        case privilege
+        /// The service manager forbids the port (systemd.resource-control(5), `SocketBindDeny=`).
+        case serviceManager
+    }
 
     /// `nil` for an error of another kind.
-    init?(_ error: any Error) {
+    package init?(_ error: any Error) {
         switch error {
-        case let error as IOError:
-            isOfAddress = error.errnoCode == EADDRNOTAVAIL
-            reason =
-                switch error.errnoCode {
-                case EADDRINUSE: "another program listens there"
-                case EADDRNOTAVAIL: "this machine does not have that address"
-                default: String(cString: strerror(error.errnoCode))
-                }
+        case let error as IOError: self.init(code: error.errnoCode)
         case is SocketAddressError, is SocketAddressError.FailedToParseIPByteBuffer, is SocketAddressError.UnknownHost:
-            isOfAddress = true
-            reason = "there is no such address"
+            self.init(cause: .address, reason: "there is no such address")
         default: return nil
         }
+    }
+
+    /// Makes an error from the value of `errno`.
+    package init(code: Int32) {
+        let (cause, reason): (Cause, String) =
+            switch code {
+            case EADDRINUSE: (.port, "another program listens there")
+            case EADDRNOTAVAIL: (.address, "this machine does not have that address")
+            case EACCES: (.privilege, "a port below 1024 needs a privilege")
+            case EPERM: (.serviceManager, "the service manager does not permit this port")
+            default: (.port, String(cString: strerror(code)).lowercased())
+            }
+        self.init(cause: cause, reason: reason)
+    }
+
+    private init(cause: Cause, reason: String) {
+        self.cause = cause
+        self.reason = reason
     }
 }

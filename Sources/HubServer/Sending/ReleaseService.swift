@@ -86,6 +86,8 @@ final class ReleaseService: Service {
             state.withLock { $0.hasSaidFailure = false }
         } catch is DutyLost {
             // Another node releases them.
+        } catch is CancellationError {
+            // The hub is stopping.
         } catch is ProtocolError {
             // The writer has logged why it cannot write, or the hub was deleted; the next check tries again.
         } catch {

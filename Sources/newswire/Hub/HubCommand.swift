@@ -394,16 +394,6 @@ struct HubServe: AsyncParsableCommand {
     }
 }
 
-extension Failure {
-    init(_ error: HubListenError, listen: String, port: Int) {
-        self.init(
-            error.isOfAddress ? .badConfiguration : .tryLater,
-            "cannot listen on \(listen):\(port): \(error.reason)",
-            hint: error.isOfAddress ? "pass another --listen" : "pass another --port"
-        )
-    }
-}
-
 extension LogLevel {
     var level: Logger.Level { Logger.Level(rawValue: rawValue) ?? .notice }
 }

@@ -3,9 +3,9 @@ import FeedPublisher
 import Foundation
 import HostSystem
 import HubClient
+import HubServer
 import Hummingbird
 import Logging
-import NIOCore
 import OutboundHTTP
 import ServiceLifecycle
 import Settings
@@ -49,12 +49,9 @@ extension PublishCommand {
         group.maximumGracefulShutdownDuration = .seconds(10)
         do {
             try await ServiceGroup(configuration: group).run()
-        } catch let error as IOError {
-            throw Failure(
-                .tryLater,
-                "cannot listen on \(listen): \(String(cString: strerror(error.errnoCode)).lowercased())",
-                hint: "pass another --listen"
-            )
+        } catch {
+            guard let refusal = HubListenError(error) else { throw error }
+            throw Failure(refusal, listen: listen.host, port: listen.port, portFlag: "--listen")
         }
         notifier?.stopping()
     }
