@@ -9,6 +9,12 @@ package struct FeedList: Sendable {
     package let file: String
     /// The category that agents subscribe to.
     package let category: Tag
+    /// Properties of the messages of feeds, which templates can name; those of languages are not among them.
+    package static let templateProperties: [MessageProperty] = [
+        .title, .summary, .link, .category, .feed, .alsoFrom, .author, .published, .image, .urgency, .story, .status,
+        .replaces, .messageParam,
+    ]
+
     /// The template of `messageParam`.
     package let template: InlineTemplate
     /// The languages of its feeds, for recipients whose template names one (protocol §10).

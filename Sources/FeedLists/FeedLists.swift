@@ -21,13 +21,16 @@ package struct FeedLists: Sendable {
 
     /// Reads every `*.yaml` and `*.yml` directly in a directory, in the order of their names.
     ///
+    /// With `isStrict`, properties in templates that no message has, and addresses that the publisher refuses, are
+    /// problems, too; a publisher does what it can do with such a list.
+    ///
     /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run reports them all.
-    package static func load(directory: String) throws(FeedListsError) -> FeedLists {
+    package static func load(directory: String, isStrict: Bool = false) throws(FeedListsError) -> FeedLists {
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {
             throw FeedListsError(directory, "contains no feed list (a file named *.yaml)")
         }
-        return try parse(texts)
+        return try parse(texts, isStrict: isStrict)
     }
 
     /// The paths of the lists in a directory, in order, and their contents.
@@ -55,12 +58,16 @@ package struct FeedLists: Sendable {
     /// Parses lists from their texts.
     ///
     /// - Throws: ``FeedListsError`` with all problems of all texts.
-    package static func parse(_ texts: [(file: String, text: String)]) throws(FeedListsError) -> FeedLists {
-        try parse(texts.map { ($0.file, .success($0.text)) })
+    package static func parse(
+        _ texts: [(file: String, text: String)],
+        isStrict: Bool = false
+    ) throws(FeedListsError) -> FeedLists {
+        try parse(texts.map { ($0.file, .success($0.text)) }, isStrict: isStrict)
     }
 
     static func parse(
-        _ files: [(file: String, text: Result<String, FeedListProblem>)]
+        _ files: [(file: String, text: Result<String, FeedListProblem>)],
+        isStrict: Bool = false
     ) throws(FeedListsError) -> FeedLists {
         var problems: [FeedListProblem] = []
         var lists: [FeedList] = []
@@ -68,7 +75,7 @@ package struct FeedLists: Sendable {
             switch text {
             case .failure(let problem): problems.append(problem)
             case .success(let text):
-                var reader = FeedListReader(file: file)
+                var reader = FeedListReader(file: file, isStrict: isStrict)
                 if let list = reader.read(text) { lists.append(list) }
                 problems += reader.problems
             }

@@ -162,8 +162,8 @@ package enum PublisherSettings {
     package static let announceWithin =
         Setting(.publisher, "announce-within", .time(.seconds(60) ... .seconds(30 * 86_400)), .seconds(6 * 3_600))
         .summary("Messages that have waited longer for the hub become one digest.")
-    package static let contact = Setting(.publisher, "contact", .contact, "https://github.com/newswire/newswire")
-        .summary("The contact address for operators of feed servers; part of the User-Agent header.")
+    package static let contact = OpenSetting(.publisher, "contact", .contact)
+        .summary("Your contact address for operators of feed servers; part of the User-Agent header. Without it: none.")
     package static let metricsFile = OpenSetting(.publisher, "metrics-file", .path)
         .summary(
             "The file to which each pass writes its metrics for Prometheus' node_exporter (a name that ends in .prom)."

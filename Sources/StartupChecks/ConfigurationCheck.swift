@@ -55,6 +55,14 @@ package struct ConfigurationCheck {
         ]
     }
 
+    /// Settings without which a start works, but which an operator should set.
+    package var recommendations: [String] {
+        guard programs.contains(.publisher), HostFile.exists(feedDirectory),
+            settings.value(PublisherSettings.contact) == nil
+        else { return [] }
+        return ["set 'contact' in the section 'publisher', so that operators of feed servers can reach you"]
+    }
+
     /// The problems of the servers of the log that the hub shares with others; `nil` if there is none, or if its
     /// settings cannot be used.
     package func engine() async throws -> EngineCheck? {
@@ -72,7 +80,7 @@ package struct ConfigurationCheck {
 
     private var namedFeeds: String? {
         let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
-        return isNamed ? settings.value(PublisherSettings.feeds, flag: feeds) : nil
+        return isNamed ? feedDirectory : nil
     }
 
     private func hubProblems() -> [String] {
@@ -184,15 +192,18 @@ package struct ConfigurationCheck {
 
     /// A machine without a publisher has no lists: only lists that are named or exist are read.
     private func feedProblems() -> [String] {
-        let directory = settings.value(PublisherSettings.feeds, flag: feeds)
-        guard namedFeeds != nil || HostFile.exists(directory) else { return [] }
+        guard hasFeedLists else { return [] }
         do {
-            _ = try FeedLists.load(directory: directory)
+            _ = try FeedLists.load(directory: feedDirectory, isStrict: true)
             return []
         } catch {
             return error.problems.map(\.description)
         }
     }
+
+    private var feedDirectory: String { settings.value(PublisherSettings.feeds, flag: feeds) }
+
+    private var hasFeedLists: Bool { namedFeeds != nil || HostFile.exists(feedDirectory) }
 
     private func stateProblems(
         _ role: SettingSection,

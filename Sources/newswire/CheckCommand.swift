@@ -12,7 +12,7 @@ struct CheckCommand: AsyncParsableCommand {
         discussion: """
             Prints one line per problem, and exits with 78 if there is one. If several hubs share a log, it also \
             connects to the log's servers. A problem that can clear on its own, such as a server that does not answer, \
-            is a warning. In a unit, name the program, so that the files of other programs are not checked: \
+            is a warning; a setting that is recommended is a hint. In a unit, name the program, so that the files of other programs are not checked: \
             ExecStartPre=newswire check hub.
 
             EXAMPLES
@@ -52,6 +52,10 @@ struct CheckCommand: AsyncParsableCommand {
         let problems = mistakes.map(\.description) + check.problems() + (engine?.problems ?? [])
         for problem in problems { Console.error(problem) }
         if let directory = check.missingFeeds { Console.hint(InstalledFeedLists.hint(insteadOf: directory)) }
+        // A unit checks before each pass: its journal would have the same line every five minutes.
+        if programs.contains(.publisher), environment["JOURNAL_STREAM"] == nil {
+            for hint in check.recommendations { Console.hint(hint) }
+        }
         guard problems.isEmpty else { throw ExitCode(ExitStatus.badConfiguration.rawValue) }
         if Console.isInteractive { Console.notice("no problems found") }
     }

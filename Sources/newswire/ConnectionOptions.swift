@@ -30,7 +30,7 @@ extension Program {
     /// `hasLocal` is true if the command has the flag `--local` and it was not passed.
     static func fetch(
         _ request: OutboundRequest,
-        contact: String,
+        contact: String?,
         hasLocal: Bool = false
     ) async throws -> OutboundResponse {
         do {

@@ -55,7 +55,7 @@ enum Program {
     static let userAgent = "newswire/\(version)"
 
     /// Returns the user agent for servers of feeds.
-    static func userAgent(contact: String) -> String { "\(userAgent) (+\(contact))" }
+    static func userAgent(contact: String?) -> String { contact.map { "\(userAgent) (+\($0))" } ?? userAgent }
 
     /// Returns a logger for standard error.
     static func logger(_ label: String, _ level: LogLevel = .warning) -> Logger {

@@ -90,6 +90,38 @@ import Testing
         #expect(try inventory(scratch.file("hub")) == before)
     }
 
+    @Test func `a publisher without a contact is asked for one, and sends none of its own`() async throws {
+        let scratch = try ScratchFolder()
+        try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: true)
+        try scratch.write("category: World\nfeeds: []\n", to: "feeds/w.yaml")
+        let check = ["check", "publisher", "--feeds", scratch.file("feeds")]
+        let without = try await BuiltProgram.run(check, environment: ["XDG_STATE_HOME": scratch.path])
+        #expect(without.status == 0 && without.errors.contains("hint: set 'contact'"), "\(without.errors)")
+        let with = try await BuiltProgram.run(
+            check,
+            environment: ["XDG_STATE_HOME": scratch.path, "NEWSWIRE_PUBLISHER_CONTACT": "me@example.org"]
+        )
+        #expect(with.status == 0 && with.errors.isEmpty, "\(with.errors)")
+    }
+
+    @Test func `check refuses a property that no message has, and a publisher does what it can`() async throws {
+        let scratch = try ScratchFolder()
+        let sample = "file://\(BuiltProgram.repository)/feeds/samples/world.rss"
+        try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: true)
+        try scratch.write(
+            "category: World\ntemplate: $(titel)\nfeeds:\n  - {url: '\(sample)', local: true}\n  - url: http://10.0.0.1/\n",
+            to: "feeds/w.yaml"
+        )
+        let state = ["XDG_STATE_HOME": scratch.path]
+        let feeds = ["--feeds", scratch.file("feeds")]
+        let check = try await BuiltProgram.run(["check", "publisher"] + feeds, environment: state)
+        #expect(check.status == 78)
+        #expect(check.errors.contains("no property 'titel': did you mean 'title'?"), "\(check.errors)")
+        #expect(check.errors.contains("feed of '10.0.0.1' is in your own network, which needs 'local: true'"))
+        let list = try await BuiltProgram.run(["feeds", "list"] + feeds, environment: state)
+        #expect(list.status == 0, "\(list.errors)")
+    }
+
     @Test func `every program refuses a wrong file, and says all that is wrong`() async throws {
         let scratch = try ScratchFolder()
         try scratch.write("hub: {port: x, drain: y}\n", to: "newswire.yaml")

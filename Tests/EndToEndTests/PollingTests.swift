@@ -24,5 +24,11 @@ import Testing
         #expect(request.target == "http://feeds.example/world.rss")
         let agent = try #require(request.header("User-Agent"))
         #expect(agent.hasPrefix("newswire/") && agent.hasSuffix(" (+desk@example.org)"))
+        _ = try await BuiltProgram.run(
+            ["feeds", "preview", "http://feeds.example/other.rss"],
+            environment: ["http_proxy": proxy.baseURL, "XDG_STATE_HOME": folder, "XDG_CONFIG_HOME": folder]
+        )
+        let anonymous = try #require(proxy.requests.last?.header("User-Agent"))
+        #expect(anonymous.hasPrefix("newswire/") && !anonymous.contains("("))
     }
 }

@@ -16,6 +16,40 @@ import Testing
         }
     }
 
+    @Test func `a strict reader refuses properties that no message has, and addresses that need 'local'`() throws {
+        let text = """
+            category: World
+            language: English
+            template: "$(titel) by $(author) $(Title_English) $(Title_Klingon) $$(kept) $(place)"
+            templates:
+              French: "Flash : $(News_English) $(authr)"
+            feeds:
+              - url: https://example.org/world.rss
+              - url: http://192.168.1.5/feed
+              - url: http://[::1]:8080/feed
+              - url: http://nas/feed
+              - url: https://example.org/monde.rss
+                language: French
+              - url: http://nas.local/feed
+                local: true
+            """
+        #expect(problems([text]) == [])
+        let error = #expect(throws: FeedListsError.self) {
+            try FeedLists.parse([(file: "a.yaml", text: text)], isStrict: true)
+        }
+        let found = try #require(error).problems.map(\.description)
+        let expected = [
+            "line 8: feed of '192.168.1.5' is in your own network, which needs 'local: true'",
+            "line 9: feed of '::1' is in", "line 10: feed of 'nas' is in",
+            "line 3: template: messages have no property 'place': known are title, summary,",
+            "line 3: template: messages have no property 'titel': did you mean 'title'?",
+            "line 3: template: messages have no property 'title_klingon': ",
+            "line 5: template: messages have no property 'authr': did you mean 'author'?",
+        ]
+        #expect(found.count == expected.count, "\(found)")
+        for (line, start) in zip(found, expected) { #expect(line.contains(start), "\(line)") }
+    }
+
     @Test func `a list as the design shows it is read whole`() throws {
         let lists = try FeedLists.parse([
             (

@@ -12,9 +12,14 @@ struct FeedListReader {
     static let maximumFeeds = 1_000
 
     let file: String
+    /// True if a property that no message has, or an address that the publisher refuses, is a problem, too.
+    let isStrict: Bool
     private(set) var problems: [FeedListProblem] = []
 
-    init(file: String) { self.file = file }
+    init(file: String, isStrict: Bool = false) {
+        self.file = file
+        self.isStrict = isStrict
+    }
 
     /// Reads a list; `nil` when ``problems`` is not empty afterwards.
     mutating func read(_ text: String) -> FeedList? {
@@ -38,6 +43,7 @@ struct FeedListReader {
         checkOPML(members["opml"])
         var feeds = readFeeds(members["feeds"], of: root, interval: interval, rules)
         let localization = readLocalization(members, &feeds)
+        checkTemplates(members, localization)
         guard problems.count == before, let category, let template else { return nil }
         return FeedList(
             file: file,
@@ -136,6 +142,7 @@ struct FeedListReader {
             source.isByAgreement = members["by-agreement"].map { readFlag($0, named: "by-agreement") } ?? false
             source.rules = rules
             source.language = readLanguage(members["language"])
+            checkAddress(source, at: urlNode)
             return source
         } catch {
             // A malformed address may contain a password anywhere, so the message names its line instead.

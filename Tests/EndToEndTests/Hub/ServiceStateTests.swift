@@ -111,6 +111,7 @@ struct ServiceStateTests {
                 "\(outcome.errors)"
             )
         }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: home) == [])
         let send = try await run(["send", "--message", "it's late"], asUser: 65_533)
         #expect(send.errors.contains(#"send --message 'it'\''s late'"#), "\(send.errors)")
         let agent = try await run(["subscribe", "--categories", "World"], asUser: 65_533)

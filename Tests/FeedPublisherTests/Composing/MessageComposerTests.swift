@@ -35,6 +35,8 @@ import Testing
                 "author", "category", "feed", "image", "link", "messageParam", "published", "story", "summary", "title",
             ]
         )
+        // 'newswire check' refuses other names in templates.
+        #expect(Set(found.names).isSubset(of: FeedList.templateProperties.map(\.rawValue)))
         #expect(found["messageParam"] == "Breaking World News : Mayor \"resigns\"")
         #expect(found["published"] == "2026-05-28T20:26:40Z")
         #expect(found["feed"] == "The Example")
