@@ -224,12 +224,14 @@ package struct Demo: Sendable {
         let store = try PublisherStore(path: "\(scratch)/publisher.sqlite")
         defer { try? store.close() }
         let baseline = try await publish(lists, store, client)
-        let found = "\(baseline.recorded) entries recorded, \(baseline.sent) announced"
+        let found = "\(Counted.text(baseline.recorded, "entry", "entries")) recorded, \(baseline.sent) announced"
         try environment.print("publisher   first pass: \(found)")
         samples.moveOn()
         let start = Timestamp(Date())
         let pass = try await publish(lists, store, client)
-        try environment.print("publisher   second pass: \(pass.announced) new entries, \(pass.sent) messages sent")
+        try environment.print(
+            "publisher   second pass: \(Counted.text(pass.announced, "new entry", "new entries")), \(Counted.text(pass.sent, "message")) sent"
+        )
         let personal = try await people.talk(through: subscribers[0].agent)
         try environment.print("people      \(subscribers[0].user) notified \(subscribers[1].user), once securely")
         // Streams are in order: an agent that has this message has all earlier ones.

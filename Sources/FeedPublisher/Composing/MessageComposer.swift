@@ -160,7 +160,7 @@ struct MessageComposer: Sendable {
 
     private static func digested(_ share: LanguageShare, _ category: String) -> [MessageProperty: String] {
         let newest = share.newest(digestHeadlines)
-        let title = "\(share.entries) more \(category) \(share.entries == 1 ? "story" : "stories")"
+        let title = Counted.text(share.entries, "more \(category) story", "more \(category) stories")
         let listed = newest.map { TextClip.clip(String($0), characters: 100) }.joined(separator: "; ")
         let rest = share.entries - newest.count
         return [

@@ -1,4 +1,5 @@
 internal import HubClient
+internal import HubProtocol
 
 /// A problem with the hub, worded for people.
 struct HubProblem: Sendable, Equatable {
@@ -11,7 +12,7 @@ struct HubProblem: Sendable, Equatable {
 
     /// Describes an error, with the hub's address and the number of messages that wait.
     init(_ error: HubClientError, at hub: String, pending: Int) {
-        let waiting = pending == 1 ? "1 message waits" : "\(pending) messages wait"
+        let waiting = Counted.text(pending, "message waits", "messages wait")
         hint = error.hint
         switch error {
         case .refused(let status, let code, let detail, _) where error.isPermanent:

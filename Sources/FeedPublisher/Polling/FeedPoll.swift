@@ -1,6 +1,7 @@
 internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
+internal import HubProtocol
 
 /// Polls a feed, and schedules its next turn.
 struct FeedPoll: Sendable {
@@ -176,7 +177,7 @@ struct FeedPoll: Sendable {
         let isKnown = before.trouble?.kind == kind
         let line =
             "feed '\(source.address.publicText)' is truncated or broken (\(feed.malformed ?? "it has no end")); "
-            + "the \(feed.entries.count) entries before that were read"
+            + "\(Counted.text(feed.entries.count, "entry before that was", "entries before that were")) read"
         // The feed cannot be read completely, so the notice of `settle` would be wrong.
         outcome.lines.removeAll { $0.level == .notice }
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))

@@ -117,7 +117,7 @@ extension PublishPass {
         guard left > 0 else { return }
         logger.info("feeds left for the next pass", metadata: ["feeds.left": "\(left)"])
         // Shown at a terminal only: under cron it is not news that there are many feeds.
-        reporter.say(.notice, "\(left) feeds are left for the next pass", isRepeat: true)
+        reporter.say(.notice, "\(Counted.text(left, "feed is", "feeds are")) left for the next pass", isRepeat: true)
     }
 
     private func after(_ wait: Duration, _ event: Event) async -> Event {

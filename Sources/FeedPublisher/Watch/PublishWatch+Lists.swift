@@ -1,4 +1,5 @@
 internal import FeedLists
+internal import HubProtocol
 internal import Synchronization
 
 /// Feed lists that change while the publisher runs.
@@ -26,7 +27,7 @@ extension PublishWatch {
             let lists = try FeedLists.load(directory: directory)
             state.withLock { $0.listTrouble = nil }
             feeds.replace(by: lists)
-            reporter.say(.notice, "the feed lists were read again: \(lists.feedCount) feeds")
+            reporter.say(.notice, "the feed lists were read again: \(Counted.text(lists.feedCount, "feed"))")
             for wake in [wakePolls, wakeSender, subscriber?.wakeRequests] { wake?.signal() }
         } catch {
             let isKnown = state.withLock { state in

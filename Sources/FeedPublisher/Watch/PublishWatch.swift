@@ -139,7 +139,8 @@ package final class PublishWatch: Sendable {
     package func status() throws -> String {
         let active = try store.subscriptions().count { $0.subscription.state == .active }
         let pushed = subscriber == nil ? "" : ", \(active) of them pushed by their hubs"
-        return "\(lists.feedCount) feeds\(pushed); \(try store.counts().pending) messages wait"
+        let waiting = Counted.text(try store.counts().pending, "message waits", "messages wait")
+        return "\(Counted.text(lists.feedCount, "feed"))\(pushed); \(waiting)"
     }
 
     /// Checks that the recurring work still happens.

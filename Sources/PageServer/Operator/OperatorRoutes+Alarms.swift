@@ -25,7 +25,9 @@ extension OperatorRoutes {
             list.tag.map { "Alarms are sent to the tag \($0)." }
                 ?? "Alarms are not sent: no tag is set in 'hub.alarm-tag'."
         ]
-        if let omitted = list.omitted { section.lines.append("\(omitted) more alarms are not shown.") }
+        if let omitted = list.omitted {
+            section.lines.append("\(Counted.text(omitted, "more alarm is", "more alarms are")) not shown.")
+        }
         page.sections = [section]
         let next = first + shownAlarms
         if next < list.alarms.count {

@@ -41,7 +41,7 @@ extension OperatorRoutes {
             ),
             OperatorFact(
                 "Dropped before they expired",
-                "\(log.droppedUnexpired) messages",
+                Counted.text(log.droppedUnexpired, "message"),
                 isBad: log.droppedUnexpired > 0
             ),
         ]
@@ -78,7 +78,7 @@ extension OperatorRoutes {
             facts.append(OperatorFact("Outcomes, \(platform)", OperatorText.counts(outcomes)))
         }
         for (platform, backlog) in overview.pushBacklog.sorted(by: { $0.key < $1.key }) {
-            let text = "\(backlog.targets) devices, \(backlog.messages) messages"
+            let text = "\(Counted.text(backlog.targets, "device")), \(Counted.text(backlog.messages, "message"))"
             facts.append(OperatorFact("Pending, \(platform)", text))
         }
         return facts
@@ -133,7 +133,7 @@ extension OperatorRoutes {
             rows,
             empty: "No publisher has announced a category."
         )
-        page.sections = [OperatorSection("\(names.count) categories", table: table)]
+        page.sections = [OperatorSection(Counted.text(names.count, "category", "categories"), table: table)]
         let next = first + shownCategories
         if next < names.count {
             page.more = OperatorLink("More categories", href: "\(request.root)categories?from=\(next)")

@@ -92,7 +92,8 @@ struct BackendWork: Sendable {
         else { return }
         let hours = Self.lifetime.components.seconds / 3_600
         environment.reporter.warning(
-            "\(dropped) secure notifications were deleted: older than \(hours) hours, or above \(store.bounds.secure)"
+            "\(Counted.text(dropped, "secure notification was", "secure notifications were")) deleted: older than "
+                + "\(hours) hours, or above \(store.bounds.secure)"
         )
     }
 

@@ -21,7 +21,7 @@ package enum OperatorText {
 
     /// The audience of a message.
     package static func audience(_ message: MessageReport) -> String {
-        if let handles = message.handles { return "\(handles) \(handles == 1 ? "handle" : "handles")" }
+        if let handles = message.handles { return Counted.text(handles, "handle") }
         return (message.tags ?? "everybody") + (message.isTest == true ? " (test)" : "")
     }
 

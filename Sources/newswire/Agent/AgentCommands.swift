@@ -111,7 +111,7 @@ struct InboxCommand: AsyncParsableCommand {
             }
             let waiting = try await agent.secureCount()
             if waiting > 0 {
-                let subject = waiting == 1 ? "1 secure notification waits" : "\(waiting) secure notifications wait"
+                let subject = Counted.text(waiting, "secure notification waits", "secure notifications wait")
                 let isLoggedIn = (try? await agent.login()) != nil
                 Console.notice("\(subject) for \(isLoggedIn ? "the text" : "you to log in")")
             }

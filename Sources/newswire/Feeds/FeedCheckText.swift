@@ -1,6 +1,7 @@
 import Feeds
 import Foundation
 import HostSystem
+import HubProtocol
 
 /// The text output of `newswire feeds check`: the feed, its errors, then its entries.
 enum FeedCheckText {
@@ -8,13 +9,13 @@ enum FeedCheckText {
     private static let summaryLimit = 160
 
     static func print(_ feed: Feed, of document: String, now: Date) {
-        line("\(document): \(feed.format), \(feed.entries.count == 1 ? "1 entry" : "\(feed.entries.count) entries")")
+        line("\(document): \(feed.format), \(Counted.text(feed.entries.count, "entry", "entries"))")
         field("title", feed.title)
         field("link", feed.link)
         field("language", feed.language)
         field("self", feed.selfURL)
         field("hub", feed.hubs.isEmpty ? nil : feed.hubs.joined(separator: " "))
-        field("ttl", feed.ttl.map { "\($0) minutes" })
+        field("ttl", feed.ttl.map { Counted.text($0, "minute") })
         for finding in feed.findings(now: now) { line("  wrong      \(finding)") }
         for (number, entry) in feed.entries.enumerated() { show(entry, number: number + 1) }
     }
@@ -28,7 +29,7 @@ enum FeedCheckText {
         field("author", entry.author)
         field("categories", entry.categories.isEmpty ? nil : entry.categories.joined(separator: ", "))
         for file in entry.enclosures {
-            let length = file.length.map { "\($0) bytes" }
+            let length = file.length.map { Counted.text($0, "byte") }
             field("enclosure", [file.url, file.type, length].compactMap(\.self).joined(separator: " "))
         }
         field("image", entry.image)

@@ -32,7 +32,9 @@ struct HubAlarmsListCommand: AsyncParsableCommand {
         if inquiry.json { return Console.print(try JSON.line(list)) }
         if list.alarms.isEmpty { Console.notice("there are no alarms") }
         for alarm in list.alarms { Console.print(TerminalText.safe(Self.line(alarm))) }
-        if let omitted = list.omitted { Console.notice("\(omitted) more alarms are not shown") }
+        if let omitted = list.omitted {
+            Console.notice("\(Counted.text(omitted, "more alarm is", "more alarms are")) not shown")
+        }
     }
 
     private static func line(_ alarm: AlarmReport) -> String {

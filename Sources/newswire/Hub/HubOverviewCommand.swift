@@ -35,18 +35,19 @@ struct HubOverviewCommand: AsyncParsableCommand {
             lines.append("sent            \(platform): \(counts(outcomes))")
         }
         for (platform, backlog) in overview.pushBacklog.sorted(by: { $0.key < $1.key }) {
-            lines.append("pending         \(platform): \(backlog.targets) targets of \(backlog.messages) messages")
+            let targets = Counted.text(backlog.targets, "target")
+            lines.append("pending         \(platform): \(targets) of \(Counted.text(backlog.messages, "message"))")
         }
         if let alarms = overview.alarms {
             let silenced = overview.silencedAlarms ?? 0
             lines.append("alarms          \(counts(alarms))\(silenced > 0 ? ", \(silenced) of them silenced" : "")")
         }
         lines.append("scheduled       \(overview.scheduled)\(overview.nextDue.map { ", next at \($0)" } ?? "")")
-        lines.append("writer          \(overview.failure ?? "works"), \(overview.waitingChanges) changes wait")
+        let waiting = Counted.text(overview.waitingChanges, "change waits", "changes wait")
+        lines.append("writer          \(overview.failure ?? "works"), \(waiting)")
         let log = overview.log
-        lines.append(
-            "log             \(log.bytes) of \(log.limitBytes) bytes, \(log.droppedUnexpired) messages dropped unexpired"
-        )
+        let dropped = Counted.text(log.droppedUnexpired, "message")
+        lines.append("log             \(log.bytes) of \(log.limitBytes) bytes, \(dropped) dropped unexpired")
         for credential in overview.credentials {
             let state = credential.isUsable ? "usable" : "not usable"
             let parts = [state, credential.reason, credential.expiresAt.map { "expires \($0)" }].compactMap { $0 }

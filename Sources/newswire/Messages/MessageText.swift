@@ -134,7 +134,7 @@ enum MessageText {
 
     private static func audience(_ message: MessageReport) -> String {
         let test = message.isTest == true ? ", a test for at most \(NotificationOutcome.maximumResults)" : ""
-        if let handles = message.handles { return "\(handles) \(handles == 1 ? "handle" : "handles")\(test)" }
+        if let handles = message.handles { return "\(Counted.text(handles, "handle"))\(test)" }
         return (message.tags ?? "everybody") + test
     }
 

@@ -240,7 +240,7 @@ extension SendCommand {
             if outcome.results.isEmpty { warnOfNobody() }
         }
         if outcome.success == 0, outcome.failure > 0 {
-            throw Failure(.failed, "none of the test's \(outcome.failure) devices got the message")
+            throw Failure(.failed, "no device of the test got the message")
         }
     }
 

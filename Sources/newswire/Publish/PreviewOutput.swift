@@ -31,7 +31,8 @@ enum PreviewOutput {
         switch feed.state {
         case .read:
             let silent = feed.entries.count { if case .silent = $0.fate { true } else { false } }
-            return "\(feed.entries.count) entries, \(feed.entries.count - silent) to be announced"
+            return
+                "\(Counted.text(feed.entries.count, "entry", "entries")), \(feed.entries.count - silent) to be announced"
         case .failed: return "could not be read"
         case .skipped: return "not polled: the pass ended before its turn"
         case .notAsked(let reason): return "not polled: \(Self.text(reason))"

@@ -2,6 +2,7 @@ import ArgumentParser
 import FeedLists
 import FeedPublisher
 import HostSystem
+import HubProtocol
 import OutboundHTTP
 import Settings
 
@@ -190,11 +191,15 @@ struct PublishCommand: AsyncParsableCommand {
 
     private static func summarize(_ report: PublishReport) {
         var parts = [
-            "\(report.polled) feeds polled", "\(report.announced) new entries", "\(report.sent) messages sent",
+            Counted.text(report.polled, "feed polled", "feeds polled"),
+            Counted.text(report.announced, "new entry", "new entries"),
+            Counted.text(report.sent, "message sent", "messages sent"),
         ]
-        if report.recorded > 0 { parts.append("\(report.recorded) entries recorded only") }
-        if report.failedFeeds > 0 { parts.append("\(report.failedFeeds) feeds failed") }
-        if report.pending > 0 { parts.append("\(report.pending) messages pending") }
+        if report.recorded > 0 {
+            parts.append(Counted.text(report.recorded, "entry recorded only", "entries recorded only"))
+        }
+        if report.failedFeeds > 0 { parts.append(Counted.text(report.failedFeeds, "feed failed", "feeds failed")) }
+        if report.pending > 0 { parts.append(Counted.text(report.pending, "message pending", "messages pending")) }
         Console.notice(parts.joined(separator: ", "))
     }
 }

@@ -44,7 +44,7 @@ struct PublishersCommand: AsyncParsableCommand {
                 for entry in entries ? feed.entries ?? [] : [] { Console.print(Self.line(entry)) }
             }
             if let omitted = status.report.omittedFeeds {
-                Console.notice("\(omitted) more feeds are not in the report")
+                Console.notice("\(Counted.text(omitted, "more feed is", "more feeds are")) not in the report")
             }
             return
         }
@@ -56,9 +56,10 @@ struct PublishersCommand: AsyncParsableCommand {
 
     private static func line(_ publisher: PublisherSummary) -> String {
         let failed = publisher.failedFeeds > 0 ? ", \(publisher.failedFeeds) of them failing" : ""
-        let waiting = publisher.outboxOldest.map { "\(publisher.outbox) messages pending since \($0)" }
+        let waiting = publisher.outboxOldest.map { "\(Counted.text(publisher.outbox, "message")) pending since \($0)" }
         let parts = [
-            publisher.publisher, "reported \(publisher.reportedAt)", "\(publisher.feedCount) feeds\(failed)", waiting,
+            publisher.publisher, "reported \(publisher.reportedAt)",
+            "\(Counted.text(publisher.feedCount, "feed"))\(failed)", waiting,
             publisher.exitCode == 0 ? nil : "exit code \(publisher.exitCode)",
             publisher.schedule == .watch ? "watching" : nil, publisher.version.map { "version \($0)" },
         ]

@@ -70,7 +70,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
 
     /// Returns a failure that reports the number of devices that remain at the hub, and how to delete them.
     private func failure(_ error: any Error, remaining: Int) -> Failure {
-        let devices = remaining == 1 ? "1 device is" : "\(remaining) devices are"
+        let devices = Counted.text(remaining, "device is", "devices are")
         let left = "user '\(name)' is removed, but \(devices) still registered at the hub"
         let again = "newswire user remove \(name)"
         if error is NoConnection {
