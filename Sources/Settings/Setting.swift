@@ -14,6 +14,8 @@ package struct SettingEntry: Sendable {
     package let type: String
     /// Bounds of the value, for people; `nil` if the type is enough.
     package let range: String?
+    /// The possible values, if there are few.
+    package let choices: [String]
     /// The default as a user would write it; `nil` if there is none, or if it depends on the machine, as the summary
     /// says.
     package let defaultText: String?
@@ -109,6 +111,7 @@ extension SettingFormat {
             key: key,
             type: type,
             range: range,
+            choices: choices,
             defaultText: defaultText,
             sharedVariable: sharedVariable,
             nature: nature,

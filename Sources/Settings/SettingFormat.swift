@@ -6,6 +6,8 @@ package struct SettingFormat<Value: Sendable>: Sendable {
     let type: String
     var range: String?
     var nature = SettingNature.plain
+    /// The possible values, if there are few.
+    var choices: [String] = []
     let parse: @Sendable (String) throws(SettingValueError) -> Value
     let show: @Sendable (Value) -> String
 
@@ -273,10 +275,13 @@ extension SettingFormat<CategoryCap> {
 
 extension SettingFormat where Value: RawRepresentable, Value: CaseIterable, Value.RawValue == String {
     static var word: SettingFormat {
-        let words = Value.allCases.map(\.rawValue).joined(separator: ", ")
-        return SettingFormat("word", range: words, show: \.rawValue, otherwise: "must be one of \(words)") {
+        let choices = Value.allCases.map(\.rawValue)
+        let words = choices.joined(separator: ", ")
+        var format = SettingFormat("word", range: words, show: \.rawValue, otherwise: "must be one of \(words)") {
             Value(rawValue: $0)
         }
+        format.choices = choices
+        return format
     }
 }
 

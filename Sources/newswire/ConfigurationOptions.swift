@@ -14,7 +14,8 @@ struct ConfigurationOptions: ParsableArguments {
                 A flag overrides its environment variable, which overrides the file.
                 """,
             valueName: "path"
-        )
+        ),
+        completion: .file(extensions: ["yaml", "yml"])
     )
     var config: String?
 
@@ -39,6 +40,7 @@ extension Option {
         self.init(
             name: Self.name(setting.entry, names),
             help: setting.entry.help,
+            completion: setting.entry.completion,
             transform: { text in try parse(text) }
         )
     }
@@ -48,6 +50,7 @@ extension Option {
         self.init(
             name: Self.name(setting.entry, []),
             help: setting.entry.help,
+            completion: setting.entry.completion,
             transform: { text in try parse(text) }
         )
     }
@@ -56,7 +59,7 @@ extension Option {
     ///
     /// The parser would print an invalid value, which may be the secret itself.
     init(secretFile setting: OpenSetting<String>) where Value == String? {
-        self.init(name: Self.name(setting.entry, []), help: setting.entry.help, transform: { $0 })
+        self.init(name: Self.name(setting.entry, []), help: setting.entry.help, completion: .file(), transform: { $0 })
     }
 
     private static func name(_ entry: SettingEntry, _ others: [String]) -> NameSpecification {
@@ -75,6 +78,18 @@ extension SettingEntry {
         let value = defaultText.map { " (default: \($0))" } ?? ""
         return ArgumentHelp("\(summary)\(type == "true or false" ? "" : value)", valueName: valueName)
     }
+
+    fileprivate var completion: CompletionKind {
+        switch type {
+        case "path": directories.contains(key) ? .directory : .file()
+        case "program": .file()
+        case "hub name": .hubs
+        default: choices.isEmpty ? .default : .list(choices)
+        }
+    }
+
+    /// Keys of paths that name a directory.
+    private var directories: Set<String> { ["feeds", "state"] }
 
     private var valueName: String {
         switch type {

@@ -24,7 +24,8 @@ struct DemoCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The directory of the sample feeds (default: feeds/samples, else the installed ones).",
             valueName: "path"
-        )
+        ),
+        completion: .directory
     )
     var samples: String?
 

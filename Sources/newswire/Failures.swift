@@ -45,7 +45,7 @@ extension Failure {
                 self.init(.badConfiguration, "\(error)")
             }
         case let error as SampleFeedsError:
-            let hint = "run the demo in newswire's source directory, or pass --samples PATH"
+            let hint = "newswire's source directory has them in 'feeds/samples'; --samples PATH names another place"
             self.init(.badConfiguration, "\(error)", hint: hint)
         case let error as HandlerFailure: self.init(.failed, error.reason)
         case let error as HubProvisionError: self.init(.badConfiguration, "\(error)")
@@ -98,8 +98,8 @@ extension Failure {
         switch hint {
         case .certificate(.unknownAuthority):
             """
-            the hub's certificate is signed by an authority that is not trusted here: pass --ca-file PATH with the \
-            file that 'newswire hub certificate' shows on the hub's machine
+            the hub's certificate is signed by an authority that is not trusted here: copy the file that 'newswire hub \
+            certificate' shows on the hub's machine, and name the copy with --ca-file PATH
             """
         case .certificate(.otherName):
             "the hub's certificate is not valid for this name: add the name to the hub's 'host-names'"
@@ -162,16 +162,16 @@ extension Failure {
         case .logIn: "log in: newswire login --user NAME"
         case .noBackend:
             """
-            is the app backend running? 'newswire hub' serves it on its own port; pass the address of another with \
-            --backend https://HOST:8788
+            is the app backend running? 'newswire hub' serves it on its own port, 'newswire backend' on port 8788; \
+            --backend https://HOST:PORT names its address
             """
         case .plainHTTP: "plain HTTP is allowed on this machine only, unless you pass --allow-plain-http"
         case .revokeToken(let user):
             "revoke it on the app backend's machine: 'newswire user tokens \(user)' shows the tokens"
         case .backendCertificate(.unknownAuthority):
             """
-            the app backend's certificate is signed by an authority that is not trusted here: log in with --ca-file \
-            PATH; 'newswire hub certificate' on its machine shows the file
+            the app backend's certificate is signed by an authority that is not trusted here: copy the file that \
+            'newswire hub certificate' shows on its machine, and log in with --ca-file PATH
             """
         case .backendCertificate(.otherName):
             "the app backend's certificate is not valid for this name: add the name to its 'host-names'"

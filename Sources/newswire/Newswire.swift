@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import HostSystem
 import Logging
 import Settings
@@ -43,7 +44,12 @@ struct Newswire: AsyncParsableCommand {
                 try report(error)
             }
         } catch {
-            exit(withError: error)
+            guard !(error is ExitCode), exitCode(for: error) == .validationFailure,
+                let name = CommandName.suggestion(CommandLine.arguments)
+            else { exit(withError: error) }
+            try? FileHandle.standardError.write(contentsOf: Data("\(fullMessage(for: error))\n".utf8))
+            Console.hint("did you mean '\(name)'?")
+            Glibc.exit(exitCode(for: error).rawValue)
         }
     }
 }

@@ -19,26 +19,28 @@ struct AgentOptions: ParsableArguments {
     @Option(AgentSettings.inboxSize)
     var inboxSize: Int?
 
-    @Option(help: "The name of the agent, if this machine has several.")
+    @Option(help: "The name of the agent, if this machine has several.", completion: .profiles)
     var profile = "default"
 
     @Option(
         help: ArgumentHelp(
             "The state directory (default: $STATE_DIRECTORY, else ~/.local/state/newswire/agent/PROFILE).",
             valueName: "path"
-        )
+        ),
+        completion: .directory
     )
     var state: String?
 
     /// Opens the profile's agent, calls `work` with it, and closes it; creates the agent if necessary.
     func withAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws {
+        let settings = try configuration.load()
         let directory = try StateDirectory.locate(
             role: "agent",
             profile: profile,
             override: state,
             environment: ProcessInfo.processInfo.environment
         )
-        try await withAgent(in: directory, work)
+        try await withAgent(in: directory, settings, work)
     }
 
     /// Opens the profile's agent, else that of the package's service, calls `work` with it, and closes it; creates
@@ -46,6 +48,7 @@ struct AgentOptions: ParsableArguments {
     ///
     /// - Returns: False if there is no such agent.
     func withExistingAgent(_ work: (SubscriberAgent, Settings) async throws -> Void) async throws -> Bool {
+        let settings = try configuration.load()
         let directory = try StateDirectory.existing(
             role: "agent",
             profile: profile,
@@ -57,15 +60,15 @@ struct AgentOptions: ParsableArguments {
             throw refusal
         }
         guard HostFile.exists(directory.file(SubscriberAgent.databaseName)) else { return false }
-        try await withAgent(in: directory, work)
+        try await withAgent(in: directory, settings, work)
         return true
     }
 
     private func withAgent(
         in directory: StateDirectory,
+        _ settings: Settings,
         _ work: (SubscriberAgent, Settings) async throws -> Void
     ) async throws {
-        let settings = try configuration.load()
         let variables = ProcessInfo.processInfo.environment
         // The directory's owner may have put symbolic links in it.
         if !FolderRights.isRoots(directory.file(SubscriberAgent.databaseName)) {
@@ -97,7 +100,11 @@ struct AgentOptions: ParsableArguments {
     func categoriesWithoutAgent() async throws -> [CategoryListing] {
         let hub = try connection.resolved(configuration.load(), AgentSettings.connection)
         guard let string = try hub.named() ?? hub.local(.listen) else {
-            throw AgentError(.badConfiguration, "no connection string is configured", hint: .noConnectionString)
+            throw AgentError(
+                .badConfiguration,
+                "no connection string for profile '\(profile)'",
+                hint: .noConnectionString
+            )
         }
         return try await withHTTP { http in
             try await SubscriberAgent.categories(at: try hub.client(string, http: http))

@@ -46,7 +46,10 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     @OptionGroup var agent: AgentOptions
 
-    @Option(help: ArgumentHelp("The categories to choose, separated by commas.", valueName: "names"))
+    @Option(
+        help: ArgumentHelp("The categories to choose, separated by commas.", valueName: "names"),
+        completion: .categories
+    )
     var categories: String?
 
     @Option(help: ArgumentHelp("The language to show messages in; '' for the main one.", valueName: "name"))
@@ -56,7 +59,8 @@ struct SubscribeCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "A file with the template for messages, a JSON object; '' for the standard template.",
             valueName: "file"
-        )
+        ),
+        completion: .file(extensions: ["json"])
     )
     var template: String?
 

@@ -89,7 +89,7 @@ struct BackendCommand: AsyncParsableCommand {
             throw Failure(
                 .tryLater,
                 "another app backend, or a hub that serves one itself, is using '\(state.path)'",
-                hint: "stop it, start the hub with --no-app-backend, or pass --state PATH"
+                hint: "stop it, start the hub with --no-app-backend, or pass another --state"
             )
         }
         defer { lock.close() }

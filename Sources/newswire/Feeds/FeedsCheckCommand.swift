@@ -30,7 +30,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
 
     @OptionGroup var configuration: ConfigurationOptions
 
-    @Argument(help: ArgumentHelp("The feed.", valueName: "file|url"))
+    @Argument(help: ArgumentHelp("The feed.", valueName: "file|url"), completion: .file())
     var document: String?
 
     @Option(help: ArgumentHelp("The file's source address, for relative links.", valueName: "url"))
@@ -39,7 +39,10 @@ struct FeedsCheckCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The file's Content-Type, for its charset.", valueName: "type"))
     var contentType: String?
 
-    @Option(help: ArgumentHelp("The file that lists the files to read, one per line.", valueName: "list"))
+    @Option(
+        help: ArgumentHelp("The file that lists the files to read, one per line.", valueName: "list"),
+        completion: .file()
+    )
     var batch: String?
 
     @Option(PublisherSettings.contact)

@@ -3,6 +3,7 @@ import FeedLists
 import FeedPublisher
 import Foundation
 import HostSystem
+import HubProtocol
 import OutboundHTTP
 import Settings
 
@@ -32,7 +33,7 @@ struct FeedsListCommand: AsyncParsableCommand {
 
     @OptionGroup var lists: FeedListOptions
 
-    @Option(help: ArgumentHelp("List this category only.", valueName: "name"))
+    @Option(help: ArgumentHelp("List this category only.", valueName: "name"), completion: .listedCategories)
     var category: String?
 
     @Flag(help: "Print JSON.")
@@ -64,7 +65,7 @@ struct FeedsListCommand: AsyncParsableCommand {
         let read = feed.lastSuccess.map { "read \($0.formatted(.iso8601))" } ?? "never read"
         let due =
             feed.state == .gone ? "no longer polled" : feed.nextDue.map { "due \($0.formatted(.iso8601))" } ?? "due"
-        let failures = feed.failures > 0 ? ["failed \(feed.failures) times"] : []
+        let failures = feed.failures > 0 ? ["failed \(Counted.times(feed.failures))"] : []
         let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
         if let trouble = feed.trouble {
@@ -127,7 +128,8 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Fetch the feeds of this category; for a new feed, treat it as one of them.",
             valueName: "name"
-        )
+        ),
+        completion: .listedCategories
     )
     var category: String?
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import FeedLists
 import Feeds
 import HostSystem
+import HubProtocol
 import Settings
 
 struct FeedSearchOptions: ParsableArguments {
@@ -66,7 +67,7 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
         if let problem = feed.problem {
             return Console.warning(TerminalText.safe("the page links to '\(feed.address)': \(problem)"))
         }
-        let count = feed.entries.map { "\($0) \($0 == 1 ? "entry" : "entries")" }
+        let count = feed.entries.map { Counted.text($0, "entry", "entries") }
         let parts = [feed.address, feed.format, count, feed.title].compactMap(\.self)
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
     }
@@ -92,7 +93,7 @@ struct FeedsAddCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The address of the feed, or of a page that links to it.", valueName: "url"))
     var address: String
 
-    @Option(help: ArgumentHelp("The category to add the feed to.", valueName: "name"))
+    @Option(help: ArgumentHelp("The category to add the feed to.", valueName: "name"), completion: .listedCategories)
     var category: String
 
     @Flag(help: "Show the changes, and write nothing.")

@@ -20,10 +20,16 @@ struct FeedsExportCommand: AsyncParsableCommand {
 
     @OptionGroup var lists: FeedFolderOptions
 
-    @Option(help: ArgumentHelp("Export this category only; can be repeated.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("Export this category only; can be repeated.", valueName: "name"),
+        completion: .listedCategories
+    )
     var category: [String] = []
 
-    @Argument(help: ArgumentHelp("The file to write; '-' is standard output.", valueName: "file"))
+    @Argument(
+        help: ArgumentHelp("The file to write; '-' is standard output.", valueName: "file"),
+        completion: .file(extensions: ["opml"])
+    )
     var file = "-"
 
     func run() async throws {
@@ -32,7 +38,7 @@ struct FeedsExportCommand: AsyncParsableCommand {
             throw Failure(
                 .badConfiguration,
                 "there are no feed lists in '\(folder.directory)'",
-                hint: "pass --feeds DIRECTORY"
+                hint: lists.feeds == nil ? "pass --feeds DIRECTORY" : nil
             )
         }
         let export = try FeedExport(folder, categories: category)

@@ -30,10 +30,16 @@ struct FeedsImportCommand: AsyncParsableCommand {
 
     @OptionGroup var lists: FeedFolderOptions
 
-    @Argument(help: ArgumentHelp("The OPML document; '-' is standard input.", valueName: "file|url"))
+    @Argument(
+        help: ArgumentHelp("The OPML document; '-' is standard input.", valueName: "file|url"),
+        completion: .file(extensions: ["opml", "xml"])
+    )
     var document: String
 
-    @Option(help: ArgumentHelp("The category of feeds that are in no folder.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The category of feeds that are in no folder.", valueName: "name"),
+        completion: .listedCategories
+    )
     var category: String?
 
     @Option(PublisherSettings.contact)

@@ -17,7 +17,8 @@ struct NamespaceOptions: ParsableArguments {
         help: ArgumentHelp(
             "The file with the namespace's connection string (default: that of your hub on this machine).",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var connectionFile: String?
 
@@ -194,7 +195,7 @@ struct HubDeleteCommand: AsyncParsableCommand {
 
     @OptionGroup var namespace: NamespaceOptions
 
-    @Argument(help: "The hub's name.", transform: { try HubName($0) })
+    @Argument(help: "The hub's name.", completion: .hubs, transform: { try HubName($0) })
     var name: HubName
 
     func run() async throws {

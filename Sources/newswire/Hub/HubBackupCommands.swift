@@ -21,7 +21,10 @@ struct HubBackupCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Argument(help: "The file to write: a new one, or an older copy, which is replaced once the new one is complete.")
+    @Argument(
+        help: "The file to write: a new one, or an older copy, which is replaced once the new one is complete.",
+        completion: .file()
+    )
     var file: String
 
     func run() async throws {
@@ -101,7 +104,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
     @Flag(help: "Treat the database in the state directory as an older copy.")
     var inPlace = false
 
-    @Argument(help: "The copy that 'newswire hub backup' wrote.")
+    @Argument(help: "The copy that 'newswire hub backup' wrote.", completion: .file())
     var file: String?
 
     func validate() throws {

@@ -186,7 +186,7 @@ struct HubServe: AsyncParsableCommand {
                 environment: ProcessInfo.processInfo.environment
             ) : try stateOptions.directory(settings)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
-            throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass --state PATH")
+            throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass another --state")
         }
         defer { lock.close() }
         state.removeLeftovers()
@@ -390,6 +390,7 @@ struct HubServe: AsyncParsableCommand {
             let file = state.file(HubFiles.Connection.full.rawValue)
             return Console.notice("your programs on this machine find the hub with NEWSWIRE_CONNECTION_FILE=\(file)")
         }
+        guard case .local = endpoint.certificate else { return }
         Console.notice("clients on other machines must trust the hub's certificate: see 'newswire hub certificate'")
     }
 }

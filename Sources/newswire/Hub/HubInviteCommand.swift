@@ -44,7 +44,10 @@ struct HubInviteCommand: AsyncParsableCommand {
     @Flag(name: .customLong("feed"), help: "Print the address of a feed.")
     var isForFeed = false
 
-    @Option(help: ArgumentHelp("The category of the feed (default: World).", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The category of the feed (default: World).", valueName: "name"),
+        completion: .categories
+    )
     var category: String?
 
     @Flag(help: "List the invitations that can still be used.")
@@ -73,11 +76,7 @@ struct HubInviteCommand: AsyncParsableCommand {
         if list || end != nil {
             // Opening it would create the file.
             guard HostFile.exists(path) else {
-                throw Failure(
-                    .badConfiguration,
-                    "no hub with pages has run with the state directory '\(state.path)'",
-                    hint: "start it first: newswire hub"
-                )
+                throw stateOptions.noHub(in: state, "no hub with pages has run with the state directory")
             }
             let store = try PageStore(path: path)
             if let end { return try await endInvitation(end, store, of: hub) }

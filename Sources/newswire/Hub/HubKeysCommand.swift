@@ -25,7 +25,7 @@ struct HubKeysCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Option(help: ArgumentHelp("Show the rules of this hub (default: all hubs).", valueName: "name"))
+    @Option(help: ArgumentHelp("Show the rules of this hub (default: all hubs).", valueName: "name"), completion: .hubs)
     var hub: String?
 
     @Flag(help: "Show the rules of the namespace, which manage hubs.")

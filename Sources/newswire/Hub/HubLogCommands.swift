@@ -56,6 +56,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
     private func showFile() async throws {
         let directory = try HubStateOptions.existing(inquiry.configuration.load(), flag: state)
         let database = directory.file(HubFiles.database)
+        guard HostFile.exists(database) else { throw HubStateOptions.noHub(in: directory, flag: state) }
         let position = try await usingDatabase(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
         if inquiry.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
@@ -68,7 +69,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
             let lag = node.logEnd - min(peer.position, node.logEnd)
             let state =
                 peer.seenSecondsAgo > HubOverview.Node.silence
-                ? "not seen for \(peer.seenSecondsAgo) s" : "\(lag) entries behind"
+                ? "not seen for \(peer.seenSecondsAgo) s" : "\(Counted.text(lag, "entry", "entries")) behind"
             lines.append("node            \(peer.name), newswire \(peer.version): entry \(peer.position), \(state)")
         }
         lines.append("last writer     \(node.writer ?? "unknown")")

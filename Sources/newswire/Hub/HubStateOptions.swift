@@ -42,8 +42,9 @@ struct HubStateOptions: ParsableArguments {
         return directory
     }
 
-    /// Returns the state directory of this user's hub, else that of the package's service; creates nothing, so that
-    /// the directory may not exist. The rights are those of ``directory(_:isForGood:)``.
+    /// Returns the state directory of this user's hub, else that of the package's service; creates nothing.
+    ///
+    /// The directory may not exist. The rights are those of ``directory(_:isForGood:)``.
     ///
     /// - Throws: ``Failure`` 78 if the directory belongs to another user.
     func existing(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
@@ -73,6 +74,15 @@ struct HubStateOptions: ParsableArguments {
 
     /// Returns the failure of a command that needs a hub's files, and found none in the directory.
     func noHub(in directory: StateDirectory, _ text: String = "there is no hub in") -> Failure {
+        Self.noHub(in: directory, flag: state, text)
+    }
+
+    /// Returns ``noHub(in:_:)`` for a command with another set of options.
+    static func noHub(
+        in directory: StateDirectory,
+        flag state: String?,
+        _ text: String = "there is no hub in"
+    ) -> Failure {
         let hint = "start one with 'newswire hub'\(state == nil ? ", or pass --state PATH" : "")"
         return Failure(.badConfiguration, "\(text) '\(directory.path)'", hint: hint)
     }

@@ -37,7 +37,8 @@ struct LoginCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The file that contains the password; '-' is standard input (default: ask on the terminal).",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var passwordFile: String?
 

@@ -39,7 +39,8 @@ struct NotifyCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The platforms, separated by commas: apns, gcm, fcmv1, wns, browser, stream (agents); default: all.",
             valueName: "platforms"
-        )
+        ),
+        completion: .platforms
     )
     var pns: String?
 

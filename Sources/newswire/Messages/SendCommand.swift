@@ -46,7 +46,8 @@ struct SendCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The categories, separated by commas; each gets its own message.",
             valueName: "names|all"
-        )
+        ),
+        completion: .categories
     )
     var category: String?
 
@@ -59,14 +60,18 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A property for templates; can be repeated.", valueName: "name=value"))
     var property: [String] = []
 
-    @Option(help: ArgumentHelp("The format of the payload (default: template).", valueName: "format"))
+    @Option(
+        help: ArgumentHelp("The format of the payload (default: template).", valueName: "format"),
+        completion: .formats
+    )
     var format: String?
 
     @Option(
         help: ArgumentHelp(
             "The file with the payload in that format; for a template message, its properties in JSON.",
             valueName: "file"
-        )
+        ),
+        completion: .file()
     )
     var payload: String?
 

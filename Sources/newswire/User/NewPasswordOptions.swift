@@ -11,7 +11,8 @@ struct NewPasswordOptions: ParsableArguments {
         help: ArgumentHelp(
             "The file that contains the password; '-' is standard input (default: ask on the terminal).",
             valueName: "path"
-        )
+        ),
+        completion: .file()
     )
     var passwordFile: String?
 

@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// What a shell offers for values.
+@Suite struct CompletionTests {
+    @Test(.timeLimit(.minutes(10)))
+    func `values are completed, from the hub or from the feed lists, and nothing else is printed`() async throws {
+        let scratch = try ScratchFolder()
+        func complete(_ command: [String], _ name: String, _ prefix: String) async throws -> BuiltProgram.Outcome {
+            let words = ["newswire"] + command + [name, prefix]
+            return try await BuiltProgram.run(
+                ["---completion"] + command + ["--", name, "\(words.count - 1)", "\(prefix.count)"] + words,
+                environment: [
+                    "XDG_STATE_HOME": scratch.path, "NEWSWIRE_PUBLISHER_FEEDS": scratch.file("feeds"),
+                    "SAP_SHELL": "bash",
+                ]
+            )
+        }
+        let none = try await complete(["subscribe"], "--categories", "")
+        #expect(none.status == 0 && none.output.isEmpty && none.errors.isEmpty, "\(none)")
+        try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: false)
+        try scratch.write("category: World\nfeeds: []\n", to: "feeds/world.yaml")
+        try scratch.write("category: Sports\nfeeds: []\n", to: "feeds/sports.yaml")
+        let listed = try await complete(["subscribe"], "--categories", "")
+        #expect(listed.output.contains("World") && listed.output.contains("Sports"), "\(listed)")
+        let second = try await complete(["subscribe"], "--categories", "World,")
+        #expect(second.output.contains("World,Sports") && !second.output.contains("World,World"), "\(second)")
+        let hub = try await RunningProgram(
+            ["hub", "--port", "0", "--hub", "desk"],
+            environment: ["XDG_STATE_HOME": scratch.path],
+            folder: scratch.path
+        )
+        let hubs = try await complete(["hub", "keys"], "--hub", "")
+        #expect(hubs.output.contains("desk") && hubs.errors.isEmpty, "\(hubs)")
+        await hub.stop()
+        let script = try await BuiltProgram.run(["--generate-completion-script", "bash"])
+        #expect(script.output.contains("fcmv1") && script.output.contains("invited"))
+    }
+}
