@@ -17,6 +17,8 @@ package struct ConfinedFolder: Sendable, Equatable {
     }
 
     /// Opens a file for writing, creating it and the folders that lead to it for this user only.
+    ///
+    /// The file's name is on disk when the call returns.
     package func openForWriting(_ name: String) throws(HostError) -> ConfinedFile {
         try open(name, O_RDWR | O_CREAT, making: true)
     }
@@ -56,19 +58,34 @@ package struct ConfinedFolder: Sendable, Equatable {
         let options = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
         while true {
             let number = openat(folder.number, parts[parts.count - 1], options, 0o600)
-            if number >= 0 { return try ConfinedFile(Descriptor(number), path: path(of: name)) }
+            if number >= 0 {
+                let file = try ConfinedFile(Descriptor(number), path: path(of: name))
+                guard !making || fsync(folder.number) == 0 else {
+                    throw HostError("cannot write", path(of: name), code: errno)
+                }
+                return file
+            }
             if errno != EINTR { throw Self.failure("cannot open", path(of: name), errno) }
         }
     }
 
     private func descend(_ parts: ArraySlice<String>, making: Bool) throws(HostError) -> Descriptor {
-        if making, mkdir(path, 0o700) != 0, errno != EEXIST { throw HostError("cannot create", path, code: errno) }
+        if making {
+            if mkdir(path, 0o700) == 0 {
+                try HostFile.syncFolder(of: path)
+            } else if errno != EEXIST {
+                throw HostError("cannot create", path, code: errno)
+            }
+        }
         var folder = try Descriptor.open(path, O_RDONLY | O_DIRECTORY)
         var reached = path
         for part in parts {
             reached += "/\(part)"
-            if making, mkdirat(folder.number, part, 0o700) != 0, errno != EEXIST {
-                throw HostError("cannot create", reached, code: errno)
+            if making {
+                let isNew = mkdirat(folder.number, part, 0o700) == 0
+                guard isNew ? fsync(folder.number) == 0 : errno == EEXIST else {
+                    throw HostError("cannot create", reached, code: errno)
+                }
             }
             folder = try Self.openFolder(part, in: folder, path: reached)
         }

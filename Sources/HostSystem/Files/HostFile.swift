@@ -13,9 +13,45 @@ package enum HostFile {
         return facts.st_mode & 0o7777
     }
 
-    /// Removes a file if it exists.
+    /// Removes a file if it exists; after a power cut it is still gone.
     package static func remove(_ path: String) throws(HostError) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw HostError("cannot remove", path, code: errno) }
+        guard unlink(path) == 0 else {
+            if errno == ENOENT { return }
+            throw HostError("cannot remove", path, code: errno)
+        }
+        try syncFolder(of: path)
+    }
+
+    /// Renames a complete file, replacing another one; returns when the content and the new name are on disk.
+    ///
+    /// Both names are in the same folder.
+    package static func move(_ file: String, to path: String) throws(HostError) {
+        try sync(file)
+        guard rename(file, path) == 0 else { throw HostError("cannot replace", path, code: errno) }
+        try syncFolder(of: path)
+    }
+
+    /// Returns when the content, mode and owner of a file are on disk.
+    package static func sync(_ path: String) throws(HostError) {
+        let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+        guard fsync(file.number) == 0 else { throw HostError("cannot write", path, code: errno) }
+    }
+
+    /// Returns when new, changed and removed names in the folder of a file are on disk.
+    package static func syncFolder(of path: String) throws(HostError) {
+        let directory = directory(of: path)
+        let parent: Descriptor
+        do throws(HostError) {
+            parent = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
+        } catch {
+            // A folder that this user may change but not read.
+            guard error.code == EACCES else { throw error }
+            return Glibc.sync()
+        }
+        // Some network file systems have nothing to sync in a folder.
+        guard fsync(parent.number) == 0 || [EINVAL, ENOTSUP].contains(errno) else {
+            throw HostError("cannot write", directory, code: errno)
+        }
     }
 
     /// The content and mode of a file to be written.
@@ -59,10 +95,8 @@ package enum HostFile {
             for (temporary, _) in staged { unlink(temporary) }
             throw error
         }
-        for directory in Set(files.map { directory(of: $0.path) }) {
-            let parent = try Descriptor.open(directory, O_RDONLY | O_DIRECTORY)
-            guard fsync(parent.number) == 0 else { throw HostError("cannot write", directory, code: errno) }
-        }
+        var folders: Set<String> = []
+        for file in files where folders.insert(directory(of: file.path)).inserted { try syncFolder(of: file.path) }
     }
 
     private static func directory(of path: String) -> String {

@@ -79,7 +79,7 @@ package struct StateDirectory: Sendable, Equatable {
 
     /// Creates the directory and missing ones above it, all closed to other users.
     private static func makeDirectory(_ path: String) throws(HostError) {
-        if mkdir(path, 0o700) == 0 { return }
+        if mkdir(path, 0o700) == 0 { return try HostFile.syncFolder(of: path) }
         switch errno {
         case EEXIST:
             var facts = stat()
@@ -96,6 +96,7 @@ package struct StateDirectory: Sendable, Equatable {
             guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
                 throw HostError("cannot create state directory", path, code: errno)
             }
+            try HostFile.syncFolder(of: path)
         case let code: throw HostError("cannot create state directory", path, code: code)
         }
     }
