@@ -85,7 +85,7 @@ let package = Package(
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
         .target(name: "Feeds", dependencies: ["Formats", "Markup", "DomainNames", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Formats", "Markup", .crypto]),
-        .target(name: "SQLiteFiles", dependencies: ["HubProtocol", .grdb]),
+        .target(name: "SQLiteFiles", dependencies: ["HostSystem", "HubProtocol", .grdb]),
 
         // What operators are woken for.
         .target(name: "Alarms", dependencies: ["HubProtocol"]),
@@ -290,6 +290,7 @@ let package = Package(
         ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["Formats", "HubProtocol", "Markup"]),
+        .testTarget(name: "SQLiteFilesTests", dependencies: ["SQLiteFiles", .grdb]),
         .testTarget(
             name: "SchemaHistoryTests",
             dependencies: [
@@ -376,8 +377,7 @@ let package = Package(
             name: "PageServerTests",
             dependencies: [
                 "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
-                "HubRouting",
-                "HubServer", "FairShares", "NetworkAddresses", "Certificates",
+                "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "NetworkAddresses", "Certificates",
                 "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),

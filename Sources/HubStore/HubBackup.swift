@@ -11,14 +11,14 @@ package enum HubBackup {
 
     static let copier = DatabaseCopier(of: "a hub's") { db, path in
         guard try db.tableExists("hub"), try db.tableExists("log") else { return false }
-        guard try !Schema.migrator.hasBeenSuperseded(db) else { throw HubStoreError.newerSchema(path: path) }
+        guard try !Schema.migrator.hasBeenSuperseded(db) else { throw DatabaseFileError.newerVersion(path) }
         return true
     }
 
     /// Copies a hub's file, which a hub may be using, into one file without a write-ahead log.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``HubStoreError``, or a `DatabaseError`, for example if the disk is
-    ///   full.
+    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``SQLiteFiles/DatabaseFileError``, or a `DatabaseError`, for example if
+    ///   the disk is full.
     package static func copy(
         _ source: String,
         to destination: String,
@@ -43,7 +43,7 @@ package enum HubBackup {
 
     /// Marks a hub's file, which must not be in use, as a copy restored by other means.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseCopyError`` or ``HubStoreError`` if this program cannot use the file.
+    /// - Throws: ``SQLiteFiles/DatabaseCopyError`` or ``SQLiteFiles/DatabaseFileError`` if this program cannot use the file.
     package static func declareRestored(_ database: String) throws { try copier.change(database, mark) }
 
     private static func mark(_ db: Database) throws { try db.execute(sql: "PRAGMA user_version = \(copyMark)") }

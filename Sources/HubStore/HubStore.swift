@@ -32,15 +32,17 @@ package final class HubStore: Sendable {
     ///   - log: Orders this node's commits among those of other nodes.
     ///   - rehearses: Runs each member of a commit twice and rolls back the first run, to show that members can be
     ///     repeated; refuses statements that are not deterministic.
-    /// - Throws: ``HubStoreError`` if a newer version has written the file, or SQLite cannot make commits durable;
-    ///   otherwise a `DatabaseError`.
+    ///   - signs: Files that exist only if a hub has used the file: without its content, it is then refused.
+    /// - Throws: `DatabaseFileError` if the file cannot be used; ``HubStoreError`` if its log is needed; otherwise a
+    ///   `DatabaseError`.
     package convenience init(
         path: String,
         maximumPages: Int? = nil,
         reservedTags: ReservedTagPrefixes = .standard,
         secrets: SecretBox? = nil,
         log: any OrderedLog = EmbeddedLog(),
-        rehearses: Bool = false
+        rehearses: Bool = false,
+        signs: [String] = []
     ) throws {
         try self.init(
             path: path,
@@ -48,7 +50,8 @@ package final class HubStore: Sendable {
             maximumPages: maximumPages,
             secrets: secrets,
             log: log,
-            rehearses: rehearses
+            rehearses: rehearses,
+            signs: signs
         )
     }
 
@@ -59,27 +62,24 @@ package final class HubStore: Sendable {
         maximumPages: Int? = nil,
         secrets: SecretBox? = nil,
         log: any OrderedLog = EmbeddedLog(),
-        rehearses: Bool = false
+        rehearses: Bool = false,
+        signs: [String] = []
     ) throws {
         self.rehearses = rehearses
         self.migrator = migrator
         follower = log.identity.map { LogFollower(log, as: $0, schema: migrator.migrations.count) }
-        var configuration = Configuration()
-        configuration.busyMode = .timeout(5)
-        configuration.label = "hub"
         let logPages = WriteAheadLog.pages(
             onDiskOf: DiskSpace(at: URL(filePath: path).deletingLastPathComponent().path)
         )
-        configuration.prepareDatabase { db in
+        var opener = Self.opener(migrator, signs: signs)
+        opener.prepare = { db in
             SecretBox.register(secrets, in: db)
             try db.execute(sql: "PRAGMA wal_autocheckpoint = \(logPages)")
             // Without a limit the file keeps the size of the largest commit.
             try db.execute(sql: "PRAGMA journal_size_limit = \(logPages * WriteAheadLog.pageBytes)")
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
-        pool = try DatabasePool(path: path, configuration: configuration)
-        let isNewer = try pool.read { db in try migrator.hasBeenSuperseded(db) }
-        guard !isNewer else { throw HubStoreError.newerSchema(path: path) }
+        pool = try opener.pool(at: path)
         let hasLog = follower != nil
         let waitsForLog = try pool.read { db in
             guard try !migrator.hasCompletedMigrations(db) else { return false }
@@ -87,13 +87,7 @@ package final class HubStore: Sendable {
             return try Transaction(db).followsLog() || (hasLog && Transaction(db).isNew())
         }
         guard hasLog || !waitsForLog else { throw HubStoreError.awaitsLog(path: path) }
-        if !waitsForLog { try migrator.migrate(besideOthers: pool) }
-        // GRDB sets NORMAL after `prepareDatabase`; an accepted message must survive a power cut.
-        let synchronous = try pool.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            return try Int.fetchOne(db, sql: "PRAGMA synchronous")
-        }
-        guard synchronous == 2 else { throw HubStoreError.notDurable(path: path) }
+        if !waitsForLog { try opener.migrate(pool) }
         let (place, schema) = try pool.read { db in
             let place = try Transaction(db).followsLog() ? Transaction(db).logPlace() : .beginning
             return (place, try migrator.appliedIdentifiers(db).count)
@@ -111,8 +105,18 @@ package final class HubStore: Sendable {
     /// Checks a hub's file without changing it.
     ///
     /// - Returns: The reason why the file cannot be used; `nil` if it can.
-    package static func problem(at path: String) -> String? {
-        DatabaseFile.problem(at: path, keptBy: Schema.migrator)
+    package static func problem(at path: String, signs: [String]) -> String? { opener(signs: signs).problem(at: path) }
+
+    /// True if a file's content is gone, or was never there.
+    ///
+    /// - Throws: `DatabaseFileError` if that is unknown, as for a file that this user cannot read.
+    package static func isGone(_ path: String) throws -> Bool { try opener(signs: []).isGone(path) }
+
+    private static func opener(_ migrator: DatabaseMigrator = Schema.migrator, signs: [String]) -> DatabaseOpener {
+        var opener = DatabaseOpener(migrator)
+        opener.signs = signs
+        opener.isUnused = { try Transaction($0).isNew() }
+        return opener
     }
 
     /// Closes the file and empties its write-ahead log, so that a copy of the file alone is a backup.
@@ -216,8 +220,6 @@ package final class HubStore: Sendable {
 
 /// An error that prevents the use of the hub's file.
 package enum HubStoreError: Error, CustomStringConvertible {
-    case newerSchema(path: String)
-    case notDurable(path: String)
     /// The hub shares its log with other nodes, and a write by this process would reach none of their databases.
     case sharedLog(path: String)
     /// All nodes change the schema at the same entry of the log.
@@ -228,9 +230,6 @@ package enum HubStoreError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .newerSchema(let path):
-            "cannot use '\(path)': a newer version of newswire has written it; install that version or restore a backup"
-        case .notDurable(let path): "cannot use '\(path)': SQLite refuses synchronous=FULL for it"
         case .sharedLog(let path):
             """
             cannot write '\(path)' without its log, which other hubs follow too: set 'log-servers' in the section \

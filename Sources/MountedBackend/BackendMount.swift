@@ -23,6 +23,9 @@ package final class BackendMount: Sendable {
             self.database = database
             self.key = key
         }
+
+        /// True if there are users, or if a key shows that there were some.
+        var exist: Bool { HostFile.exists(database) || HostFile.exists(key) }
     }
 
     /// Time between two checks for the database, and then of the app backend.
@@ -94,7 +97,7 @@ package final class BackendMount: Sendable {
             if state.serving != nil { return nil }
             if let opening = state.opening { return opening }
             if let failure = state.failure, .now < failure.until { return nil }
-            guard HostFile.exists(files.database) else { return nil }
+            guard files.exist else { return nil }
             let opening = Task { await self.open() }
             state.opening = opening
             return opening
@@ -133,7 +136,7 @@ package final class BackendMount: Sendable {
     /// - Throws: ``BackendRefusal`` when the database cannot be used.
     private func serving() throws(BackendRefusal) -> Serving? {
         if let serving = state.withLock({ $0.serving }) { return serving }
-        guard HostFile.exists(files.database) else { return nil }
+        guard files.exist else { return nil }
         throw Self.unusable
     }
 
@@ -150,14 +153,14 @@ package final class BackendMount: Sendable {
     /// True if the database of users exists, unless the last attempt to open it failed.
     package var hasUsers: Bool {
         let (isServing, hasFailed) = state.withLock { ($0.serving != nil, $0.failure != nil) }
-        return isServing || !hasFailed && HostFile.exists(files.database)
+        return isServing || !hasFailed && files.exist
     }
 
     /// Returns no lines without a database, and while it is being opened: the hub's metrics must not wait for it.
     private func metrics() async -> String {
         let (serving, hasFailed) = state.withLock { ($0.serving, $0.failure != nil) }
         if let serving { return await serving.backend.metrics() }
-        return hasFailed && HostFile.exists(files.database) ? AppBackend.metricsOfUnusable : ""
+        return hasFailed && files.exist ? AppBackend.metricsOfUnusable : ""
     }
 
     private static let unusable = BackendRefusal.unavailable(
@@ -167,7 +170,7 @@ package final class BackendMount: Sendable {
 
     private func makeServing() throws -> Serving {
         let backend = AppBackend(
-            store: try BackendStore(path: files.database),
+            store: try BackendStore(path: files.database, signs: [files.key]),
             secrets: try PayloadBox(keyFile: files.key),
             hub: hub,
             configuration: configuration,

@@ -1,6 +1,7 @@
 internal import Foundation
 package import GRDB
 internal import Glibc
+internal import HostSystem
 
 /// Copies files of one kind of database, and restores copies.
 package struct DatabaseCopier: Sendable {
@@ -32,7 +33,8 @@ package struct DatabaseCopier: Sendable {
     /// Copies a file, which a server may be using, into one file without a write-ahead log.
     ///
     /// The copy is checked, and gets its name only when it is complete; a copy that had the name before is replaced,
-    /// and nothing else. Only its owner may read it, since it may contain secrets.
+    /// and nothing else. Only its owner may read it, since it may contain secrets. When the call returns, the copy and
+    /// its name are on disk.
     ///
     /// - Parameters:
     ///   - source: The file of a database.
@@ -66,12 +68,19 @@ package struct DatabaseCopier: Sendable {
             } catch let error as DatabaseError where error.resultCode == .SQLITE_CORRUPT {
                 throw DatabaseCopyError.damaged(path: source)
             }
-            guard rename(part, destination) == 0 else {
-                throw DatabaseCopyError.notWritten(path: destination, reason: String(cString: strerror(errno)))
-            }
+            try Self.move(part, to: destination)
         } catch {
             for leftover in Self.files(of: part) { unlink(leftover) }
             throw error
+        }
+    }
+
+    /// Gives a complete file its name; returns when both are on disk.
+    private static func move(_ file: String, to path: String) throws(DatabaseCopyError) {
+        do throws(HostError) {
+            try HostFile.move(file, to: path)
+        } catch {
+            throw .notWritten(path: path, reason: error.reason, isTemporary: error.isTemporary)
         }
     }
 
@@ -83,7 +92,7 @@ package struct DatabaseCopier: Sendable {
     ///   - entering: Called before files of a side are opened.
     ///   - finish: Changes the restored database before it gets its name; outside of a transaction.
     ///   - finishKept: Changes the copy of the replaced database; outside of a transaction.
-    /// - Returns: The new path of the replaced file, `nil` if there was none.
+    /// - Returns: The new path of the replaced file, `nil` if there was none; all files are then on disk.
     /// - Throws: ``DatabaseCopyError`` if the copy cannot be used; the database is then unchanged.
     package func restore(
         _ copy: String,
@@ -97,9 +106,7 @@ package struct DatabaseCopier: Sendable {
         let kept = FileManager.default.fileExists(atPath: database) ? try keep(database, finishKept) : nil
         Self.giveToFolderOwner(incoming)
         for leftover in Self.files(of: database) where leftover != database { unlink(leftover) }
-        guard rename(incoming, database) == 0 else {
-            throw DatabaseCopyError.notWritten(path: database, reason: String(cString: strerror(errno)))
-        }
+        try Self.move(incoming, to: database)
         return kept
     }
 
@@ -108,12 +115,9 @@ package struct DatabaseCopier: Sendable {
     /// - Throws: ``DatabaseCopyError``, or a `DatabaseError`.
     package func change(_ database: String, _ change: (Database) throws -> Void) throws {
         try open(database).close()
-        let queue = try DatabaseQueue(path: database)
+        let queue = try DatabaseFile.writer(database)
         defer { try? queue.close() }
-        try queue.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL")
-            try change(db)
-        }
+        try queue.writeWithoutTransaction(change)
     }
 }
 
@@ -129,6 +133,7 @@ extension DatabaseCopier {
             // The rest of the write-ahead log is moved into the file, so that the file alone is complete.
             try copy(database, to: former, finish: finish)
             Self.giveToFolderOwner(former)
+            try HostFile.sync(former)
             try Self.emptyLog(of: database)
         } catch {
             guard Self.isDamage(error) else { throw error }
@@ -137,6 +142,7 @@ extension DatabaseCopier {
                 guard FileManager.default.fileExists(atPath: file) else { continue }
                 try FileManager.default.copyItem(atPath: file, toPath: kept)
                 Self.giveToFolderOwner(kept)
+                try HostFile.sync(kept)
             }
         }
         return former
@@ -153,7 +159,7 @@ extension DatabaseCopier {
     ///
     /// SQLite would read a log that is left as the log of any file that gets this name.
     package static func emptyLog(of database: String) throws {
-        let queue = try DatabaseQueue(path: database)
+        let queue = try DatabaseFile.writer(database)
         defer { try? queue.close() }
         _ = try queue.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
@@ -182,11 +188,8 @@ extension DatabaseCopier {
         let descriptor = Glibc.open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else { throw DatabaseCopyError.notReadable(path: source) }
         close(descriptor)
-        var reading = Configuration()
-        reading.readonly = true
-        reading.busyMode = .timeout(5)
         do {
-            let from = try DatabaseQueue(path: source, configuration: reading)
+            let from = try DatabaseFile.reader(source)
             guard try from.read({ try isOfKind($0, source) }) else {
                 throw DatabaseCopyError.otherKind(path: source, kind: kind)
             }
@@ -207,15 +210,22 @@ extension DatabaseCopier {
     ) throws {
         let descriptor = Glibc.open(part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            let reason =
-                [ENOENT, EACCES, EROFS].contains(errno)
-                ? "its folder is missing, or this user cannot write to it" : String(cString: strerror(errno))
-            throw DatabaseCopyError.notWritten(path: part, reason: reason)
+            let error = HostError("cannot write", part, code: errno)
+            let isOfFolder = [ENOENT, EACCES, EROFS].contains(error.code)
+            throw DatabaseCopyError.notWritten(
+                path: part,
+                reason: isOfFolder ? "its folder is missing, or this user cannot write to it" : error.reason,
+                isTemporary: error.isTemporary
+            )
         }
         close(descriptor)
-        let to = try DatabaseQueue(path: part)
+        let to = try DatabaseFile.writer(part)
         defer { try? to.close() }
-        try from.backup(to: to)
+        do {
+            try from.backup(to: to)
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_FULL {
+            throw DatabaseCopyError.notWritten(path: part, reason: error.reason, isTemporary: true)
+        }
         try to.inDatabase { db in
             guard try String.fetchOne(db, sql: "PRAGMA integrity_check") == "ok" else {
                 throw DatabaseCopyError.damaged(path: source)
@@ -270,14 +280,18 @@ package enum DatabaseCopyError: Error, CustomStringConvertible {
     /// `kind` is the owner of the databases that can be copied.
     case otherKind(path: String, kind: String)
     case damaged(path: String)
-    case notWritten(path: String, reason: String)
+    /// `isTemporary` is true if waiting can help, as with a full disk.
+    case notWritten(path: String, reason: String, isTemporary: Bool = false)
+
+    /// True if waiting can help, as with a full disk.
+    package var isTemporary: Bool { if case .notWritten(_, _, true) = self { true } else { false } }
 
     package var description: String {
         switch self {
         case .notReadable(let path): "cannot read '\(path)': there is no such file, or this user cannot read it"
         case .otherKind(let path, let kind): "cannot use '\(path)': it is not \(kind) database"
         case .damaged(let path): "cannot use '\(path)': the database is damaged (SQLite's integrity check fails)"
-        case .notWritten(let path, let reason): "cannot write '\(path)': \(reason)"
+        case .notWritten(let path, let reason, _): "cannot write '\(path)': \(reason)"
         }
     }
 }

@@ -2,28 +2,30 @@ package import GRDB
 internal import Glibc
 internal import HubProtocol
 
-/// Reads a SQLite file without changing it.
+/// Opens a SQLite file for a command that does not run the program of the file: to check it, to copy it, or to change it
+/// for an operator.
 package enum DatabaseFile {
-    /// Seconds to wait for a process that writes the file.
-    private static let patience = 1.0
+    /// Seconds for which a check waits for a process that writes the file.
+    static let checkPatience = 1.0
 
-    /// Checks a file that `migrator` maintains, without changing it.
+    /// Opens an existing file without changing it.
+    package static func reader(_ path: String, patience: Double = DatabaseOpener.busyTimeout) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(patience)
+        return try DatabaseQueue(path: path, configuration: configuration)
+    }
+
+    /// Opens a file whose journal is as its last user left it; commits survive a power cut.
     ///
-    /// - Returns: The reason why it cannot be used; `nil` if it can.
-    package static func problem(at path: String, keptBy migrator: DatabaseMigrator) -> String? {
-        do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            configuration.busyMode = .timeout(patience)
-            let file = try DatabaseQueue(path: readingName(path), configuration: configuration)
-            let isNewer = try file.read(migrator.hasBeenSuperseded)
-            try file.close()
-            return isNewer ? "it was written by a newer version of newswire" : nil
-        } catch let error as DatabaseError {
-            return error.reason
-        } catch {
-            return "\(error)"
-        }
+    /// Copies have a rollback journal: a commit ends with its removal, which only EXTRA syncs.
+    ///
+    /// Source: sqlite.org/pragma.html, `synchronous`.
+    static func writer(_ path: String) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(DatabaseOpener.busyTimeout)
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = EXTRA") }
+        return try DatabaseQueue(path: path, configuration: configuration)
     }
 
     /// Returns the name with which to open it read-only.
@@ -32,7 +34,7 @@ package enum DatabaseFile {
     /// Without a `-wal`, everything is in the file itself, which can be opened as one that does not change.
     ///
     /// Source: sqlite.org/uri.html, `immutable`. Needs a SQLite built with `SQLITE_USE_URI`, as Debian's is.
-    private static func readingName(_ path: String) -> String {
+    static func readingName(_ path: String) -> String {
         guard access("\(path)-wal", F_OK) != 0 else { return path }
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         return "file:\(parts.map { PercentEncoding.encode(String($0)) }.joined(separator: "/"))?immutable=1"

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Glibc
+package import HostSystem
 
 /// The databases that restores have replaced, kept beside the current one.
 ///
@@ -27,6 +28,26 @@ package struct FormerDatabases: Sendable {
             for file in DatabaseCopier.files(of: path) where file != path { unlink(file) }
             return unlink(path) == 0
         }
+    }
+
+    /// Moves what is left of a database that cannot be used to the next name.
+    ///
+    /// - Returns: The new path; `nil` if there was no content.
+    package func moveAside() throws(HostError) -> String? {
+        let former = next
+        var hasContent = false
+        for (file, kept) in zip(DatabaseCopier.files(of: database), DatabaseCopier.files(of: former)) {
+            var facts = stat()
+            guard lstat(file, &facts) == 0 else { continue }
+            // SQLite's index of its log is made again.
+            if facts.st_size == 0 || file.hasSuffix("-shm") {
+                try HostFile.remove(file)
+            } else {
+                try HostFile.move(file, to: kept)
+                hasContent = true
+            }
+        }
+        return hasContent ? former : nil
     }
 
     private func name(_ number: Int) -> String {

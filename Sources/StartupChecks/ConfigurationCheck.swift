@@ -125,7 +125,7 @@ package struct ConfigurationCheck {
     /// Problems of the files of an app backend, alone or in a hub's process.
     private func accountProblems(_ directory: String) -> [String] {
         let key = "\(directory)/\(HubFiles.backendKey)"
-        return databaseProblem("\(directory)/\(HubFiles.backend)", BackendStore.problem)
+        return databaseProblem("\(directory)/\(HubFiles.backend)") { BackendStore.problem(at: $0, signs: [key]) }
             + (HostFile.exists(key) ? Self.permissionProblems(key) : [])
     }
 
@@ -225,8 +225,7 @@ package struct ConfigurationCheck {
     }
 
     private func databaseProblem(_ path: String, _ problem: (String) -> String?) -> [String] {
-        guard HostFile.exists(path) else { return [] }
-        return problem(path).map { ["cannot use database '\(path)': \($0)"] } ?? []
+        problem(path).map { ["cannot use database '\(path)': \($0)"] } ?? []
     }
 
     // MARK: Connection strings

@@ -69,7 +69,7 @@ package final class SubscriberAgent: Sendable {
     ///
     /// - Returns: The reason why it cannot be used; `nil` if it can.
     package static func databaseProblem(at path: String) -> String? {
-        DatabaseFile.problem(at: path, keptBy: AgentStore.migrator)
+        DatabaseOpener(AgentStore.migrator).problem(at: path)
     }
 
     /// Closes the database; the agent cannot be used afterwards.

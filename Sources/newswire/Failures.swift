@@ -2,6 +2,7 @@ import AppBackend
 import ArgumentParser
 import Certificates
 import Demonstration
+import Foundation
 import FeedLists
 import FeedPublisher
 import HostSystem
@@ -11,6 +12,7 @@ import HubServer
 import OutboundHTTP
 import PageServer
 import ReplicatedLog
+import SQLiteFiles
 import Settings
 import SubscriberAgent
 
@@ -57,11 +59,9 @@ extension Failure {
         case let error as AccountError: self.init(.usage, "\(error)")
         case let error as ReplicatedLogError:
             self.init(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
-        case let error as BackendStoreError:
-            let status: ExitStatus = error.isTemporary ? .tryLater : .badConfiguration
-            self.init(status, "cannot use the app backend's file \(error)")
-        case let error as PageStoreError:
-            self.init(error.isTemporary ? .tryLater : .badConfiguration, "cannot use the pages' file \(error)")
+        case let error as DatabaseFileError:
+            self.init(error.isTemporary ? .tryLater : .badConfiguration, "\(error)", hint: Self.hint(error))
+        case let error as DatabaseCopyError where error.isTemporary: self.init(.tryLater, "\(error)")
         case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
         default:
             let trouble = HubLogFile.trouble(error)
@@ -84,10 +84,32 @@ extension Failure {
         }
     }
 
-    private static func hint(_ error: PublisherStoreError) -> String {
-        error.isTemporary
-            ? "nothing is lost: the next pass continues from here"
-            : "repair it, or move it away: the next pass then records what the feeds contain and announces none of it"
+    private static func hint(_ error: PublisherStoreError) -> String? {
+        if error.isTemporary { return "nothing is lost: the next pass continues from here" }
+        guard error.isDamaged else { return nil }
+        return "repair it, or move it away: the next pass then records what the feeds contain and announces none of it"
+    }
+
+    private static func hint(_ error: DatabaseFileError) -> String? {
+        switch error.cause {
+        case .newerVersion: "install that version, or restore a copy that this one has made"
+        case .lost, .damaged:
+            switch URL(filePath: error.path).lastPathComponent {
+            case HubFiles.database:
+                """
+                restore a copy: newswire hub restore FILE; to begin anew, with new keys and without registrations: \
+                newswire hub --new
+                """
+            case HubFiles.backend:
+                """
+                restore a copy: newswire hub restore FILE; to begin without users, move it and \
+                '\(HubFiles.backendKey)' away
+                """
+            case HubFiles.pages: "to begin without sessions and invitations, move it and the files beside it away"
+            default: nil
+            }
+        case .notDurable, .rights, .temporary, .other: nil
+        }
     }
 
     private static func status(_ error: HostError) -> ExitStatus { error.isTemporary ? .tryLater : .badConfiguration }

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProtocol
 import HubRouting
+import SQLiteFiles
 import Testing
 
 @testable import HubStore
@@ -46,8 +47,8 @@ struct SchemaTests {
         let queue = try DatabaseQueue(path: scratch.path)
         try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('99 of tomorrow')") }
         try queue.close()
-        let error = #expect(throws: HubStoreError.self) { try HubStore(path: scratch.path) }
-        #expect(error.map { "\($0)".contains("newer version") } == true)
+        let error = #expect(throws: DatabaseFileError.self) { try HubStore(path: scratch.path) }
+        #expect(error?.cause == .newerVersion)
         let applied = try await scratch.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM grdb_migrations") }
         #expect(applied == Schema.migrator.migrations.count + 1)
     }

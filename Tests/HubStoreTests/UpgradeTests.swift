@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProtocol
 import HubRouting
+import SQLiteFiles
 import Testing
 
 @testable import HubStore
@@ -125,8 +126,8 @@ struct UpgradeTests {
             )
         }
         try queue.close()
-        let error = #expect(throws: DatabaseError.self) { try HubStore(path: scratch.path) }
-        #expect(error?.message == "cannot store TEXT value in INTEGER column accessRule.rights")
+        let error = #expect(throws: DatabaseFileError.self) { try HubStore(path: scratch.path) }
+        #expect(error?.reason == "cannot store TEXT value in INTEGER column accessRule.rights")
         let kept = try await scratch.read { db in
             try String.fetchOne(db, sql: "SELECT hub.name || rights FROM accessRule JOIN hub USING (hubID)")
         }

@@ -249,10 +249,8 @@ import Testing
     @Test func `a full disk is for later, and what is no file is not`() {
         let full = HostError("cannot write", "/x", code: ENOSPC)
         #expect(AgentError(full).exit == .tryLater)
-        #expect(AgentStoreError(full, path: "/x").asAgentError.exit == .tryLater)
         let refused = HostError("cannot open", "/x", code: EACCES)
         #expect(AgentError(refused).exit == .badConfiguration)
-        #expect(AgentStoreError(refused, path: "/x").asAgentError.exit == .failed)
     }
 
     @Test func `an unusable database is one line`() async throws {

@@ -6,7 +6,7 @@ package enum BackendBackup {
     private static let copier = DatabaseCopier(of: "an app backend's") { db, path in
         guard try db.tableExists("account"), try db.tableExists("token") else { return false }
         guard try !BackendStore.migrator.hasBeenSuperseded(db) else {
-            throw BackendStoreError(reason: "'\(path)' was written by a newer version of newswire")
+            throw DatabaseFileError.newerVersion(path)
         }
         return true
     }
@@ -18,7 +18,7 @@ package enum BackendBackup {
     ///
     /// `reading` is called before the file is opened, `writing` before the copy is made.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``BackendStoreError``, or a `DatabaseError`, for example for a
+    /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``SQLiteFiles/DatabaseFileError``, or a `DatabaseError`, for example for a
     ///   full disk.
     package static func write(
         database: String,

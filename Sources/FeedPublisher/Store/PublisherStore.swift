@@ -17,9 +17,6 @@ package final class PublisherStore: Sendable {
     /// as a kill would.
     package typealias StatementHook = @Sendable (_ sql: String) throws -> Void
 
-    /// Seconds for which another process (a backup, an operator's shell) may lock the file.
-    private static let busyTimeout: Double = 10
-
     /// Path of the file, or of the file that was copied into memory.
     private let place: String
     private let database: any DatabaseWriter
@@ -29,21 +26,9 @@ package final class PublisherStore: Sendable {
     ///
     /// - Throws: ``PublisherStoreError``; also if a newer version wrote the file.
     package convenience init(path: String, hook: StatementHook? = nil) throws {
-        let queue = try PublisherStoreError.naming(path) {
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(Self.busyTimeout)
-            // One connection: everything goes through the writer, and GRDB's pool writes to the file whenever it is
-            // opened.
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            try queue.writeWithoutTransaction { db in
-                let mode = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-                guard try Int.fetchOne(db, sql: "PRAGMA synchronous") == 2, mode == "wal" else {
-                    throw PublisherStoreError(reason: "its file system does not support write-ahead logging")
-                }
-            }
-            return queue
-        }
+        let opener = DatabaseOpener(Self.migrator)
+        // One connection: everything goes through the writer, and GRDB's pool writes to the file whenever it is opened.
+        let queue = try PublisherStoreError.naming(path) { try opener.queue(at: path) }
         try self.init(database: queue, place: path, hook: hook)
     }
 
@@ -51,15 +36,7 @@ package final class PublisherStore: Sendable {
         self.place = place
         self.database = database
         self.hook = hook
-        try PublisherStoreError.naming(place) {
-            let migrator = Self.migrator
-            guard try !database.writeWithoutTransaction(migrator.hasBeenSuperseded) else {
-                throw PublisherStoreError(reason: "it was written by a newer version of newswire")
-            }
-            if try !database.writeWithoutTransaction(migrator.hasCompletedMigrations) {
-                try migrator.migrate(besideOthers: database)
-            }
-        }
+        try PublisherStoreError.naming(place) { try DatabaseOpener(Self.migrator).migrate(database) }
     }
 
     /// Returns a copy in memory for a dry run, whose writes are lost.
@@ -71,10 +48,8 @@ package final class PublisherStore: Sendable {
         let copy = try PublisherStoreError.naming(path) {
             let memory = try DatabaseQueue()
             if try isThere(path) {
-                var configuration = Configuration()
-                configuration.readonly = true
-                configuration.busyMode = .timeout(busyTimeout)
-                let file = try DatabaseQueue(path: path, configuration: configuration)
+                let file = try DatabaseFile.reader(path)
+                guard try !file.read(migrator.hasBeenSuperseded) else { throw DatabaseFileError.newerVersion(path) }
                 try file.backup(to: memory)
                 try file.close()
             }
@@ -93,7 +68,7 @@ package final class PublisherStore: Sendable {
     /// Checks a publisher's file without changing it.
     ///
     /// - Returns: The reason why it cannot be used; `nil` if it can.
-    package static func problem(at path: String) -> String? { DatabaseFile.problem(at: path, keptBy: migrator) }
+    package static func problem(at path: String) -> String? { DatabaseOpener(migrator).problem(at: path) }
 
     /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
     func limitPages(to pages: Int) throws {

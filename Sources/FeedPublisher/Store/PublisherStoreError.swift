@@ -1,4 +1,3 @@
-internal import GRDB
 package import HostSystem
 internal import SQLiteFiles
 
@@ -10,11 +9,15 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
     /// True if waiting can help, as with a full disk or a file locked by another process.
     package internal(set) var isTemporary = false
 
+    /// True if the file is damaged, so that it must be repaired or replaced.
+    package internal(set) var isDamaged = false
+
     init(reason: String) { self.reason = reason }
 
-    init(_ error: DatabaseError) {
+    private init(_ error: DatabaseFileError) {
         reason = error.reason
         isTemporary = error.isTemporary
+        isDamaged = error.cause == .damaged
     }
 
     package var description: String { "cannot use the publisher's database '\(place)': \(reason)" }
@@ -25,13 +28,14 @@ package struct PublisherStoreError: Error, Sendable, CustomStringConvertible {
     static func naming<Value>(_ place: String, _ body: () throws -> Value) throws -> Value {
         do {
             return try body()
-        } catch let error as DatabaseError {
-            var named = PublisherStoreError(error)
-            named.place = place
-            throw named
         } catch var error as PublisherStoreError where error.place.isEmpty {
             error.place = place
             throw error
+        } catch {
+            guard let failure = DatabaseFileError(error, path: place) else { throw error }
+            var named = PublisherStoreError(failure)
+            named.place = place
+            throw named
         }
     }
 }

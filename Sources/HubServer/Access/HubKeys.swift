@@ -20,7 +20,7 @@ package struct HubKeys: Sendable {
     ///
     /// - Throws: ``HubKeysError/noHub`` if no hub has ever used the file.
     package init(databasePath: String) async throws {
-        store = try HubStore(path: databasePath)
+        store = try HubStore(path: databasePath, signs: [GenerationFile.path(beside: databasePath)])
         hubs = try await store.hubs()
         let epochs = try await store.epochs()
         guard !hubs.isEmpty || !epochs.isEmpty else { throw HubKeysError.noHub(path: databasePath) }

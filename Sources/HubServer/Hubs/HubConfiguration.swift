@@ -116,7 +116,7 @@ package struct HubConfiguration: Sendable {
     package init(databasePath: String, hubName: HubName) {
         self.databasePath = databasePath
         let folder = URL(filePath: databasePath).deletingLastPathComponent().path
-        generationPath = folder + "/generation"
+        generationPath = GenerationFile.path(beside: databasePath)
         secretsPath = folder + "/secrets.key"
         jobsFolder = folder + "/jobs"
         self.hubName = hubName

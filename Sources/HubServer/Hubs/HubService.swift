@@ -48,7 +48,7 @@ package final class HubService: Sendable {
     ///   - log: The log that the hub shares with other nodes.
     ///   - channel: Messages between these nodes.
     ///   - logger: The logger.
-    /// - Throws: ``HubStoreError``, ``OrderedLogError`` or a `DatabaseError` if the file cannot be used;
+    /// - Throws: `DatabaseFileError`, ``HubStoreError``, ``OrderedLogError`` or a `DatabaseError` if the file cannot be used;
     ///   ``CertificateProblem``.
     package init(
         _ configuration: HubConfiguration,
@@ -74,7 +74,8 @@ package final class HubService: Sendable {
             reservedTags: configuration.reservedTags,
             secrets: try SecretsFile(path: configuration.secretsPath).box(),
             log: log,
-            rehearses: configuration.rehearsesStages
+            rehearses: configuration.rehearsesStages,
+            signs: [configuration.generationPath]
         )
         try await store.join()
         let others = log.identity.map { [store] identity in

@@ -1,3 +1,4 @@
+import Foundation
 import HostSystem
 import HubProtocol
 import HubRouting
@@ -13,6 +14,10 @@ import HubStore
 /// A copy of both together cannot be distinguished from the original.
 struct GenerationFile: Sendable {
     let path: String
+
+    static func path(beside database: String) -> String {
+        URL(filePath: database).deletingLastPathComponent().path + "/generation"
+    }
 
     /// The content of the file.
     enum Content: Equatable {

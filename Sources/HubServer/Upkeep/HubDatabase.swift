@@ -1,11 +1,31 @@
+import HostSystem
 import HubStore
+import SQLiteFiles
 
 /// Checks of the hub's file for programs that do not run the hub.
 package enum HubDatabase {
     /// Checks a hub's file without changing it.
     ///
     /// - Returns: The reason why it cannot be used; `nil` if it can.
-    package static func problem(at path: String) -> String? { HubStore.problem(at: path) }
+    package static func problem(at path: String) -> String? {
+        HubStore.problem(at: path, signs: [GenerationFile.path(beside: path)])
+    }
+
+    /// True if no hub can be read from a file: it is missing, empty or damaged, or no hub has used it.
+    ///
+    /// - Throws: `DatabaseFileError` if that is unknown, as for a file that this user cannot read.
+    package static func isGone(_ path: String) throws -> Bool { try HubStore.isGone(path) }
+
+    /// Makes way for a new hub where the database of an earlier one is gone.
+    ///
+    /// - Returns: The path to which the rest of the database was moved; `nil` if nothing was left.
+    /// - Throws: `HostError`.
+    package static func clear(_ path: String) throws -> String? {
+        let kept = try FormerDatabases(of: path).moveAside()
+        // After the database: until then the next start is refused, whatever happens in between.
+        try HostFile.remove(GenerationFile.path(beside: path))
+        return kept
+    }
 
     /// The reason why the file could not be read or written; `nil` for an error of another kind.
     ///

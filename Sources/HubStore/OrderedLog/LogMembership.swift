@@ -6,7 +6,7 @@ import SQLiteFiles
 package enum LogMembership {
     /// The number of the last entry that a file contains; `nil` if it follows no log.
     package static func position(of database: String) throws -> UInt64? {
-        let queue = try DatabaseQueue(path: database)
+        let queue = try DatabaseFile.reader(database)
         defer { try? queue.close() }
         return try queue.read { db in
             let place = try Transaction(db).logPlace()

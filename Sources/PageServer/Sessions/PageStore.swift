@@ -6,37 +6,25 @@ import Synchronization
 
 /// The pages' database: one SQLite file beside the hub's, with sessions, invitations and operators' actions.
 package final class PageStore: Sendable {
-    private static let busyTimeout: Double = 10
     /// Reads take microseconds, and each reader has a cache of its own, of 2 MB at most.
     private static let maximumReaders = 2
     /// The largest number of new sessions from one network in an hour.
     static let maximumNewSessions = 100
 
+    private let path: String
     private let database: DatabasePool
     let chosen = Mutex(ChosenSessions())
+    private let health = DatabaseHealth()
 
     /// Opens or creates the file, and migrates it.
     ///
-    /// - Throws: ``PageStoreError``, also for a file of a newer version.
-    package init(path: String) throws(PageStoreError) {
-        do {
-            var configuration = Configuration()
-            configuration.busyMode = .timeout(Self.busyTimeout)
-            configuration.maximumReaderCount = Self.maximumReaders
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-            database = try DatabasePool(path: path, configuration: configuration)
-            guard try !database.read(Self.migrator.hasBeenSuperseded) else {
-                throw PageStoreError(
-                    description: "'\(path)' was written by a newer version of newswire",
-                    isTemporary: false
-                )
-            }
-            try Self.migrator.migrate(besideOthers: database)
-        } catch let error as PageStoreError {
-            throw error
-        } catch {
-            throw PageStoreError(error, path: path)
-        }
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
+    package init(path: String) throws {
+        self.path = path
+        var opener = DatabaseOpener(Self.migrator)
+        opener.maximumReaders = Self.maximumReaders
+        database = try opener.pool(at: path)
+        try opener.migrate(database)
     }
 
     static var migrator: DatabaseMigrator {
@@ -126,26 +114,30 @@ package final class PageStore: Sendable {
         }
     }
 
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``, and the errors of `body`.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await database.read(body)
+        try await naming { try await database.read(body) }
     }
 
+    /// Makes a change, all or nothing, and returns when it is on disk.
+    ///
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``, and the errors of `body`.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await database.write(body)
+        try await naming { try await health.noting { try await database.write(body) } }
     }
-}
 
-/// The reason why the pages' database cannot be used.
-package struct PageStoreError: Error, Sendable, CustomStringConvertible {
-    package let description: String
-    /// True if waiting can help, as with a full disk or a file locked by another process.
-    package let isTemporary: Bool
-}
+    /// The reason why the file cannot be used, as of the last change or check; `nil` if it can.
+    var obstacle: String? { health.failure }
 
-extension PageStoreError {
-    init(_ error: any Error, path: String) {
-        let error = error as? DatabaseError ?? DatabaseError(message: "\(error)")
-        self.init(description: "'\(path)': \(error.reason)", isTemporary: error.isTemporary)
+    /// Checks whether the file can be used; after a failed change, by writing to it.
+    func check() async { _ = await health.check(database) }
+
+    private func naming<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw DatabaseFileError.naming(path, error)
+        }
     }
 }
 

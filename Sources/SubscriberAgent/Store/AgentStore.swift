@@ -1,8 +1,6 @@
 import Formats
 import FoundationEssentials
 import GRDB
-import Glibc
-import HostSystem
 import HubProtocol
 import SQLiteFiles
 import Settings
@@ -34,8 +32,6 @@ final class AgentStore: Sendable {
         var purgeInterval = 500
     }
 
-    static let busyTimeout = 5.0
-
     let path: String
     let bounds: Bounds
     let pool: DatabasePool
@@ -48,19 +44,14 @@ final class AgentStore: Sendable {
         self.path = path
         self.bounds = bounds
         do {
-            // SQLite gives its side files the rights of the main one; the directory alone may be 0755 under systemd.
-            let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
-            guard descriptor >= 0 else {
-                throw AgentStoreError(HostError("cannot open", path, code: errno), path: path)
-            }
-            Glibc.close(descriptor)
-            pool = try Self.retryingOnce {
-                var configuration = Configuration()
-                configuration.busyMode = .timeout(Self.busyTimeout)
-                configuration.label = "agent"
-                let pool = try DatabasePool(path: path, configuration: configuration)
-                try Self.prepare(pool, path: path)
-                return pool
+            let opener = DatabaseOpener(Self.migrator)
+            pool = try opener.pool(at: path)
+            try opener.migrate(pool)
+            try pool.write { database in
+                try database.execute(
+                    sql: "INSERT OR IGNORE INTO agent (only, installation, channel) VALUES (1, ?, ?)",
+                    arguments: ["agent-\(MessageID.random().text)", PushChannelSecret.random().text]
+                )
             }
         } catch {
             throw AgentStoreError(error, path: path)
@@ -147,39 +138,6 @@ final class AgentStore: Sendable {
                 sql: "UPDATE agent SET hub = ?, allowsPlainHTTP = ?",
                 arguments: [hub, allowsPlainHTTP]
             )
-        }
-    }
-
-    // MARK: Opening
-
-    private static func prepare(_ pool: DatabasePool, path: String) throws {
-        if try pool.read(migrator.hasBeenSuperseded) {
-            throw AgentStoreError.unusable(path: path, reason: "it was written by a newer version of newswire")
-        }
-        try migrator.migrate(besideOthers: pool)
-        try pool.writeWithoutTransaction { database in
-            // GRDB sets NORMAL when it opens a pool, and in WAL mode NORMAL may lose the last commits in a power
-            // failure.
-            try database.execute(sql: "PRAGMA synchronous = FULL")
-            guard try Int.fetchOne(database, sql: "PRAGMA synchronous") == 2,
-                try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal"
-            else { throw AgentStoreError.unusable(path: path, reason: "its commits cannot be made durable") }
-        }
-        try pool.write { database in
-            try database.execute(
-                sql: "INSERT OR IGNORE INTO agent (only, installation, channel) VALUES (1, ?, ?)",
-                arguments: ["agent-\(MessageID.random().text)", PushChannelSecret.random().text]
-            )
-        }
-    }
-
-    /// Runs `body` again after a failure: if two programs create a database at once, one can fail, and its second
-    /// attempt finds the database.
-    private static func retryingOnce<Value>(_ body: () throws -> Value) throws -> Value {
-        do {
-            return try body()
-        } catch is DatabaseError {
-            return try body()
         }
     }
 

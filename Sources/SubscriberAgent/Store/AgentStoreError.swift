@@ -1,4 +1,3 @@
-import GRDB
 import HostSystem
 import SQLiteFiles
 
@@ -12,18 +11,13 @@ enum AgentStoreError: ObstacleError, Sendable, Equatable, CustomStringConvertibl
     case unusable(path: String, reason: String)
 
     init(_ error: any Error, path: String) {
-        guard let error = error as? DatabaseError else {
+        guard let error = DatabaseFileError(error, path: path) else {
             self = (error as? AgentStoreError) ?? .unusable(path: path, reason: "\(error)")
             return
         }
         self =
             error.isTemporary
             ? .blocked(path: path, reason: error.reason) : .unusable(path: path, reason: error.reason)
-    }
-
-    init(_ error: HostError, path: String) {
-        let reason = error.reason
-        self = error.isTemporary ? .blocked(path: path, reason: reason) : .unusable(path: path, reason: reason)
     }
 
     var description: String {

@@ -112,9 +112,10 @@ struct BackendCommand: AsyncParsableCommand {
                 let metrics = ServerMetrics(version: Program.version, startedAt: Date().timeIntervalSince1970)
                 configuration.serverMetrics = { metrics.text }
                 identity.apply(to: &configuration, http: http)
+                let key = state.file(HubFiles.backendKey)
                 let backend = AppBackend(
-                    store: try BackendStore(path: state.file(HubFiles.backend)),
-                    secrets: try PayloadBox(keyFile: state.file(HubFiles.backendKey)),
+                    store: try BackendStore(path: state.file(HubFiles.backend), signs: [key]),
+                    secrets: try PayloadBox(keyFile: key),
                     hub: try resolved.client(string, http: http),
                     configuration: configuration,
                     logger: logger

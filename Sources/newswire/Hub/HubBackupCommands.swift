@@ -156,7 +156,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
 
 extension FormerDatabases {
     /// Prints where a restore has kept the former database, and removes the oldest ones.
-    fileprivate func say(_ former: String?) {
+    func say(_ former: String?) {
         guard let former else { return }
         Console.notice("the former database is kept in '\(former)'")
         for path in removeOldest() {

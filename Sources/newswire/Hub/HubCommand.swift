@@ -12,6 +12,7 @@ import OutboundHTTP
 import PageServer
 import PushServices
 import ReplicatedLog
+import SQLiteFiles
 import Settings
 import StartupChecks
 import WebPages
@@ -51,6 +52,9 @@ struct HubServe: AsyncParsableCommand {
               newswire hub --port 9000 --state /var/lib/newswire-hub
               newswire hub --listen 0.0.0.0 --host-names hub.example.org
               newswire hub --emulate
+
+            If the database is missing, empty or damaged, the hub does not start: restore a copy with 'newswire hub \
+            restore', or begin anew with --new. Every client then needs new connection strings.
             """
     )
 
@@ -67,6 +71,12 @@ struct HubServe: AsyncParsableCommand {
 
     @Flag(HubSettings.insecureListen)
     var insecureListen: Bool?
+
+    @Flag(
+        name: .customLong("new"),
+        help: "Begin a new hub, with new keys, where the database is lost or damaged; refused if it can be used."
+    )
+    var beginsAnew = false
 
     @Option(HubSettings.hostNames)
     var hostNames: [HostName]?
@@ -190,6 +200,17 @@ struct HubServe: AsyncParsableCommand {
         }
         defer { lock.close() }
         state.removeLeftovers()
+        if beginsAnew {
+            let database = state.file(HubFiles.database)
+            guard try HubDatabase.isGone(database) else {
+                throw Failure(
+                    .badConfiguration,
+                    "cannot begin a new hub in '\(state.path)': the database of its hub can be used",
+                    hint: "omit --new; to give up that hub, stop it and move 'hub.sqlite' away first"
+                )
+            }
+            FormerDatabases(of: database).say(try HubDatabase.clear(database))
+        }
         var configuration = try hubConfiguration(settings, state)
         configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
             .provisions(of: settings.hubs)

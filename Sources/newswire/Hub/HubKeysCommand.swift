@@ -47,7 +47,7 @@ struct HubKeysCommand: AsyncParsableCommand {
     func run() async throws {
         let settings = try stateOptions.configuration.load()
         let state = try stateOptions.existing(settings)
-        guard FileManager.default.fileExists(atPath: state.file(HubFiles.database)) else {
+        guard [HubFiles.database, HubFiles.generation].contains(where: { HostFile.exists(state.file($0)) }) else {
             throw stateOptions.noHub(in: state)
         }
         let database = state.file(HubFiles.database)

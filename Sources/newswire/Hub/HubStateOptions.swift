@@ -3,19 +3,17 @@ import Certificates
 import Foundation
 import HostSystem
 import HubServer
+import SQLiteFiles
 import Settings
 
-/// Calls `work`, which uses a database, and turns SQLite's errors into failures that name the file.
+/// Calls `work`, which uses a database, and adds the name of the file to SQLite's errors.
 func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) async throws -> Output {
     do {
         return try await work()
     } catch {
+        if let error = DatabaseFileError(error, path: path) { throw error }
         guard let trouble = HubDatabase.trouble(error) else { throw error }
-        throw Failure(
-            trouble.isTemporary ? .tryLater : .badConfiguration,
-            "cannot use '\(path)': \(trouble.reason)",
-            hint: trouble.isTemporary ? nil : "put a copy in its place: newswire hub restore FILE"
-        )
+        throw DatabaseFileError(path, trouble.isTemporary ? .temporary : .other, trouble.reason)
     }
 }
 

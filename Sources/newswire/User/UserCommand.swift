@@ -2,7 +2,6 @@ import AppBackend
 import ArgumentParser
 import Foundation
 import HostSystem
-import HubServer
 import Settings
 import StartupChecks
 
@@ -29,7 +28,7 @@ struct UserOptions: ParsableArguments {
     /// Calls `work` with the accounts of an existing app backend.
     func run<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
         let state = try stateOptions.existing(try stateOptions.configuration.load())
-        guard HostFile.exists(state.file(HubFiles.backend)) else {
+        guard HostFile.exists(state.file(HubFiles.backend)) || HostFile.exists(state.file(HubFiles.backendKey)) else {
             throw Failure(
                 .badConfiguration,
                 "there are no users in '\(state.path)'",
@@ -52,12 +51,9 @@ struct UserOptions: ParsableArguments {
         _ work: (Accounts) async throws -> Output
     ) async throws -> Output {
         let path = state.file(HubFiles.backend)
-        do {
-            return try await work(Accounts(store: try BackendStore(path: path), foreignSuffixes: suffixes))
-        } catch {
-            guard let trouble = HubDatabase.trouble(error) else { throw error }
-            let status: ExitStatus = trouble.isTemporary ? .tryLater : .badConfiguration
-            throw Failure(status, "cannot use '\(path)': \(trouble.reason)")
+        return try await usingDatabase(path) {
+            let store = try BackendStore(path: path, signs: [state.file(HubFiles.backendKey)])
+            return try await work(Accounts(store: store, foreignSuffixes: suffixes))
         }
     }
 }
