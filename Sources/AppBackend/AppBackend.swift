@@ -20,7 +20,7 @@ package final class AppBackend: Sendable {
     let counts = BackendCounts()
     let figures: FigureReader
     let hubFailures: HubFailureLog
-    private let store: BackendStore
+    let store: BackendStore
     private let logger: Logger
 
     package init(

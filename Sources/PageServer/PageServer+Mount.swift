@@ -13,7 +13,8 @@ extension PageServer {
             servesRoot: true,
             responder: responder(),
             opensStream: { $0.hasSuffix(ReaderRoutes.events) },
-            services: [SessionUpkeep(pages: self)]
+            services: [SessionUpkeep(pages: self), StoreCheck(pages: self)],
+            obstacle: { self.store.obstacle.map { "the database cannot be used: \($0)" } }
         )
     }
 
@@ -45,6 +46,27 @@ extension PageServer {
 
     /// The largest number of sessions of a hub that are ended in one round; others wait for the next round.
     private static let endedAtOnce = 500
+
+    /// Checks regularly whether the database can be used, and logs each change.
+    private struct StoreCheck: Service {
+        let pages: PageServer
+
+        func run() async throws {
+            await cancelWhenGracefulShutdown {
+                var former: String?
+                while (try? await Task.sleep(for: pages.checkInterval)) != nil {
+                    await pages.store.check()
+                    let obstacle = pages.store.obstacle
+                    if let obstacle, obstacle != former {
+                        pages.logger.warning("the pages are not ready", metadata: ["error.reason": "\(obstacle)"])
+                    } else if obstacle == nil, former != nil {
+                        pages.logger.notice("the pages are ready again")
+                    }
+                    former = obstacle
+                }
+            }
+        }
+    }
 
     private struct SessionUpkeep: Service {
         static let interval = Duration.seconds(3_600)

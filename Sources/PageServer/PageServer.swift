@@ -32,6 +32,8 @@ package final class PageServer: Sendable {
     let service: HubService
     private let clients: InternalClients
     let backend: BackendMount?
+    /// Time between two checks of the database.
+    let checkInterval: Duration
     let logger: Logger
     /// The creation times of hubs by folded name, as recorded in ``store``.
     private let identities = Mutex<[String: Timestamp]>([:])
@@ -45,6 +47,7 @@ package final class PageServer: Sendable {
         _ configuration: HubConfiguration,
         backend: BackendMount? = nil,
         clock: BackendClock = .system,
+        checkInterval: Duration = .seconds(5),
         logger: Logger
     ) throws {
         self.store = store
@@ -52,6 +55,7 @@ package final class PageServer: Sendable {
         self.backend = backend
         self.logger = logger
         self.clock = clock
+        self.checkInterval = checkInterval
         changes = MinuteLimiter(Self.changesPerMinute, clock: clock.monotonic)
         feedRequests = MinuteLimiter(FeedAddress.requestsPerMinute, clock: clock.monotonic)
         door = PageDoor(configuration)

@@ -37,6 +37,7 @@ extension AppBackend {
         } catch {
             return "the database cannot be read: \(BackendStore.reason(error))"
         }
+        if let reason = await store.check() { return "the database cannot be written: \(reason)" }
         do {
             try await platforms.checkHub()
             return nil

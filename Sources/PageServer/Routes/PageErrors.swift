@@ -1,6 +1,7 @@
 import AppBackend
-import GRDB
 import HTTPTypes
+import HubClient
+import HubProtocol
 import Hummingbird
 import Logging
 import NIOCore
@@ -36,12 +37,23 @@ struct PageErrors: RouterMiddleware {
         } catch is CancellationError {
             return response(.stopping, request)
         } catch {
-            let reason = (error as? DatabaseError)?.reason ?? "\(error)"
+            let failure = DatabaseFileError(error, path: "")
             logger.error(
                 "a page could not be served",
-                metadata: ["http.route": "\(context.endpointPath ?? "")", "error.reason": "\(reason)"]
+                metadata: [
+                    "http.route": "\(context.endpointPath ?? "")", "error.reason": "\(failure?.reason ?? "\(error)")",
+                ]
             )
-            return response(.failed, request)
+            return response(failure?.isTemporary == true || Self.isUnavailable(error) ? .unavailable : .failed, request)
+        }
+    }
+
+    /// True if the hub refuses with 503, for example because its disk is full.
+    private static func isUnavailable(_ error: any Error) -> Bool {
+        switch error {
+        case HubClientError.refused(503, _, _, _): true
+        case let error as ProtocolError: error.status == 503
+        default: false
         }
     }
 

@@ -23,6 +23,17 @@ struct PageRefusal: Error {
         "Reload this page in a moment."
     )
 
+    static let unavailable: PageRefusal = {
+        var refusal = PageRefusal(
+            .serviceUnavailable,
+            server,
+            "That did not work",
+            "The server cannot do this now. Reload this page in a few seconds to try again."
+        )
+        refusal.retryAfter = 5
+        return refusal
+    }()
+
     static let failed = PageRefusal(
         .internalServerError,
         server,

@@ -52,6 +52,8 @@ struct PagesHub: Sendable {
             configuration,
             backend: backend,
             clock: clock.backend,
+            // Tests check the database themselves.
+            checkInterval: .seconds(86_400),
             logger: .quiet
         )
         let (bound, running) = try await PortReport.start {
