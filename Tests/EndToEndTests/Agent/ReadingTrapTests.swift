@@ -67,16 +67,7 @@ import Testing
             }
             .joined()
             try scratch.write("category: World\nfeeds:\n\(feeds)", to: "feeds/world.yaml")
-            try scratch.write(ReadingTrapTests.library, to: "trap.c")
-            let compiler = ChildProcess(
-                arguments: ["/usr/bin/env", "clang", "-shared", "-fPIC", "-o", scratch.file("trap.so")]
-                    + [scratch.file("trap.c"), "-ldl"],
-                environment: ProcessInfo.processInfo.environment,
-                timeout: .seconds(300),
-                maximumOutputBytes: 65_536
-            )
-            let outcome = try await compiler.run()
-            try #require(outcome.ending == .exited(0), "\(outcome.standardError)")
+            try await PreloadedLibrary.compile(ReadingTrapTests.library, as: "trap", in: scratch)
         }
 
         func publish(_ arguments: [String] = [], traps: Bool = true) async throws -> BuiltProgram.Outcome {
