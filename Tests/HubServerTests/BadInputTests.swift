@@ -58,14 +58,14 @@ struct BadInputTests {
         Case(
             testDescription: "a time that has passed",
             path: "schedulednotifications",
-            headers: [HeaderName.scheduleTime: "2030-03-17T17:46:39Z"],
+            headers: [HeaderName.scheduleTime: "2030-03-17T17:46:29Z"],
             status: 400,
             says: "has passed"
         ),
         Case(
             testDescription: "a time too far ahead",
             path: "schedulednotifications",
-            headers: [HeaderName.scheduleTime: "2030-03-24T17:46:41Z"],
+            headers: [HeaderName.scheduleTime: "2030-03-24T17:46:51Z"],
             status: 400,
             says: "7 days"
         ),

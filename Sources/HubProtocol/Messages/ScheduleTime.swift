@@ -6,6 +6,11 @@ package import FoundationEssentials
 package struct ScheduleTime: Sendable, Equatable {
     /// Maximum time ahead for a scheduled message, in seconds.
     package static let maximumAhead = 7.0 * 86_400
+    /// Difference between the clocks of a client and a hub that a time may be off by, in seconds.
+    ///
+    /// A client schedules a message some seconds ahead of its own clock. A message whose time has passed by no more than
+    /// this is sent at once.
+    package static let clockTolerance = 10.0
 
     package let date: Date
 
@@ -27,16 +32,17 @@ package struct ScheduleTime: Sendable, Equatable {
 
     package init(_ date: Date) { self.date = date }
 
-    /// - Throws: ``ProtocolError`` 400 for a time that has passed, or is too far ahead.
+    /// - Throws: ``ProtocolError`` 400 for a time that has passed, or is too far ahead, by more than
+    ///   ``clockTolerance``.
     package func check(now: Date) throws(ProtocolError) {
         let shown = "'\(ISODateTime.format(date))' in \(HeaderName.scheduleTime)"
         let clock = "this hub's clock says \(ISODateTime.format(Date(timeIntervalSince1970: now.seconds)))"
-        guard date > now else {
+        guard date.timeIntervalSince(now) > -Self.clockTolerance else {
             throw .badRequest(
                 "The time \(shown) has passed (\(clock)): \(Self.wanted); to send at once, POST to /messages."
             )
         }
-        guard date.timeIntervalSince(now) <= Self.maximumAhead else {
+        guard date.timeIntervalSince(now) <= Self.maximumAhead + Self.clockTolerance else {
             throw .badRequest(
                 "The time \(shown) is more than \(Int(Self.maximumAhead / 86_400)) days ahead (\(clock)); schedule it later."
             )

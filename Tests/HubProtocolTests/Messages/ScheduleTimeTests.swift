@@ -28,8 +28,16 @@ import Testing
         }
     }
 
-    @Test(arguments: [(-1.0, false), (0, false), (1, true), (604_800, true), (604_801, false)])
-    func `a time is ahead, and not more than seven days`(ahead: Double, isTaken: Bool) throws {
+    @Test(
+        arguments: [
+            (-11.0, false), (-10, false), (-9, true), (0, true), (1, true), (604_800, true), (604_810, true),
+            (604_811, false),
+        ]
+    )
+    func `a time is ahead, and not more than seven days, but for seconds by which clocks differ`(
+        ahead: Double,
+        isTaken: Bool
+    ) throws {
         let time = ScheduleTime(Self.now + ahead)
         if isTaken {
             #expect(throws: Never.self) { try time.check(now: Self.now) }

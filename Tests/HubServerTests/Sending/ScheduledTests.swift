@@ -272,6 +272,14 @@ struct ScheduledTests {
         }
     }
 
+    @Test func `a time that has passed by seconds, for clocks that differ, is sent at once`() async throws {
+        try await TestHub.run(try Scratch()) { hub in
+            #expect(try await schedule(hub, at: "2030-03-17T17:46:35").status == 201)
+            await hub.service.releases.look()
+            #expect(hub.hub.status.scheduled.messages == 0 && hub.head == 1)
+        }
+    }
+
     @Test func `only so much may wait`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let maximum = (messages: ScheduledMessages.maximum, bytes: ScheduledMessages.maximumBytes)
