@@ -137,7 +137,7 @@ let package = Package(
         ),
         .target(
             name: "ReplicatedLog",
-            dependencies: ["Formats", "HubStore", "HostSystem", "NetworkAddresses", "CNats", .log]
+            dependencies: ["Formats", "HubProtocol", "HubStore", "HostSystem", "NetworkAddresses", "CNats", .log]
         ),
         .target(name: "HubStreams", dependencies: ["HubProtocol", "HubRouting", "ServerSentEvents", .nioCore]),
         .target(

@@ -17,6 +17,8 @@ package struct Alarm: Sendable, Hashable, Codable {
         case expiringCertificate
         /// The hub drops messages before they expire, because its log is full.
         case droppedMessages
+        /// Too few servers have every entry of the log that several hubs share.
+        case missingReplicas
     }
 
     package let kind: Kind
@@ -83,6 +85,8 @@ package struct AlarmRules: Sendable, Equatable {
     package var expiryNotice: Duration = .seconds(14 * 86_400)
     /// The time after the last dropped message at which the alarm ends.
     package var dropPause: Duration = .seconds(3_600)
+    /// The time for which the shared log lacks a replica: a server that is restarted is back earlier.
+    package var replicaLoss: Duration = .seconds(600)
     /// The time after a start, a restore or a clock jump in which no alarm is raised, since many clients are not back
     /// yet.
     package var settling: Duration = .seconds(900)

@@ -30,6 +30,7 @@ package struct AlarmDescription: Sendable, Equatable {
         case .expiringCredential: "Credential for \(subject) expires\(day(finding))"
         case .expiringCertificate: "TLS certificate of \(subject) expires\(day(finding))"
         case .droppedMessages: "The hub drops messages before they expire"
+        case .missingReplicas: "The log of the hubs has too few replicas"
         }
     }
 
@@ -47,6 +48,8 @@ package struct AlarmDescription: Sendable, Equatable {
         case .expiringCertificate:
             "After\(finding?.deadline.map { " \(time($0))" } ?? " that") clients refuse to connect to the hub."
         case .droppedMessages: "The message log is full\(since); agents that were away lose messages."
+        case .missingReplicas:
+            "A server of the log has lacked entries\(since), or has not answered; the loss of another one stops the hubs."
         }
     }
 
@@ -77,6 +80,7 @@ extension Alarm.Kind {
         case .expiringCredential: "credentials that expire soon"
         case .expiringCertificate: "TLS certificates that expire soon"
         case .droppedMessages: "reports of dropped messages"
+        case .missingReplicas: "logs with too few replicas"
         }
     }
 
@@ -91,6 +95,7 @@ extension Alarm.Kind {
         case .expiringCredential: "Get a new one from the push service, and set it: newswire hub credentials list."
         case .expiringCertificate: "Replace the files of 'hub.tls-certificate' and 'hub.tls-key'."
         case .droppedMessages: "Raise 'hub.log-size', or lower 'hub.time-to-live'."
+        case .missingReplicas: "See which one with 'newswire hub log status', and start or replace it."
         }
     }
 
@@ -104,6 +109,7 @@ extension Alarm.Kind {
         case .expiringCredential: "The credential was replaced or removed."
         case .expiringCertificate: "The certificate was replaced."
         case .droppedMessages: "No message has been dropped for an hour."
+        case .missingReplicas: "All servers of the log have every entry."
         }
     }
 }

@@ -25,6 +25,8 @@ package struct AlarmFacts: Sendable, Equatable {
     package var agents: [String: Bool] = [:]
     package var credentials: [String: Timestamp] = [:]
     package var certificates: [String: Timestamp] = [:]
+    /// Number of copies that the log of several hubs lacks.
+    package var missingReplicas = 0
     /// Number of messages dropped because the log was full, since the hub was created.
     package var dropped: Int64 = 0
 

@@ -34,6 +34,8 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     private var publishers: [String: AlarmWatch] = [:]
     private var agents: [String: AlarmWatch] = [:]
     private var drops = AlarmWatch()
+    /// The time for which the log has lacked a replica; `nil` if it does not, or in the state of an earlier version.
+    private var replicaLoss: Duration?
     private var standing: [Alarm: Standing] = [:]
     private var silences: [Alarm: Silence] = [:]
     private var lastLook: Timestamp?
@@ -143,6 +145,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         }
         self.agents = agents
         drops.note(facts.dropped, step)
+        replicaLoss = facts.missingReplicas > 0 ? (replicaLoss ?? .zero) + step : nil
     }
 
     private static func watch(_ watches: inout [String: AlarmWatch], _ marks: [String: Int64?], _ step: Duration) {
@@ -188,6 +191,9 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         }
         if drops.isFresh, drops.quiet <= rules.dropPause {
             found[Alarm(.droppedMessages)] = AlarmFinding(since: now - drops.quiet)
+        }
+        if let replicaLoss, replicaLoss > rules.replicaLoss {
+            found[Alarm(.missingReplicas)] = AlarmFinding(since: now - replicaLoss)
         }
         return found
     }

@@ -17,6 +17,9 @@ package struct DutyRecord: Sendable, Equatable {
 }
 
 extension HubStore {
+    /// The proof of the key that the nodes of the log have in common; `nil` if there is none yet.
+    package func keyProof() async throws -> String? { try await pool.read { db in try Transaction(db).keyProof() } }
+
     package func duty() async throws -> DutyRecord { try await pool.read { db in try Transaction(db).duty() } }
 }
 
@@ -25,6 +28,18 @@ extension Transaction {
         let statement = try db.cachedStatement(sql: "SELECT node, term, renewals FROM duty")
         guard let row = try Row.fetchOne(statement) else { throw HubStoreError.unreadableRecord }
         return DutyRecord(node: row["node"], term: row["term"], renewals: row["renewals"])
+    }
+
+    package func keyProof() throws -> String? {
+        try String.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM keyProof"))
+    }
+
+    package func setKeyProof(_ proof: String) throws { try execute("INSERT INTO keyProof VALUES (1, ?)", [proof]) }
+
+    /// Removes the proof from the file of a stopped hub: another log, or none, begins with it.
+    func dropKeyProof() throws {
+        // The file may have an earlier schema.
+        if try db.tableExists("keyProof") { try db.execute(sql: "DELETE FROM keyProof") }
     }
 
     /// Gives the duties to a node.

@@ -1,10 +1,11 @@
+import HubProtocol
 import Logging
 import NetworkAddresses
 
 /// The problems of a log's servers, found without changing anything.
 package struct EngineCheck: Sendable {
     /// Number of servers of which a majority survives the loss of one.
-    private static let enoughReplicas = 3
+    private static let enoughReplicas = HubOverview.Node.enoughReplicas
     /// Versions: the first that can be used at all, and the first that can sync each entry.
     private static let (oldest, syncing) = ((2, 9), (2, 10))
 

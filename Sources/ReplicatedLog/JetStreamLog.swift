@@ -31,6 +31,8 @@ package final class JetStreamLog: OrderedLog {
 
     package func wakeUps() -> AsyncStream<Void> { bell.strokes() }
 
+    package var serverReport: LogServerReport { stream.observations.report }
+
     // MARK: Appending
 
     package func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {

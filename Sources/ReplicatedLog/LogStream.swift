@@ -15,6 +15,7 @@ struct LogStream: Sendable {
 
     let connection: EngineConnection
     let configuration: ReplicatedLogConfiguration
+    let observations = ServerObservations()
 
     private var name: String { configuration.subjects.stream }
 
@@ -37,11 +38,13 @@ struct LogStream: Sendable {
     ///
     /// - Throws: ``Unanswered`` if the answer is not confirmed by a majority; ``ReplicatedLogError``.
     func state(of incarnation: String, within time: Duration) throws -> StreamInfo.State {
+        let begin = ContinuousClock.now
         let info = try info(within: time)
         guard try Self.incarnation(of: info.config) == incarnation else {
             throw ReplicatedLogError.restarted(stream: name)
         }
         guard Self.isConfirmed(info) else { throw Unanswered("its servers have no majority") }
+        observations.note(info, askedAt: begin)
         return info.state
     }
 

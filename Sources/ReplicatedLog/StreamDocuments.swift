@@ -85,6 +85,13 @@ struct StreamInfo: Decodable {
     let config: StreamConfiguration
     let state: State
     let cluster: Cluster?
+    /// The time at which the leader answered.
+    let time: String?
+
+    enum CodingKeys: String, CodingKey {
+        case config, state, cluster
+        case time = "ts"
+    }
 }
 
 /// The answer to a published entry.

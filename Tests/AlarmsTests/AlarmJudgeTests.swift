@@ -90,6 +90,9 @@ struct Trouble: CustomTestStringConvertible, Sendable {
             end: { $0.facts.certificates["hub.example"] = $0.now + .seconds(90 * 86_400) }
         ),
         Trouble(alarm: Alarm(.droppedMessages), minutes: 0, begin: { $0.facts.dropped += 7 }, end: { _ in }),
+        Trouble(alarm: Alarm(.missingReplicas), minutes: 10, begin: { $0.facts.missingReplicas = 1 }) {
+            $0.facts.missingReplicas = 0
+        },
     ]
 }
 

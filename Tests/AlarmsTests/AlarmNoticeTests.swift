@@ -19,7 +19,7 @@ struct AlarmNoticeTests {
 
     @Test(arguments: Alarm.Kind.allCases)
     func `a notice says what, since when and what to do`(kind: Alarm.Kind) throws {
-        let alarm = Alarm(kind, kind == .droppedMessages ? "" : "lobby")
+        let alarm = Alarm(kind, [.droppedMessages, .missingReplicas].contains(kind) ? "" : "lobby")
         let notice = try #require(Self.compose([.raised(alarm)]).first)
         #expect(notice.alarm == alarm && notice.isRaised)
         #expect(notice.title.contains(alarm.subject) || alarm.subject.isEmpty)

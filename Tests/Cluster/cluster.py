@@ -159,8 +159,7 @@ class Cluster:
         first, *others = self.nodes
         first.start()
         for node in others:
-            os.makedirs(node.state, mode=0o700)
-            shutil.copy2(f"{first.state}/secrets.key", f"{node.state}/secrets.key")
+            copy_keys(first, node)
             node.start()
         self.authorization = first.token()
 
@@ -181,6 +180,13 @@ class Cluster:
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def copy_keys(source, target):
+    """Gives a hub what all hubs of a log have in common."""
+    os.makedirs(target.state, mode=0o700, exist_ok=True)
+    for name in ["secrets.key", "ca.pem", "ca-key.pem"]:
+        shutil.copy2(f"{source.state}/{name}", target.state)
 
 
 def request(port, method, path, authorization, body=None, timeout=30, host="127.0.0.1", **headers):

@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 
-from cluster import Cluster, register, request
+from cluster import Cluster, copy_keys, register, request
 from traffic import Agent
 
 
@@ -88,6 +88,10 @@ def main():
         send(a, authorization, "shared")
 
         # An empty database cannot follow, and neither can one with other content.
+        # Without the files that hubs have in common, it makes none of its own.
+        expect_refusal(c, f"'{c.state}/secrets.key' and '{c.state}/ca.pem'")
+        assert not set(os.listdir(c.state)) & {"secrets.key", "ca.pem", "hub.sqlite"}, os.listdir(c.state)
+        copy_keys(a, c)
         expect_refusal(c, "does not follow this node's last entry")
         shutil.rmtree(c.state)
         configure(c, shares=False)
@@ -100,8 +104,7 @@ def main():
         # A copy can, with what came since, while the first hub runs.
         assert command(a, "hub", "backup", f"{folder}/copy")[0] == 0
         send(a, authorization, "after the copy")
-        os.makedirs(b.state, mode=0o700)
-        shutil.copy2(f"{a.state}/secrets.key", b.state)
+        copy_keys(a, b)
         code, text = command(b, "hub", "restore", f"{folder}/copy")
         assert code == 0, text
         b.start()

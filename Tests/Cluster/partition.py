@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 
-from cluster import HUB, LogServer, Node, push_channel, register, request
+from cluster import HUB, LogServer, Node, copy_keys, push_channel, register, request
 from kills import differing, wait_for_equal_positions
 from traffic import Agent
 
@@ -129,8 +129,7 @@ def run(machines):
     first, second, third = machines
     first.hub.start()
     for machine in [second, third]:
-        os.makedirs(machine.hub.state, mode=0o700)
-        shutil.copy2(f"{first.hub.state}/secrets.key", machine.hub.state)
+        copy_keys(first.hub, machine.hub)
         machine.hub.start()
     authorization = first.hub.token()
     for number in range(2):

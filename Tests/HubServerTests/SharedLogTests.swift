@@ -298,7 +298,8 @@ struct SharedLogTests {
         try await TestHub.run(first, log: log.node("a")) { _ = try await $0.accept("shared") }
         let copy = try Scratch()
         try FileManager.default.copyItem(atPath: first.path, toPath: copy.path)
-        try await TestHub.run(copy, log: log.node("d")) { hub in
+        let secrets = first.folder + "/secrets.key"
+        try await TestHub.run(copy, log: log.node("d"), configure: { $0.secretsPath = secrets }) { hub in
             let extent = try await hub.hub.store.extent()
             #expect(extent.top == 2)
         }
@@ -306,7 +307,7 @@ struct SharedLogTests {
             try await TestHub.run(second, log: log.node("b")) { _ in }
         }
         await #expect(throws: OrderedLogError.forked(number: 1), "an empty database lacks what came before the log") {
-            try await TestHub.run(try Scratch(), log: log.node("c")) { _ in }
+            try await TestHub.run(try Scratch(), log: log.node("c"), configure: { $0.secretsPath = secrets }) { _ in }
         }
     }
 

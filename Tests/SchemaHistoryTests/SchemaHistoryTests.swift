@@ -66,6 +66,7 @@ struct SchemaHistoryTests {
                 "a9939744 18 the place in an ordered log",
                 "f2aa3454 19 the holder of duties and the nodes of jobs",
                 "1798f6d2 20 the writers of what Listen has written",
+                "af2150de 21 the proof of the key that nodes have in common",
             ]
         ),
         History(

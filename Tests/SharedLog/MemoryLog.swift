@@ -19,6 +19,7 @@ package final class MemoryLog: Sendable {
         var followers: [AsyncStream<Void>.Continuation] = []
         /// True if nobody gets an answer.
         var isAway = false
+        var servers = LogServerReport()
     }
 
     private let incarnation: String
@@ -41,6 +42,9 @@ package final class MemoryLog: Sendable {
 
     /// No call meets a fault any more.
     package func heal() { state.withLock { $0.faults = [] } }
+
+    /// Changes what the log's servers report.
+    package func report(_ servers: LogServerReport) { state.withLock { $0.servers = servers } }
 
     /// Takes the log away from all nodes, or brings it back.
     package func setAway(_ isAway: Bool) { state.withLock { $0.isAway = isAway } }
@@ -90,6 +94,8 @@ package final class MemoryLog: Sendable {
                 return UInt64(state.entries.count)
             }
         }
+
+        package var serverReport: LogServerReport { log.state.withLock { $0.servers } }
 
         package func announcedEnd() -> UInt64? { log.state.withLock { $0.isAway ? nil : UInt64($0.entries.count) } }
 

@@ -47,15 +47,40 @@ package struct HubOverview: Sendable, Equatable, Codable {
             package let position: UInt64
             /// Time since its last report.
             package let seenSecondsAgo: Int
+            /// Time by which its clock is ahead of the median of all clocks; absent if it is not known.
+            package let clockAheadSeconds: Double?
 
-            package init(name: String, version: String, position: UInt64, seenSecondsAgo: Int) {
+            package init(
+                name: String,
+                version: String,
+                position: UInt64,
+                seenSecondsAgo: Int,
+                clockAheadSeconds: Double? = nil
+            ) {
                 (self.name, self.version, self.position) = (name, version, position)
-                self.seenSecondsAgo = seenSecondsAgo
+                (self.seenSecondsAgo, self.clockAheadSeconds) = (seenSecondsAgo, clockAheadSeconds)
             }
+        }
+
+        /// The copies of the log on its servers.
+        package struct Replicas: Sendable, Equatable, Codable {
+            /// Number of servers that are to keep the log.
+            package let configured: Int
+            /// Names of the servers that lack entries or do not answer.
+            package let late: [String]
+
+            package init(configured: Int, late: [String]) { (self.configured, self.late) = (configured, late) }
+
+            /// Number of servers that have every entry.
+            package var current: Int { max(0, configured - late.count) }
+            /// Number of copies that the log lacks; with fewer than ``Node/enoughReplicas`` it is also too few.
+            package var missing: Int { max(configured, Node.enoughReplicas) - current }
         }
 
         /// Seconds without a report after which a peer is shown as absent.
         package static let silence = 10
+        /// Number of copies of the log of which one can be lost.
+        package static let enoughReplicas = 3
 
         package let name: String
         /// The number of the last entry of the log that this server has.
@@ -68,6 +93,13 @@ package struct HubOverview: Sendable, Equatable, Codable {
         package let cutOffSeconds: Int?
         /// By name.
         package let peers: [Peer]
+        /// Time by which this server's clock is ahead of the median of all clocks; absent if no other is known, or if
+        /// the clocks differ and none has a majority.
+        package let clockAheadSeconds: Double?
+        /// The reason why this server must not have the duties that one of the servers has for all; absent if it may.
+        package let dutyObstacle: String?
+        /// Absent until the log's servers have answered.
+        package let replicas: Replicas?
 
         package init(
             name: String,
@@ -75,10 +107,15 @@ package struct HubOverview: Sendable, Equatable, Codable {
             logEnd: UInt64,
             writer: String?,
             cutOffSeconds: Int?,
-            peers: [Peer]
+            peers: [Peer],
+            clockAheadSeconds: Double? = nil,
+            dutyObstacle: String? = nil,
+            replicas: Replicas? = nil
         ) {
             (self.name, self.position, self.logEnd) = (name, position, logEnd)
             (self.writer, self.cutOffSeconds, self.peers) = (writer, cutOffSeconds, peers)
+            (self.clockAheadSeconds, self.dutyObstacle) = (clockAheadSeconds, dutyObstacle)
+            self.replicas = replicas
         }
     }
 

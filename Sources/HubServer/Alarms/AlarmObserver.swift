@@ -23,6 +23,8 @@ struct AlarmObserver {
     /// True for the hub that represents its server in matters that all hubs share.
     let isPrimary: Bool
     let tls: TLSKeeper?
+    /// The copies of the log that several nodes share.
+    let replicas: HubOverview.Node.Replicas?
 
     /// Observes the hub.
     ///
@@ -41,6 +43,7 @@ struct AlarmObserver {
         facts.agents = try await agents(record.judge)
         facts.credentials = hub.push.expiries
         guard isPrimary else { return facts }
+        facts.missingReplicas = replicas?.missing ?? 0
         facts.dropped = Int64(try await hub.store.logSize().droppedBySize)
         if let certificate = tls?.certificate, !certificate.isRenewed {
             facts.certificates[certificate.facts.names.first ?? "the hub"] = Timestamp(certificate.facts.notAfter)

@@ -151,7 +151,13 @@ final class AlarmService: Service {
         _ term: DutyTerm
     ) async throws {
         guard !hub.status.isDisabled else { return }
-        let observer = AlarmObserver(hub: hub, publishers: publishers, isPrimary: isPrimary, tls: directory.tls)
+        let observer = AlarmObserver(
+            hub: hub,
+            publishers: publishers,
+            isPrimary: isPrimary,
+            tls: directory.tls,
+            replicas: directory.replicas
+        )
         try await hub.alarms.turns.pass {
             try await hub.followAlarms()
             var record = hub.alarms.record

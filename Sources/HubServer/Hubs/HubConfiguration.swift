@@ -106,6 +106,8 @@ package struct HubConfiguration: Sendable {
     var onProgress: @Sendable () -> Void = {}
     /// Time between two looks at the holder of duties.
     var dutyInterval = DutyKeeper.interval
+    /// Time between two reports to the other nodes.
+    var presenceInterval = LogFollowing.interval
     /// Maximum age of a `/metrics` page.
     var metricsInterval = Duration.seconds(1)
     /// The wall clock.

@@ -102,6 +102,9 @@ final class HubDirectory: Sendable {
 }
 
 extension HubDirectory {
+    /// The copies of the shared log; `nil` without one.
+    var replicas: HubOverview.Node.Replicas? { others?.replicas }
+
     /// This server and the others that share its log; `nil` if there are none.
     func nodeReport(_ writer: HubWriter) -> HubOverview.Node? { others?.report(cutOffSince: writer.health.cutOffSince) }
 }

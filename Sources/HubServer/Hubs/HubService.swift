@@ -67,31 +67,52 @@ package final class HubService: Sendable {
             fallback: Authority(configuration.publicName, port: configuration.port),
             trustedProxies: configuration.trustedProxies
         )
+        try await NodeRefusal.checkFiles(configuration, of: log)
+        let secrets = try SecretsFile(path: configuration.secretsPath).box()
         tls = try configuration.certificate.map { try TLSKeeper($0, now: configuration.now, logger: logger) }
         store = try HubStore(
             path: configuration.databasePath,
             maximumPages: configuration.maximumPages,
             reservedTags: configuration.reservedTags,
-            secrets: try SecretsFile(path: configuration.secretsPath).box(),
+            secrets: secrets,
             log: log,
             rehearses: configuration.rehearsesStages,
             signs: [configuration.generationPath]
         )
         try await store.join()
+        let fitness = DutyFitness(
+            clocks: NodeClocks(
+                wall: { configuration.timestamp },
+                monotonic: configuration.monotonic,
+                servers: { log.serverReport.clocks }
+            ),
+            proof: KeyProof(secrets)
+        )
         let others = log.identity.map { [store] identity in
-            OtherNodes(channel, of: store, named: identity.node, version: configuration.version ?? "unknown")
+            OtherNodes(
+                channel,
+                of: store,
+                named: identity.node,
+                version: configuration.version ?? "unknown",
+                fitness: fitness,
+                servers: { log.serverReport }
+            )
         }
         self.others = others
         // The machine is built from the store as it is then.
         try await store.follow { _ in }
         if let others {
+            let isUpgrade = store.awaitsUpgrade
             let waiting = configuration.onWaiting
             try await SchemaUpgrade(store: store, others: others, channel: channel, logger: logger, waiting: waiting)
                 .run()
+            try await fitness.proof.look(in: store)
+            // When earlier versions are replaced, a node without the key must not be missing at once.
+            if fitness.proof.hasFailed, !isUpgrade { throw NodeRefusal.otherKey(path: configuration.secretsPath) }
         }
         let lastSeen = try await store.lastSeenClock()
         let generationFile = GenerationFile(path: configuration.generationPath)
-        let start = try await HubStart.make(store, configuration, generationFile)
+        let start = try await HubStart.make(store, configuration, generationFile, others == nil ? nil : fitness.proof)
         start.log(logger)
         do {
             try generationFile.write(start.generation)
@@ -124,7 +145,9 @@ package final class HubService: Sendable {
             logger: logger
         )
         let directory = directory
-        let duties = DutyRoster(isShared: store.node != nil, clock: configuration.monotonic)
+        let duties = DutyRoster(isShared: store.node != nil, clock: configuration.monotonic) {
+            fitness.obstacle
+        }
         self.duties = duties
         let releases = ReleaseService(
             hubs: { directory.all.map(\.hub) },
@@ -163,7 +186,8 @@ package final class HubService: Sendable {
                 log: log,
                 others: others,
                 writer: writer,
-                directory: directory
+                directory: directory,
+                interval: configuration.presenceInterval
             )
         }
         housekeeping = Housekeeping(
@@ -210,6 +234,7 @@ package final class HubService: Sendable {
             DutyKeeper(
                 node: node,
                 roster: duties,
+                proof: fitness.proof,
                 store: store,
                 writer: writer,
                 interval: configuration.dutyInterval,

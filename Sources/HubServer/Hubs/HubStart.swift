@@ -22,16 +22,22 @@ struct HubStart: Sendable {
 
     /// Creates the hub of a new file, the namespace's rule and the configured hubs, and records this start.
     ///
+    /// A log without a proof of its nodes' key gets that of this node, `proof`, which a hub with one node lacks.
+    ///
     /// - Throws: A `DatabaseError`, or a ``HostSystem/HostError`` if the file next to the database cannot be read.
     static func make(
         _ store: HubStore,
         _ configuration: HubConfiguration,
-        _ generationFile: GenerationFile
+        _ generationFile: GenerationFile,
+        _ proof: KeyProof?
     ) async throws -> HubStart {
         let inFile = try generationFile.read()
         let at = configuration.timestamp
         let (incarnation, node) = (store.incarnation, store.node)
         let epoch = incarnation ?? EpochHistory.newName()
+        let sealedProof = try proof?.sealed()
+        // Other nodes cannot decrypt what this one encrypts with another key.
+        let mayEncrypt = proof?.hasFailed != true
         let begin = { @Sendable (transaction: Transaction) -> HubStart in
             let former = Dictionary(
                 uniqueKeysWithValues: try transaction.hubs().map { ($0.record.id, $0.policy) }
@@ -42,7 +48,11 @@ struct HubStart: Sendable {
             // Credentials that cannot be read must not be overwritten: the key file may come back.
             let sealed = Set(try transaction.hubsWithLostSecrets().map(\.id))
             if isNew { try transaction.noteClock(at) }
-            try transaction.sealSecrets()
+            if mayEncrypt { try transaction.sealSecrets() }
+            // A node that cannot decrypt the credentials has another key than the node that encrypted them.
+            if let sealedProof, sealed.isEmpty, try transaction.keyProof() == nil {
+                try transaction.setKeyProof(sealedProof)
+            }
             if isNew, configuration.makesFirstHub {
                 _ = try transaction.insertHub(configuration.hubName, rules: AccessRule.standardRules(), at: at)
             }
@@ -61,7 +71,7 @@ struct HubStart: Sendable {
             let generation = GenerationFile.next(after: counted, inFile)
             try transaction.set(generation)
             let notes = try configuration.provisions.apply(transaction, at: at)
-            for var hub in try transaction.hubs() where !sealed.contains(hub.record.id) {
+            for var hub in try transaction.hubs() where mayEncrypt && !sealed.contains(hub.record.id) {
                 guard let keys = BrowserKeys.missing(in: hub.description.credentials, configuration) else {
                     continue
                 }

@@ -225,6 +225,33 @@ struct MetricsPage: Sendable {
             "Time since the last report of another node.",
             node.peers.map { .init($0.seenSecondsAgo, ["node": $0.name]) }
         )
+        let clocks = [(node.name, node.clockAheadSeconds)] + node.peers.map { ($0.name, $0.clockAheadSeconds) }
+        page.add(
+            "newswire_node_clock_ahead_seconds",
+            .gauge,
+            "Time by which a node's clock is ahead of the median of the nodes and of the log's servers.",
+            clocks.compactMap { name, ahead in ahead.map { PrometheusText.Sample($0, ["node": name]) } }
+        )
+        if let replicas = node.replicas {
+            page.add(
+                "newswire_node_log_replicas",
+                .gauge,
+                "Servers that are to keep the shared log.",
+                [.init(replicas.configured)]
+            )
+            page.add(
+                "newswire_node_log_replicas_current",
+                .gauge,
+                "Servers that have every entry of the shared log.",
+                [.init(replicas.current)]
+            )
+        }
+        page.add(
+            "newswire_node_may_have_duties",
+            .gauge,
+            "0 while this node takes no duties, because of its clock or its secrets.key.",
+            [.init(node.dutyObstacle == nil ? 1 : 0)]
+        )
     }
 
     private func addLog(to page: inout PrometheusText) async throws {

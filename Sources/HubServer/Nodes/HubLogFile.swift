@@ -24,6 +24,7 @@ package enum HubLogFile {
     package static func trouble(_ error: any Error) -> (reason: String, isTemporary: Bool)? {
         switch error {
         case let error as OrderedLogError: ("\(error)", !error.isFinal)
+        case let error as NodeRefusal: ("\(error)", false)
         case HubStoreError.sharedLog, HubStoreError.awaitsLog: ("\(error)", false)
         default: nil
         }

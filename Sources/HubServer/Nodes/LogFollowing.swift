@@ -10,19 +10,22 @@ import Synchronization
 final class LogFollowing: Service {
     /// Time for which streams stay open without the log; the engine usually elects another leader within it.
     static let patience = Duration.seconds(8)
-    private static let interval = Duration.seconds(1)
+    /// Usual time between two looks.
+    static let interval = Duration.seconds(1)
 
     private let log: any OrderedLog
     private let others: OtherNodes
     private let writer: HubWriter
     private let directory: HubDirectory
+    private let interval: Duration
     private let hasEnded = Mutex(false)
 
-    init(log: any OrderedLog, others: OtherNodes, writer: HubWriter, directory: HubDirectory) {
+    init(log: any OrderedLog, others: OtherNodes, writer: HubWriter, directory: HubDirectory, interval: Duration) {
         self.log = log
         self.others = others
         self.writer = writer
         self.directory = directory
+        self.interval = interval
     }
 
     func run() async throws {
@@ -30,7 +33,7 @@ final class LogFollowing: Service {
             await withTaskGroup { group in
                 group.addTask { [self] in for await _ in log.wakeUps() { writer.follow() } }
                 group.addTask { [self] in
-                    while (try? await Task.sleep(for: Self.interval)) != nil { look(at: .now) }
+                    while (try? await Task.sleep(for: interval)) != nil { look(at: .now) }
                 }
             }
         }

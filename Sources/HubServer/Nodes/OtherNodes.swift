@@ -36,15 +36,34 @@ final class OtherNodes: Sendable {
     private let version: String
     private let channel: any NodeChannel
     private let store: HubStore
+    /// The conditions under which this node may have duties.
+    let fitness: DutyFitness
+    private let servers: @Sendable () -> LogServerReport
     private let peers = Mutex<[String: Peer]>([:])
     /// The highest stamp that this node has assigned or seen.
     private let last = Mutex<UInt64>(0)
 
-    init(_ channel: any NodeChannel, of store: HubStore, named name: String, version: String) {
+    /// - Parameters:
+    ///   - channel: The messages between nodes.
+    ///   - store: The database of this node.
+    ///   - name: The name of this node.
+    ///   - version: The version of this node.
+    ///   - fitness: The conditions under which this node may have duties.
+    ///   - servers: The log's servers, as they last answered.
+    init(
+        _ channel: any NodeChannel,
+        of store: HubStore,
+        named name: String,
+        version: String,
+        fitness: DutyFitness,
+        servers: @escaping @Sendable () -> LogServerReport
+    ) {
         self.channel = channel
         self.store = store
         self.name = name
         self.version = version
+        self.fitness = fitness
+        self.servers = servers
     }
 
     /// A stamp above all that this node has assigned or seen.
@@ -125,7 +144,7 @@ final class OtherNodes: Sendable {
 
     // MARK: Presence
 
-    /// Announces this node's position in the log, and whether it stops now.
+    /// Announces this node's position in the log, its time, and whether it stops now.
     func announcePresence(isLeaving: Bool = false) {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.presence)
@@ -135,6 +154,7 @@ final class OtherNodes: Sendable {
         bytes.append(number: UInt64(store.schema))
         bytes.append(isLeaving ? 1 : 0)
         bytes.append(1)
+        bytes.append(number: UInt64(max(0, fitness.clocks.now.milliseconds)))
         channel.announce(bytes.bytes)
     }
 
@@ -149,6 +169,9 @@ final class OtherNodes: Sendable {
         // Added later, so that earlier versions leave them out.
         let (schema, leaving) = ((try? reader.number()) ?? 0, (try? reader.byte()) ?? 0)
         let fencing = (try? reader.byte()) ?? 0
+        if let time = try? reader.number() {
+            fitness.clocks.note(Timestamp(milliseconds: Int64(clamping: time)), of: node)
+        }
         let peer = Peer(
             version: version,
             schema: schema,
@@ -185,10 +208,14 @@ final class OtherNodes: Sendable {
         peers.withLock { $0[node] }.map { $0.seen > .now - Self.memory } ?? false
     }
 
+    /// The copies of the log on its servers; `nil` until the servers have answered.
+    var replicas: HubOverview.Node.Replicas? { servers().replicas }
+
     /// This node, and the others as they last reported.
     func report(cutOffSince: ContinuousClock.Instant?) -> HubOverview.Node {
         let state = store.logState
         let now = ContinuousClock.now
+        let comparison = fitness.clocks.compare()
         return HubOverview.Node(
             name: name,
             position: state?.head.number ?? 0,
@@ -200,11 +227,19 @@ final class OtherNodes: Sendable {
                     name: name,
                     version: peer.version,
                     position: peer.position,
-                    seenSecondsAgo: Int((now - peer.seen).components.seconds)
+                    seenSecondsAgo: Int((now - peer.seen).components.seconds),
+                    clockAheadSeconds: comparison.nodes[name]?.inSeconds
                 )
-            }
+            },
+            clockAheadSeconds: comparison.own?.inSeconds,
+            dutyObstacle: fitness.obstacle.map { "\($0)" },
+            replicas: replicas
         )
     }
+}
+
+extension Duration {
+    fileprivate var inSeconds: Double { Double(milliseconds) / 1_000 }
 }
 
 extension EntryWriter {

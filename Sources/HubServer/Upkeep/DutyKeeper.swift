@@ -20,10 +20,13 @@ final class DutyKeeper: Service {
         /// The row as last seen while another node had the duties, and since when.
         var seen: (record: DutyRecord, since: Duration)?
         var hasSaidFailure = false
+        /// The reason, last logged, why this node must not have duties.
+        var obstacle: DutyObstacle?
     }
 
     private let node: String
     private let roster: DutyRoster
+    private let proof: KeyProof
     private let store: HubStore
     private let writer: HubWriter
     private let interval: Duration
@@ -37,6 +40,7 @@ final class DutyKeeper: Service {
     init(
         node: String,
         roster: DutyRoster,
+        proof: KeyProof,
         store: HubStore,
         writer: HubWriter,
         interval: Duration,
@@ -46,6 +50,7 @@ final class DutyKeeper: Service {
     ) {
         self.node = node
         self.roster = roster
+        self.proof = proof
         self.store = store
         self.writer = writer
         self.interval = interval
@@ -64,7 +69,18 @@ final class DutyKeeper: Service {
     /// Takes over or renews the duties if that is due.
     func look() async {
         do {
-            if let term = roster.term { try await keep(term) } else { try await takeOverIfDue() }
+            try await proof.look(in: store)
+            let obstacle = roster.obstacle
+            note(obstacle)
+            if obstacle != nil {
+                guard roster.term != nil else { return }
+                await giveBack()
+                changed()
+            } else if let term = roster.term {
+                try await keep(term)
+            } else {
+                try await takeOverIfDue()
+            }
             state.withLock { $0.hasSaidFailure = false }
         } catch is DutyLost {
             // Another node was first.
@@ -80,6 +96,20 @@ final class DutyKeeper: Service {
             guard isFirst else { return }
             logger.warning("cannot read the holder of the duties", metadata: ["error.reason": "\(error)"])
         }
+    }
+
+    /// Logs what keeps this node from having duties, once.
+    private func note(_ obstacle: DutyObstacle?) {
+        let former = state.withLock { state in
+            defer { state.obstacle = obstacle }
+            return state.obstacle
+        }
+        guard let obstacle else {
+            if former != nil { logger.notice("this node may have duties again") }
+            return
+        }
+        guard !obstacle.isSameKind(as: former) else { return }
+        logger.warning("this node takes no duties until that is corrected", metadata: ["error.reason": "\(obstacle)"])
     }
 
     private func keep(_ term: DutyTerm) async throws {

@@ -19,20 +19,33 @@ final class DutyRoster: Sendable {
     /// True if other nodes can have the duties.
     private let isShared: Bool
     private let clock: @Sendable () -> Duration
+    private let findObstacle: @Sendable () -> DutyObstacle?
     private let tenure = Mutex<Tenure?>(nil)
 
-    /// `clock` never jumps.
-    init(isShared: Bool, clock: @escaping @Sendable () -> Duration) {
+    /// - Parameters:
+    ///   - isShared: True if other nodes can have the duties.
+    ///   - clock: A clock that never jumps.
+    ///   - obstacle: Finds the reason why this node must not have duties.
+    init(
+        isShared: Bool,
+        clock: @escaping @Sendable () -> Duration,
+        obstacle: @escaping @Sendable () -> DutyObstacle? = { nil }
+    ) {
         self.isShared = isShared
         self.clock = clock
+        findObstacle = obstacle
     }
+
+    /// The reason why this node must not have duties; `nil` if it may.
+    var obstacle: DutyObstacle? { isShared ? findObstacle() : nil }
 
     /// The term of this node, until it learns that the term has ended; `nil` if it has no duties.
     var term: DutyTerm? { isShared ? tenure.withLock { $0?.term } : .unshared }
 
-    /// The term of this node if it may act now: the term was renewed a short time ago.
+    /// The term of this node if it may act now: the term was renewed a short time ago, and nothing prevents it.
     var current: DutyTerm? {
         guard isShared else { return .unshared }
+        guard obstacle == nil else { return nil }
         let now = clock()
         return tenure.withLock { tenure in
             tenure.flatMap { now - $0.renewedAt < Self.validity ? $0.term : nil }

@@ -24,6 +24,7 @@ package enum LogMembership {
                 _ = try transaction.beginEpoch(named: incarnation, at: at)
                 _ = try transaction.noteLoss(epoch: incarnation, at: at)
                 try transaction.set(LogPlace(number: 0, entry: .random()))
+                try transaction.dropKeyProof()
                 return .commit
             }
         }
@@ -31,6 +32,12 @@ package enum LogMembership {
 
     /// Ends the tie: the file belongs to a hub with one node from now on.
     package static func end(_ database: String) throws {
-        try HubBackup.copier.change(database) { db in try db.execute(sql: "DELETE FROM logPlace") }
+        try HubBackup.copier.change(database) { db in
+            try db.inTransaction(.immediate) {
+                try db.execute(sql: "DELETE FROM logPlace")
+                try Transaction(db).dropKeyProof()
+                return .commit
+            }
+        }
     }
 }

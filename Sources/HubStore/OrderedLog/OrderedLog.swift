@@ -28,6 +28,9 @@ package protocol OrderedLog: Sendable {
 
     /// Yields an element after each entry that another node may have appended; consecutive elements may be merged.
     func wakeUps() -> AsyncStream<Void>
+
+    /// The servers that keep the log, as they last answered, without asking them.
+    var serverReport: LogServerReport { get }
 }
 
 /// A node of a log.
@@ -126,4 +129,5 @@ package struct EmbeddedLog: OrderedLog {
     package func end() -> UInt64 { 0 }
     package func announcedEnd() -> UInt64? { 0 }
     package func wakeUps() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+    package var serverReport: LogServerReport { LogServerReport() }
 }

@@ -24,4 +24,12 @@ extension Schema {
         INSERT INTO duty VALUES (1, NULL, 0, 0);
         ALTER TABLE job ADD COLUMN node TEXT;
         """
+
+    /// A value that only a node with the key of the log's nodes can decrypt; empty with an embedded log.
+    static let version21 = """
+        CREATE TABLE keyProof (
+            only INTEGER PRIMARY KEY CHECK (only = 1),
+            sealed TEXT NOT NULL
+        ) STRICT;
+        """
 }

@@ -43,6 +43,7 @@ enum Schema {
         add("18 the place in an ordered log", version18)
         add("19 the holder of duties and the nodes of jobs", version19)
         add("20 the writers of what Listen has written", version20)
+        add("21 the proof of the key that nodes have in common", version21)
         return migrator
     }
 

@@ -54,7 +54,15 @@ extension OperatorRoutes {
     private static func nodeFacts(_ overview: HubOverview) -> [OperatorFact] {
         guard let node = overview.node else { return [] }
         let own = OperatorFact("Node \(node.name)", "entry \(node.position) of \(node.logEnd) of the shared log")
-        return [own]
+        var facts = [own]
+        if let obstacle = node.dutyObstacle {
+            facts.append(OperatorFact("Duties", "none at this hub: \(obstacle)", isBad: true))
+        }
+        if let replicas = node.replicas, replicas.missing > 0 {
+            let text = "\(replicas.current) of \(replicas.configured) servers have every entry"
+            facts.append(OperatorFact("Replicas of the shared log", text, isBad: true))
+        }
+        return facts
             + node.peers.map { peer in
                 OperatorFact(
                     "Node \(peer.name)",

@@ -222,7 +222,8 @@ struct HubServe: AsyncParsableCommand {
             certificate: settings.value(HubSettings.tlsCertificate, flag: tlsCertificate),
             key: settings.value(HubSettings.tlsKey, flag: tlsKey),
             listen: configuration.host,
-            state: state
+            state: state,
+            isShared: log != nil
         )
         configuration.certificate = endpoint.certificate
         configuration.publicName = endpoint.publicName

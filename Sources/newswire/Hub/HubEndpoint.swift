@@ -16,6 +16,8 @@ struct HubEndpoint {
     ///
     /// The created certificate is stored under `serverName`.
     ///
+    /// A hub that shares a log (`isShared`) makes no authority here: unless it is the first, the others have one.
+    ///
     /// - Throws: ``Failure``.
     init(
         hostNames configured: [HostName]?,
@@ -23,7 +25,8 @@ struct HubEndpoint {
         key: String?,
         listen: String,
         state: StateDirectory,
-        serverName: String = LocalCertificates.serverName
+        serverName: String = LocalCertificates.serverName,
+        isShared: Bool = false
     ) throws {
         if let files = try Self.files(file, key) {
             certificate = .files(files)
@@ -42,7 +45,7 @@ struct HubEndpoint {
             for name in names where !unique.contains(name) && !Self.isUnspecified("\(name)") { unique.append(name) }
             certificate = .local(LocalCertificates(directory: state.path, names: unique, serverName: serverName))
             publicName = configured?.first ?? (isLocal ? nil : best) ?? Self.localhost
-            _ = try certificate.identity(at: Date())
+            if !isShared { _ = try certificate.identity(at: Date()) }
         }
     }
 

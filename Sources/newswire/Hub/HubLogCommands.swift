@@ -70,11 +70,33 @@ struct HubLogStatusCommand: AsyncParsableCommand {
             let state =
                 peer.seenSecondsAgo > HubOverview.Node.silence
                 ? "not seen for \(peer.seenSecondsAgo) s" : "\(Counted.text(lag, "entry", "entries")) behind"
-            lines.append("node            \(peer.name), newswire \(peer.version): entry \(peer.position), \(state)")
+            let clock = Self.clock(peer.clockAheadSeconds).map { ", clock \($0)" } ?? ""
+            lines.append(
+                "node            \(peer.name), newswire \(peer.version): entry \(peer.position), \(state)\(clock)"
+            )
         }
         lines.append("last writer     \(node.writer ?? "unknown")")
         lines.append("log             \(node.cutOffSeconds.map { "has not answered for \($0) s" } ?? "answers")")
+        if let replicas = node.replicas { lines.append("replicas        \(Self.text(replicas))") }
+        let clock = node.clockAheadSeconds.map { Self.clock($0) ?? "agrees with the others" }
+        lines.append("clock           \(clock ?? "not compared with others")")
+        if let obstacle = node.dutyObstacle { lines.append("duties          none at this hub: \(obstacle)") }
         return lines
+    }
+
+    private static func text(_ replicas: HubOverview.Node.Replicas) -> String {
+        let text = "\(replicas.current) of \(replicas.configured) servers have every entry"
+        let late = replicas.late.isEmpty ? "" : "; not \(replicas.late.joined(separator: ", "))"
+        let few =
+            replicas.configured < HubOverview.Node.enoughReplicas
+            ? "; too few, \(HubOverview.Node.enoughReplicas) survive the loss of one" : ""
+        return text + late + few
+    }
+
+    /// A difference of a clock from the median that is worth a look, in words.
+    private static func clock(_ ahead: Double?) -> String? {
+        guard let ahead, abs(ahead) >= 1 else { return nil }
+        return "\(Int(min(abs(ahead), 1e15).rounded())) s \(ahead < 0 ? "behind" : "ahead of") the others"
     }
 }
 

@@ -56,6 +56,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
+    func `a hub whose clock is two hours ahead takes no duties, and releases nothing early`() async throws {
+        let outcome = try await run("clocks.py")
+        #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+    }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
     func `hubs are started again one by one, and nothing is lost or comes twice`() async throws {
         let outcome = try await run("upgrade.py")
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")

@@ -26,7 +26,7 @@ struct DutyTests {
         }
     }
 
-    @Test func `another node takes over after fifteen seconds without a renewal, whatever the wall clocks say`()
+    @Test func `another node takes over after fifteen seconds without a renewal, by clocks that never jump`()
         async throws
     {
         try await TwoNodes.run { nodes in

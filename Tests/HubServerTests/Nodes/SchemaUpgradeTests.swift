@@ -35,7 +35,17 @@ struct SchemaUpgradeTests {
         }
 
         func others(_ store: HubStore, _ name: String) -> OtherNodes {
-            OtherNodes(channel.node(name), of: store, named: name, version: "1")
+            OtherNodes(
+                channel.node(name),
+                of: store,
+                named: name,
+                version: "1",
+                fitness: DutyFitness(
+                    clocks: NodeClocks(wall: { 0 }, monotonic: { .zero }, servers: { [:] }),
+                    proof: KeyProof(SecretBox(key: Array(repeating: 1, count: SecretBox.keyBytes)))
+                ),
+                servers: { LogServerReport() }
+            )
         }
 
         /// Nodes without a report for a second are gone.

@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
 import HubStore
+import Logging
 import SharedLog
 import Testing
 
@@ -18,6 +19,7 @@ struct TwoNodes {
     static func run(
         folders: (a: Scratch, b: Scratch)? = nil,
         clocks: (a: TestClock, b: TestClock) = (TestClock(), TestClock()),
+        logger: Logger = .quiet,
         configure: (inout HubConfiguration) throws -> Void = { _ in },
         _ body: (TwoNodes) async throws -> Void
     ) async throws {
@@ -29,6 +31,7 @@ struct TwoNodes {
             configuration.secretsPath = first.path + ".key"
             // Tests let the nodes look.
             configuration.dutyInterval = .seconds(3_600)
+            configuration.presenceInterval = .seconds(3_600)
             result = Result { try configure(&configuration) }
         }
         try await TestHub.run(
@@ -36,6 +39,7 @@ struct TwoNodes {
             log: log.node("a", isTold: false),
             channel: channel.node("a"),
             clock: clocks.a,
+            logger: logger,
             configure: prepare
         ) { a in
             try result.get()
@@ -45,6 +49,7 @@ struct TwoNodes {
                 log: log.node("b", isTold: false),
                 channel: channel.node("b"),
                 clock: clocks.b,
+                logger: logger,
                 configure: prepare
             ) { b in
                 try await body(TwoNodes(a: a, b: b, log: log, channel: channel))

@@ -233,6 +233,7 @@ struct LogFollowerTests {
         var ends: @Sendable () throws -> UInt64
 
         var identity: LogIdentity? { log.identity }
+        var serverReport: LogServerReport { log.serverReport }
 
         func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
             try log.append(entry, after: place)
