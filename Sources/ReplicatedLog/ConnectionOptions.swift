@@ -37,6 +37,7 @@ final class ConnectionOptions {
         defer { for text in texts { free(text) } }
         var list = texts.map { UnsafePointer<CChar>($0) }
         try check(natsOptions_SetServers(pointer, &list, Int32(list.count)), "the server addresses")
+        try check(natsOptions_SetNoRandomize(pointer, configuration.keepsOrder), "the server addresses")
         try check(natsOptions_SetName(pointer, "newswire \(configuration.node)"), "the node's name")
         // The addresses that servers announce of each other may lack TLS.
         try check(natsOptions_SetIgnoreDiscoveredServers(pointer, true), "the server addresses")

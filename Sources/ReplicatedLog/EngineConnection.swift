@@ -1,5 +1,6 @@
 import CNats
 import Dispatch
+import Glibc
 import Logging
 import Synchronization
 
@@ -64,6 +65,14 @@ final class EngineConnection: @unchecked Sendable {
 
     /// The address of the connected server.
     var server: String { ConnectedServer.address(pointer) }
+    /// The port of this end of the connection; `nil` while there is none.
+    var localPort: UInt16? {
+        var address: UnsafeMutablePointer<CChar>?
+        var port: Int32 = 0
+        guard natsConnection_GetLocalIPAndPort(pointer, &address, &port) == NATS_OK else { return nil }
+        free(address)
+        return UInt16(exactly: port)
+    }
     /// Maximum number of bytes of a message and its headers.
     var maximumPayload: Int { Int(natsConnection_GetMaxPayload(pointer)) }
 

@@ -20,12 +20,12 @@ package final class JetStreamLog: OrderedLog {
 
     package let identity: LogIdentity?
 
-    init(_ stream: LogStream, incarnation: String) throws {
+    init(_ stream: LogStream, as identity: LogIdentity) throws {
         self.stream = stream
-        self.incarnation = incarnation
+        incarnation = identity.incarnation
         let configuration = stream.configuration
         subject = configuration.subjects.entries(incarnation)
-        identity = LogIdentity(node: configuration.node, incarnation: incarnation)
+        self.identity = identity
         bell = try WakeUpBell(stream.connection, configuration, entries: subject)
     }
 
@@ -154,7 +154,7 @@ package final class JetStreamLog: OrderedLog {
         // After a failure one attempt is enough: everything that waits for the database's thread waits as long.
         let patience = isFailing.withLock { $0 } ? min(patience, LogStream.answerTime) : patience
         do {
-            let output = try Patience(patience).run(attempt)
+            let output = try stream.persistently(patience, attempt)
             isFailing.withLock { $0 = false }
             return output
         } catch {

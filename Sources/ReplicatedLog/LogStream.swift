@@ -1,4 +1,5 @@
 import Foundation
+import HubStore
 
 /// A log's stream on its servers, reached by requests of the engine's interface; all of them block.
 struct LogStream: Sendable {
@@ -11,11 +12,16 @@ struct LogStream: Sendable {
     /// Time within which the engine recognizes repeated entries.
     private static let duplicateWindow = Duration.seconds(120)
     private static let description = "newswire log 1, incarnation "
+    /// Earlier versions do not know it either, and stop.
+    private static let closedDescription = "newswire log closed by "
     private static let newerDescription = "newswire log "
+    /// The node whose database the log was started again from, among the stream's metadata.
+    private static let beginner = "newswire-started-again-by"
 
     let connection: EngineConnection
     let configuration: ReplicatedLogConfiguration
     let observations = ServerObservations()
+    private let silence = ServerSilence()
 
     private var name: String { configuration.subjects.stream }
 
@@ -29,6 +35,23 @@ struct LogStream: Sendable {
         init(_ fault: EngineFault) throws(ReplicatedLogError) {
             if fault == .closed { throw .closed }
             reason = "\(fault)"
+        }
+    }
+
+    /// Repeats an attempt until it has a result or the time has expired; blocks.
+    ///
+    /// Changes to another server if the present one has no majority behind it.
+    func persistently<Output>(_ time: Duration, _ attempt: (_ rest: Duration) throws -> Output) throws -> Output {
+        try Patience(time).run { rest in
+            let begin = ContinuousClock.now
+            do {
+                let output = try attempt(rest)
+                silence.end()
+                return output
+            } catch let unanswered as Unanswered {
+                if silence.isTooLong(since: begin), configuration.servers.count > 1 { connection.changeServer() }
+                throw unanswered
+            }
         }
     }
 
@@ -64,32 +87,82 @@ struct LogStream: Sendable {
 
     /// Finds the stream, or creates it.
     ///
-    /// - Returns: The log's incarnation.
     /// - Throws: ``Unanswered``, or ``ReplicatedLogError``.
-    func open(within time: Duration) throws -> String {
+    func open(within time: Duration) throws -> LogIdentity {
         do {
-            return try Self.incarnation(of: info(within: time).config)
+            return try identity(of: info(within: time).config)
         } catch ReplicatedLogError.removed {
             return try create(within: time)
         }
     }
 
-    /// Deletes the stream, if there is one, and creates it again.
+    private func identity(of stream: StreamConfiguration) throws(ReplicatedLogError) -> LogIdentity {
+        LogIdentity(
+            node: configuration.node,
+            incarnation: try Self.incarnation(of: stream),
+            beginner: stream.metadata?[Self.beginner]
+        )
+    }
+
+    /// Deletes the stream, if there is one, and creates it again for this node's database.
     ///
     /// - Returns: The new log's incarnation.
     /// - Throws: ``Unanswered``, or ``ReplicatedLogError``.
     func createAgain(within time: Duration) throws -> String {
         struct Deleted: Decodable {}
         do {
-            _ = try Self.incarnation(of: info(within: time).config)
+            do {
+                _ = try Self.incarnation(of: info(within: time).config)
+            } catch ReplicatedLogError.closedLog {
+                // Nobody uses it any more.
+            }
             let _: Deleted = try request("STREAM.DELETE.\(name)", [], within: time)
         } catch ReplicatedLogError.removed {
             // It is already gone.
         }
-        return try create(within: time)
+        return try create(within: time, metadata: [Self.beginner: configuration.node]).incarnation
     }
 
-    private func create(within time: Duration) throws -> String {
+    /// Ends the log: it accepts no more entries, and the nodes that follow it stop.
+    ///
+    /// - Parameters:
+    ///   - incarnation: The log that is expected.
+    ///   - position: The number of the last entry that the node has; the log stays open if it has more.
+    ///   - time: The time for each answer.
+    /// - Throws: ``Unanswered``, or ``ReplicatedLogError``.
+    func close(_ incarnation: String, at position: UInt64, within time: Duration) throws {
+        var stream = try info(within: time).config
+        do {
+            guard try Self.incarnation(of: stream) == incarnation else {
+                throw ReplicatedLogError.restarted(stream: name)
+            }
+        } catch ReplicatedLogError.closedLog(_, configuration.node) {
+            // An attempt whose answer was lost.
+        }
+        stream.description = Self.closedDescription + configuration.node
+        // An entry that is on its way is refused.
+        stream.subjects = [configuration.subjects.closed(incarnation)]
+        stream.republish = nil
+        try update(stream, within: time)
+        let last = try info(within: time).state.last
+        guard last > position else { return }
+        stream.description = Self.description + incarnation
+        stream.subjects = [configuration.subjects.entries(incarnation)]
+        stream.republish = republish(incarnation)
+        try update(stream, within: time)
+        throw ReplicatedLogError.ahead(number: last, position: position)
+    }
+
+    private func republish(_ incarnation: String) -> StreamConfiguration.Republish {
+        let subjects = configuration.subjects
+        return .init(src: subjects.entries(incarnation), dest: subjects.stored, headersOnly: nil)
+    }
+
+    private func update(_ stream: StreamConfiguration, within time: Duration) throws {
+        let _: StreamInfo = try request("STREAM.UPDATE.\(name)", Array(try JSONEncoder().encode(stream)), within: time)
+    }
+
+    private func create(within time: Duration, metadata: [String: String]? = nil) throws -> LogIdentity {
         let incarnation = RandomName.make()
         let subjects = configuration.subjects
         let stream = StreamConfiguration(
@@ -106,7 +179,8 @@ struct LogStream: Sendable {
             deniesDelete: true,
             deniesPurge: true,
             allowsDirect: true,
-            republish: .init(src: subjects.entries(incarnation), dest: subjects.stored, headersOnly: nil)
+            republish: republish(incarnation),
+            metadata: metadata
         )
         do {
             let made: StreamInfo = try request(
@@ -114,7 +188,7 @@ struct LogStream: Sendable {
                 Array(try JSONEncoder().encode(stream)),
                 within: time
             )
-            return try Self.incarnation(of: made.config)
+            return try identity(of: made.config)
         } catch ReplicatedLogError.engine(let error) where error.number == EngineError.Number.exists {
             // Another node was first.
             throw Unanswered("another node creates it")
@@ -125,6 +199,10 @@ struct LogStream: Sendable {
     static func incarnation(of stream: StreamConfiguration) throws(ReplicatedLogError) -> String {
         let description = stream.description ?? ""
         guard description.hasPrefix(Self.description) else {
+            if description.hasPrefix(closedDescription) {
+                let node = String(description.dropFirst(closedDescription.count))
+                throw .closedLog(stream: stream.name, node: node)
+            }
             if description.hasPrefix(newerDescription) { throw .newerLog(stream: stream.name) }
             throw .notALog(stream: stream.name)
         }

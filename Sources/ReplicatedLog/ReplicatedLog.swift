@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import HubStore
 package import Logging
 
 /// A node's connection to the log that the nodes of a hub share, and to the other nodes.
@@ -33,8 +34,10 @@ package final class ReplicatedLog: Sendable {
         do {
             presence = try NodePresence(connection, configuration)
             let stream = LogStream(connection: connection, configuration: configuration)
-            let incarnation = try patience.run { try stream.open(within: $0) }
-            log = try JetStreamLog(stream, incarnation: incarnation)
+            log = try JetStreamLog(
+                stream,
+                as: try stream.persistently(configuration.startPatience) { try stream.open(within: $0) }
+            )
             channel = NatsChannel(connection, configuration, logger)
         } catch {
             connection.close()
@@ -56,7 +59,20 @@ package final class ReplicatedLog: Sendable {
             let connection = try EngineConnection(configuration, logger)
             defer { connection.close() }
             let stream = LogStream(connection: connection, configuration: configuration)
-            return try Patience(configuration.startPatience).run { try stream.createAgain(within: $0) }
+            return try stream.persistently(configuration.startPatience) { try stream.createAgain(within: $0) }
+        }
+    }
+
+    /// Ends the log for all nodes, because this node leaves it with its database.
+    ///
+    /// - Parameter position: The number of the last entry that the database has.
+    /// - Throws: ``ReplicatedLogError``; ``ReplicatedLogError/ahead(number:position:)`` if other nodes have written more.
+    package func end(at position: UInt64) async throws {
+        try await Self.blocking { [log] in
+            let stream = log.stream
+            try stream.persistently(stream.configuration.patience) { time in
+                try stream.close(log.identity?.incarnation ?? "", at: position, within: time)
+            }
         }
     }
 

@@ -27,6 +27,8 @@ package struct ReplicatedLogConfiguration: Sendable {
     var readingPatience = Duration.seconds(5)
     /// Time after which a node looks for entries even if nothing wakes it up.
     var wakeUpInterval = Duration.seconds(1)
+    /// True if the servers are tried in the order in which they are given, not in a random one.
+    var keepsOrder = false
     /// Time for which a start waits for the servers, which may be starting as well.
     var startPatience = Duration.seconds(20)
 
@@ -71,6 +73,8 @@ struct LogSubjects: Sendable {
     ///
     /// It contains the log's incarnation, so that no entry gets into a log that was started again.
     func entries(_ incarnation: String) -> String { "newswire.\(name).log.\(incarnation)" }
+    /// The subject that a closed log has instead; nothing is published to it.
+    func closed(_ incarnation: String) -> String { "newswire.\(name).closed.\(incarnation)" }
     /// The subject of the entries that are stored.
     var stored: String { "newswire.\(name).stored" }
     /// The subject of announcements.

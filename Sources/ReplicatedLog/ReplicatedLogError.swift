@@ -18,6 +18,10 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
     case removed(stream: String)
     /// The log was started again, so this node's database belongs to the former one.
     case restarted(stream: String)
+    /// A node has left the log with its database, which serves alone since then.
+    case closedLog(stream: String, node: String)
+    /// Other nodes have written to the log that a node was about to end.
+    case ahead(number: UInt64, position: UInt64)
     /// The servers have refused this node's connection again and again, so it is not retried any more.
     case closed
     /// The servers have no majority, no leader, or do not answer.
@@ -41,7 +45,19 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
             "a newer version of newswire has created the log '\(stream)': install that version here"
         case .removed(let stream): "the servers no longer have the stream '\(stream)': the log was deleted"
         case .restarted(let stream):
-            "the log '\(stream)' was started again after this node joined it: restart this node"
+            """
+            the log '\(stream)' was started again, and this hub's database belongs to the former one: copy the database \
+            of a hub that follows the new log, with 'newswire hub backup' there and 'newswire hub restore' here
+            """
+        case .closedLog(let stream, let node):
+            """
+            the log '\(stream)' was closed by 'newswire hub log leave' on hub '\(node)', and this hub cannot follow it \
+            any more: remove 'log-servers' from the configuration if this is hub '\(node)', or set another 'log-name'
+            """
+        case .ahead(let number, let position):
+            """
+            the log has \(number) entries, and this database has \(position) of them: other hubs still write; stop them
+            """
         case .closed: "the log's servers refuse this node's connection for good: see their own logs"
         case .noAnswer(let seconds, let reason): "the log has not answered for \(seconds) s: \(reason)"
         case .engine(let error): "the servers of the log refuse a request: \(error.reason)"
@@ -53,8 +69,8 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
 
     package var isFinal: Bool {
         switch self {
-        case .notALog, .newerLog, .removed, .restarted, .closed, .missing, .misplaced: true
-        case .misconfigured, .unreachable, .rejected, .nodeExists, .noAnswer, .engine: false
+        case .notALog, .newerLog, .removed, .restarted, .closedLog, .closed, .missing, .misplaced: true
+        case .misconfigured, .unreachable, .rejected, .nodeExists, .noAnswer, .engine, .ahead: false
         }
     }
 
@@ -62,8 +78,8 @@ package enum ReplicatedLogError: LogEngineError, Equatable, CustomStringConverti
     package var isTemporary: Bool {
         switch self {
         case .unreachable, .noAnswer, .nodeExists: true
-        case .misconfigured, .rejected, .notALog, .newerLog, .removed, .restarted, .closed, .engine, .missing,
-            .misplaced:
+        case .misconfigured, .rejected, .notALog, .newerLog, .removed, .restarted, .closedLog, .ahead, .closed, .engine,
+            .missing, .misplaced:
             false
         }
     }

@@ -17,8 +17,8 @@ struct StreamConfiguration: Codable {
     }
 
     let name: String
-    let description: String?
-    let subjects: [String]?
+    var description: String?
+    var subjects: [String]?
     let retention: String
     let storage: String
     let discard: String
@@ -31,10 +31,12 @@ struct StreamConfiguration: Codable {
     let deniesDelete: Bool?
     let deniesPurge: Bool?
     let allowsDirect: Bool?
-    let republish: Republish?
+    var republish: Republish?
+    /// Kept by NATS 2.10 and later.
+    let metadata: [String: String]?
 
     enum CodingKeys: String, CodingKey {
-        case name, description, subjects, retention, storage, discard, republish
+        case name, description, subjects, retention, storage, discard, republish, metadata
         case replicas = "num_replicas"
         case maximumBytes = "max_bytes"
         case maximumAge = "max_age"

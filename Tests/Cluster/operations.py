@@ -27,11 +27,12 @@ def send(node, authorization, title):
     assert status == 201, (status, body)
 
 
-def expect_refusal(node, words):
-    """The hub does not start, and says why in one line."""
+def expect_refusal(node, words, but=None):
+    """The hub does not start, and says why in one line, which lacks some words."""
     process = subprocess.run(node.command, env=node.environment, capture_output=True, text=True, timeout=60)
     lines = process.stderr.strip().splitlines()
-    assert process.returncode in (1, 75, 78) and lines and words in lines[-1], (process.returncode, process.stderr)
+    assert process.returncode == 78 and lines and words in lines[-1], (process.returncode, process.stderr)
+    assert not but or but not in process.stderr, process.stderr
 
 
 def command(node, *arguments):
@@ -136,14 +137,15 @@ def main():
         server.end()
         shutil.rmtree(f"{server.folder}/store")
         server.start("Server is ready")
-        expect_refusal(a, "log")
+        expect_refusal(a, "hub log reseed")
         code, text = command(b, "hub", "log", "reseed")
         assert code != 0 and "--yes" in text, text
         code, text = command(b, "hub", "log", "reseed", "--yes")
         assert code == 0, text
+        expect_refusal(a, "copy the database", but="reseed")
         b.start()
         send(b, authorization, "again")
-        expect_refusal(a, "log")
+        expect_refusal(a, "copy the database", but="reseed")
         resumed = Agent([b], authorization, 0, random.Random(2))
         resumed.cursor = agent.cursor
         read_until(resumed, b, "again")
@@ -152,16 +154,29 @@ def main():
         # A hub leaves the log, and goes on alone without a gap.
         resumed.stopped.set()
         resumed.join(15)
+        assert command(b, "hub", "backup", f"{folder}/second")[0] == 0
+        code, text = command(a, "hub", "restore", f"{folder}/second")
+        assert code == 0, text
+        a.start()
         b.end()
+        send(a, authorization, "b lacks this, too")
         configure(b, shares=False)
         expect_refusal(b, "newswire hub log leave")
         code, text = command(b, "hub", "log", "leave")
+        assert code == 78 and "--offline" in text, text
+        configure(b, shares=True)
+        code, text = command(b, "hub", "log", "leave")
         assert code == 0, text
+        # The other one was forgotten.
+        assert a.process.wait(30) == 78, a.process.returncode
+        expect_refusal(a, "was closed by 'newswire hub log leave' on hub 'b'")
+        configure(b, shares=False)
         b.start()
         send(b, authorization, "alone again")
         last = Agent([b], authorization, 0, random.Random(3))
         last.cursor = resumed.cursor
         read_until(last, b, "alone again")
+        assert last.received["b lacks this, too"] == 1, last.received
         assert not last.gaps, last.gaps
         last.stopped.set()
         last.join(15)

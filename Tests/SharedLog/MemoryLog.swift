@@ -23,18 +23,20 @@ package final class MemoryLog: Sendable {
     }
 
     private let incarnation: String
+    private let beginner: String?
     /// Maximum size of an encoded entry.
     private let limit: Int
     private let state = Mutex(State())
 
-    package init(incarnation: String = "memory", limit: Int = .max) {
+    package init(incarnation: String = "memory", beginner: String? = nil, limit: Int = .max) {
         self.incarnation = incarnation
+        self.beginner = beginner
         self.limit = limit
     }
 
     /// A node that is told of the others' entries, or follows only when it is asked to.
     package func node(_ name: String, isTold: Bool = true) -> Node {
-        Node(log: self, isTold: isTold, identity: LogIdentity(node: name, incarnation: incarnation))
+        Node(log: self, isTold: isTold, identity: LogIdentity(node: name, incarnation: incarnation, beginner: beginner))
     }
 
     /// Each of the next calls of `append` meets one fault.

@@ -1,5 +1,5 @@
 package import HubProtocol
-import HubStore
+package import HubStore
 
 /// A hub's file and the log that it follows, for the operator; no hub may be using the file.
 package enum HubLogFile {
@@ -7,6 +7,24 @@ package enum HubLogFile {
     ///
     /// - Throws: A `DatabaseError`.
     package static func position(of database: String) throws -> UInt64? { try LogMembership.position(of: database) }
+
+    /// Applies the entries of its log that a file lacks.
+    ///
+    /// - Returns: The number of the last entry.
+    /// - Throws: ``OrderedLogError``, ``HubStoreError`` or a `DatabaseError`.
+    package static func follow(_ database: String, _ log: any OrderedLog) async throws -> UInt64 {
+        let store = try HubStore(path: database, log: log)
+        do {
+            try await store.join()
+            try await store.follow { _ in }
+        } catch {
+            try? store.close()
+            throw error
+        }
+        let position = store.head.number
+        try store.close()
+        return position
+    }
 
     /// Makes the content of the file the beginning of a new log, whose name is `incarnation`.
     ///

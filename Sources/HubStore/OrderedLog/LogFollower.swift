@@ -131,11 +131,32 @@ package final class LogFollower: Sendable {
         let transaction = Transaction(db)
         let end = try asking { try log.end() }
         if try schema < version && transaction.isNew() { return end == 0 }
+        try checkPlace(transaction, end: end)
         if try transaction.logPlace() == .beginning, try !transaction.isNew() {
             guard end == 0 else { throw OrderedLogError.otherDatabase(end: end) }
             try transaction.set(LogPlace(number: 0, entry: .random()))
         }
         return false
+    }
+
+    /// Checks that the log has the last entry of a database, as far as it still has entries of that age.
+    ///
+    /// A log that was started again may have as many entries as the former one.
+    private func checkPlace(_ transaction: Transaction, end: UInt64) throws {
+        guard try transaction.followsLog() else { return }
+        let place = try transaction.logPlace()
+        // Copies of the database that a log was started again from name it in their newest epoch.
+        if let beginner = identity.beginner, try transaction.newestEpoch() != identity.incarnation {
+            throw OrderedLogError.startedAgain(beginner: beginner)
+        }
+        guard (1...max(1, end)).contains(place.number) else { return }
+        do {
+            let before = LogPlace(number: place.number - 1, entry: .none)
+            let stored = try asking { try log.read(after: before, limit: 1) }.first
+            guard stored == nil || stored?.place == place else { throw OrderedLogError.forked(number: place.number) }
+        } catch OrderedLogError.outOfRetention {
+            // The next entries are checked when they are read.
+        }
     }
 
     // MARK: - The schema

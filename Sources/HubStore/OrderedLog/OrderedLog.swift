@@ -39,10 +39,13 @@ package struct LogIdentity: Sendable, Equatable {
     package let node: String
     /// The name of the log since it was last reset: the epoch of cursors at all nodes.
     package let incarnation: String
+    /// The node from whose database the log was started again; `nil` for a log that began empty.
+    package let beginner: String?
 
-    package init(node: String, incarnation: String) {
+    package init(node: String, incarnation: String, beginner: String? = nil) {
         self.node = node
         self.incarnation = incarnation
+        self.beginner = beginner
     }
 }
 

@@ -2,6 +2,8 @@
 package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     case truncated(number: UInt64)
     case forked(number: UInt64)
+    /// The log was started again from the database of another node, and this database belongs to the former log.
+    case startedAgain(beginner: String)
     /// The log no longer has this entry.
     case outOfRetention(number: UInt64)
     case newerSchema(number: UInt64, node: String)
@@ -24,7 +26,8 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
     /// True if the node must stop, because trying again cannot succeed.
     package var isFinal: Bool {
         switch self {
-        case .truncated, .forked, .outOfRetention, .newerSchema, .olderSchema, .diverged, .unreadable, .unusable,
+        case .truncated, .forked, .startedAgain, .outOfRetention, .newerSchema, .olderSchema, .diverged, .unreadable,
+            .unusable,
             .otherDatabase:
             true
         case .overtaken, .unavailable, .tooLarge: false
@@ -47,6 +50,12 @@ package enum OrderedLogError: Error, Equatable, CustomStringConvertible {
             """
             entry \(number) of the log does not follow this node's last entry: the log belongs to another hub, or was \
             started again; copy the database of a node that follows it
+            """
+        case .startedAgain(let beginner):
+            """
+            the log was started again from the database of hub '\(beginner)', and this hub's database belongs to the \
+            former log: copy the database of a hub that follows the new log, with 'newswire hub backup' there and \
+            'newswire hub restore' here
             """
         case .outOfRetention(let number):
             """

@@ -15,6 +15,11 @@ extension Transaction {
         return LogPlace(number: UInt64(bitPattern: number), entry: entry)
     }
 
+    /// The name of the newest epoch, which names the log that the database follows.
+    func newestEpoch() throws -> String? {
+        try String.fetchOne(db, sql: "SELECT name FROM epoch ORDER BY number DESC LIMIT 1")
+    }
+
     func set(_ place: LogPlace) throws {
         try executeLocally(
             "INSERT OR REPLACE INTO logPlace VALUES (1, ?, ?)",

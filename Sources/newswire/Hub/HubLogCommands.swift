@@ -127,27 +127,77 @@ struct HubLogLeaveCommand: AsyncParsableCommand {
         commandName: "leave",
         abstract: "Detach a hub's database from the shared log.",
         discussion: """
-            This moves a hub from several machines back to one. Stop the hubs on all machines first, run this on the \
-            one that is furthest ahead, and remove the log settings from its configuration. The other hubs can no \
-            longer follow it.
+            This moves a hub from several machines back to one. Stop the hubs on all machines first, run this on one \
+            of them, and remove the log settings from its configuration. It brings the database to the log's end, and \
+            closes the log on its servers: other hubs that still follow it stop, and do not start again.
+
+            --offline changes the database only, if the log's servers are gone for good: run it on the hub that is \
+            furthest ahead.
 
             EXAMPLES
               newswire hub log leave
+              newswire hub log leave --offline
             """
     )
 
     @OptionGroup var stateOptions: HubStateOptions
 
+    @Flag(help: "Do not close the log on its servers, which are gone for good.")
+    var offline = false
+
     func run() async throws {
-        let hub = try IdleHub(stateOptions, stateOptions.configuration.load())
+        let settings = try stateOptions.configuration.load()
+        let hub = try IdleHub(stateOptions, settings)
         defer { hub.close() }
         try await usingDatabase(hub.database) {
             guard try HubLogFile.position(of: hub.database) != nil else {
                 throw Failure(.failed, "'\(hub.database)' follows no log")
             }
+            if !offline { try await close(settings, hub) }
             try HubLogFile.leave(hub.database)
         }
         Console.notice("'\(hub.database)' no longer follows a log; remove the log settings from the configuration")
+    }
+}
+
+extension HubLogLeaveCommand {
+    /// Attempts to reach the log's end before other hubs write more.
+    private static let attempts = 10
+
+    /// Brings the database to the log's end, and closes the log on its servers.
+    private func close(_ settings: Settings, _ hub: IdleHub) async throws {
+        let hint = "pass --offline if the log's servers are gone for good"
+        guard let configuration = LogSettings(settings).configuration else {
+            throw Failure(.badConfiguration, "no log is configured", hint: "set 'log-servers' again, or \(hint)")
+        }
+        let log: ReplicatedLog
+        do {
+            log = try await ReplicatedLog.connect(configuration, logger: Logger(label: "newswire.hub"))
+        } catch ReplicatedLogError.closedLog(_, configuration.node) {
+            // An earlier attempt was interrupted.
+            return
+        } catch let error as ReplicatedLogError {
+            let failure = Failure(error)
+            throw Failure(failure.status, failure.text, hint: error.isTemporary ? hint : nil)
+        }
+        let result = await Self.result { try await Self.close(log, hub) }
+        await log.close()
+        try result.get()
+    }
+
+    private static func close(_ log: ReplicatedLog, _ hub: IdleHub) async throws {
+        for attempt in 1...attempts {
+            let position = try await HubLogFile.follow(hub.database, log.log)
+            do {
+                return try await log.end(at: position)
+            } catch ReplicatedLogError.ahead where attempt < attempts {
+                // Another hub still writes; what it wrote is followed, too.
+            }
+        }
+    }
+
+    private static func result(_ work: () async throws -> Void) async -> Result<Void, any Error> {
+        do { return .success(try await work()) } catch { return .failure(error) }
     }
 }
 

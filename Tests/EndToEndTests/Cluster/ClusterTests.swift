@@ -62,6 +62,12 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
+    func `hubs whose log server is cut off from the majority change to another one within ten seconds`() async throws {
+        let outcome = try await run("isolation.py")
+        #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+    }
+
+    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
     func `hubs are started again one by one, and nothing is lost or comes twice`() async throws {
         let outcome = try await run("upgrade.py")
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")

@@ -58,6 +58,19 @@ final class LogServers: Sendable {
         return configuration
     }
 
+    /// Starts a server again so that it has no connection to the others, and nodes can still reach it.
+    func cutOff(_ server: LogServerProcess) async throws {
+        await server.end()
+        let ports = try Self.freePorts(2)
+        let text = try String(contentsOfFile: server.configuration, encoding: .utf8)
+        let cluster =
+            "cluster { name: test, listen: \"127.0.0.1:\(ports[0])\", routes: [\"nats://127.0.0.1:\(ports[1])\"] }"
+        try text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.hasPrefix("cluster ") ? cluster : String($0) }.joined(separator: "\n")
+            .write(toFile: server.configuration, atomically: true, encoding: .utf8)
+        try await server.start()
+    }
+
     /// Joins the log as a node.
     func node(
         _ name: String = "a",
@@ -116,7 +129,7 @@ final class LogServers: Sendable {
 final class LogServerProcess: Sendable {
     let name: String
     let port: UInt16
-    private let configuration: String
+    let configuration: String
     private let process = Mutex<Process?>(nil)
 
     init(name: String, port: UInt16, configuration: String) {
