@@ -9,7 +9,7 @@ package enum WaitLimit {
 
     /// Records that a wait has ended without what was waited for, unless its task was cancelled meanwhile.
     ///
-    /// The place is that of the wait. It is no `SourceLocation`: that would need an import of Testing wherever a test waits.
+    /// `file` and `line` are the place of the wait. A `SourceLocation` would need an import of Testing wherever a test waits.
     package static func ranOut(_ expected: String, _ file: String, _ line: Int) {
         guard !Task.isCancelled else { return }
         Issue.record("no \(expected) within \(duration), waited for at \(file):\(line)")
