@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// The body of `POST /api/notifications` without `pns`.
