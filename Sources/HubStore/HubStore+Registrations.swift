@@ -338,6 +338,6 @@ extension StoredRegistration {
             createdAfter: row[Place.createdAfter]
         )
         charge = row[Place.charge]
-        writer = (row[Place.writer] as String?).map { ListenWriter(text: $0) }
+        if charge > 0 { writer = (row[Place.writer] as String?).map { ListenWriter(text: $0) } ?? .unknown }
     }
 }

@@ -50,7 +50,7 @@ extension Transaction {
         case .replaced(let new):
             var registration = stored.registration
             registration.pushChannel = .handle(new)
-            return try put(registration, replacing: stored, writer: stored.target.writer, hub: hub, at: at).change
+            return try put(registration, replacing: stored, writer: stored.writer, hub: hub, at: at).change
         }
     }
 

@@ -1,4 +1,5 @@
 import Formats
+import FairShares
 import Foundation
 import HTTPTypes
 import HubProtocol
