@@ -1,3 +1,4 @@
+import HTTPTypes
 import HubProtocol
 import Testing
 
