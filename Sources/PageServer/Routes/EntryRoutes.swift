@@ -2,6 +2,7 @@ import AppBackend
 import HTTPTypes
 import HubProtocol
 import Hummingbird
+import Logging
 import WebPages
 
 /// The routes by which readers enter and leave.
