@@ -1,5 +1,5 @@
-import Formats
 import FairShares
+import Formats
 import Foundation
 import HTTPTypes
 import HubProtocol
