@@ -4,6 +4,7 @@ import HubProtocol
 import HubServer
 import Hummingbird
 import NIOCore
+import NetworkAddresses
 import WebPages
 
 /// A request to the pages of a hub.

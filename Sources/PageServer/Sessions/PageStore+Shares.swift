@@ -3,6 +3,7 @@ import GRDB
 import HubProtocol
 import NetworkAddresses
 import SQLiteFiles
+import Synchronization
 
 /// The places for sessions of a hub, and the sessions that give theirs up.
 ///
