@@ -35,10 +35,10 @@ struct SharedPlacesTests {
             _ = places.enter(number, in: try groups("2001:db8:\(number)::1"), displaces: onlyLarger)
         }
         #expect(places.count == 30)
-        let entry1 = try places.enter(500, in: groups("2001:db8:999::1"), displaces: onlyLarger)
-        #expect(entry1 == .refused)
-        let entry2 = try places.enter(501, in: groups("198.51.100.1"), isKnown: true, displaces: onlyLarger)
-        #expect(entry2 == .free)
+        let newcomer = try places.enter(500, in: groups("2001:db8:999::1"), displaces: onlyLarger)
+        #expect(newcomer == .refused)
+        let known = try places.enter(501, in: groups("198.51.100.1"), isKnown: true, displaces: onlyLarger)
+        #expect(known == .free)
         #expect(places.isKept(501) && !places.isKept(3))
     }
 
@@ -50,25 +50,25 @@ struct SharedPlacesTests {
         #expect(places.count == 20)
         let entry = places.enter(100, in: try groups("192.0.2.1"), isKnown: true, displaces: onlyLarger)
         #expect(entry == .displaced(0))
-        let entry3 = try places.enter(101, in: groups("203.0.113.1"), displaces: onlyLarger)
-        #expect(entry3 != .refused)
+        let unknown = try places.enter(101, in: groups("203.0.113.1"), displaces: onlyLarger)
+        #expect(unknown != .refused)
     }
 
     @Test func `members that are one group in any way of grouping give way`() throws {
         var places = SharedPlaces<Int>(places: 20, kept: 0, ways: 2)
         for number in 0..<20 {
             let groups = try groups("2001:db8:\(number)::1") + [[.key("alice")]]
-            let entry4 = places.enter(number, in: groups, displaces: onlyLarger)
-            #expect(entry4 == .free)
+            let entry = places.enter(number, in: groups, displaces: onlyLarger)
+            #expect(entry == .free)
         }
         #expect(places.share(of: 7) == 20)
         let other = try groups("192.0.2.1") + [[.key("bob")]]
-        let entry5 = places.enter(100, in: other, displaces: onlyLarger)
-        #expect(entry5 == .displaced(0))
+        let replaced = places.enter(100, in: other, displaces: onlyLarger)
+        #expect(replaced == .displaced(0))
         #expect(places.share(of: 100) == 1 && places.share(of: 7) == 19)
         let further = try groups("2001:db8:77::1") + [[.key("alice")]]
-        let entry6 = places.enter(101, in: further, displaces: onlyLarger)
-        #expect(entry6 == .refused)
+        let refused = places.enter(101, in: further, displaces: onlyLarger)
+        #expect(refused == .refused)
         #expect(places.count == 20)
     }
 

@@ -6,20 +6,23 @@ import Testing
 struct MemoryReturnTests {
     private static let megabyte = 1 << 20
 
+    /// Looks at a process of these sizes in megabytes one after another; after each return it has the size beside it.
+    private func looks(from first: Int, _ sizes: [(resident: Int, after: Int)]) -> [Bool] {
+        var judge = MemoryReturn.Judge(resident: first * Self.megabyte)
+        return sizes.map { size in
+            let isDue = judge.isDue(resident: size.resident * Self.megabyte)
+            if isDue { judge.returned(resident: size.after * Self.megabyte) }
+            return isDue
+        }
+    }
+
     @Test func `memory is given back after the process has grown, and not again until it has grown again`() {
-        var judge = MemoryReturn.Judge(resident: 60 * Self.megabyte)
-        #expect(!judge.isDue(resident: 70 * Self.megabyte))
-        #expect(judge.isDue(resident: 90 * Self.megabyte))
-        judge.returned(resident: 80 * Self.megabyte)
-        #expect(!judge.isDue(resident: 90 * Self.megabyte))
-        #expect(!judge.isDue(resident: 50 * Self.megabyte))
-        #expect(judge.isDue(resident: 70 * Self.megabyte))
+        let sizes = [(70, 0), (90, 80), (90, 0), (50, 0), (70, 60), (70, 0)]
+        #expect(looks(from: 60, sizes) == [false, true, false, false, true, false])
     }
 
     @Test func `a large process is looked through after it has grown by an eighth`() {
-        var judge = MemoryReturn.Judge(resident: 1_600 * Self.megabyte)
-        #expect(!judge.isDue(resident: 1_700 * Self.megabyte))
-        #expect(judge.isDue(resident: 1_800 * Self.megabyte))
+        #expect(looks(from: 1_600, [(1_700, 0), (1_800, 1_800)]) == [false, true])
     }
 
     @Test func `freed memory below a block that is in use goes back to the system`() throws {
