@@ -1,7 +1,10 @@
 import Foundation
 import GRDB
+import HubClient
 import HubProtocol
+import OutboundHTTP
 import Testing
+import WebPages
 
 @testable import PageServer
 

@@ -1,9 +1,11 @@
 import Certificates
 import Foundation
 import HubProtocol
+import HubTestServer
 import NetworkAddresses
 import OutboundHTTP
 import Testing
+import WebPages
 
 @testable import HubServer
 @testable import PageServer

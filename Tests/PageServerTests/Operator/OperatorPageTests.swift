@@ -1,8 +1,11 @@
 import HubClient
 import HubProtocol
+import HubRouting
+import HubStore
 import Testing
 import WebPages
 
+@testable import HubServer
 @testable import PageServer
 
 /// What the operator's pages show.
@@ -161,7 +164,7 @@ struct OperatorPageTests {
             let stored = report
             let now = hub.clock.now
             for publisher in ["a", "b"] {
-                let news = try await hub.service.directory.hub(named: "news")
+                let news = try hub.service.directory.hub(named: "news")
                 try await news.perform { transaction, _ in
                     try transaction.setReport(stored, publisher: publisher, hub: news.record.id, at: now)
                     return ((), [.report])
