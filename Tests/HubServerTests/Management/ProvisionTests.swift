@@ -120,7 +120,7 @@ struct ProvisionTests {
 
     @Test func `whoever keeps connection strings hears of changed keys`() async throws {
         let scratch = try Scratch()
-        let changed = Counter<String>()
+        let changed = HubTestServer.Counter<String>()
         let (service, _) = try await start(scratch, try provisions([Self.senders]))
         let (_, running) = try await PortReport.start { report in
             try await service.run(onRunning: report, onKeysChanged: { _ in changed.append("changed") })
