@@ -36,7 +36,7 @@ import Testing
             ]
         )
         // 'newswire check' refuses other names in templates.
-        let known = Set(FeedList.templateProperties.map(\.rawValue))
+        let known = Set(FeedList.templateProperties)
         #expect(known.isSuperset(of: found.names))
         #expect(found["messageParam"] == "Breaking World News : Mayor \"resigns\"")
         #expect(found["published"] == "2026-05-28T20:26:40Z")
