@@ -4,6 +4,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 import NetworkAddresses
+import SharedLog
 import Testing
 
 @testable import HubServer
