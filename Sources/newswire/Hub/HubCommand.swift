@@ -10,6 +10,7 @@ import MountedBackend
 import NetworkAddresses
 import OutboundHTTP
 import PageServer
+import PushEmulator
 import PushServices
 import ReplicatedLog
 import SQLiteFiles
