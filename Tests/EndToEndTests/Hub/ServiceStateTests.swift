@@ -62,8 +62,8 @@ struct ServiceStateTests {
 
     private func foreignFiles() throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: hub).filter { file in
-            var facts = stat()
-            return lstat("\(hub)/\(file)", &facts) == 0 && facts.st_uid != Self.user
+            let owner = try FileManager.default.attributesOfItem(atPath: "\(hub)/\(file)")[.ownerAccountID] as? Int
+            return owner != Int(Self.user)
         }
     }
 
