@@ -271,7 +271,7 @@ def firefox(preferences=(), environment={}):
     return browser
 
 
-def chromium():
+def chromium(accepts_any_certificate=True):
     folder = tempfile.mkdtemp(prefix="newswire-chromium-")
     process = spawn(["chromedriver", "--port=0"], folder)
 
@@ -283,7 +283,8 @@ def chromium():
     driver = f"http://127.0.0.1:{wait_for(port, process, f'{folder}/log')}/session"
     options = {"binary": "/usr/bin/chromium", "args": [*CHROMIUM_ARGUMENTS, f"--user-data-dir={folder}/profile"]}
     wanted = {
-        "browserName": "chrome", "webSocketUrl": True, "acceptInsecureCerts": True, "goog:chromeOptions": options,
+        "browserName": "chrome", "webSocketUrl": True, "acceptInsecureCerts": accepts_any_certificate,
+        "goog:chromeOptions": options,
         "unhandledPromptBehavior": "ignore",
     }
     request = urllib.request.Request(

@@ -213,9 +213,9 @@ SITUATIONS = {
     "denied": "() => Object.defineProperty(Notification, 'permission', {value: 'denied'})",
     "default": "() => Object.defineProperty(Notification, 'permission', {value: 'default'})",
     "dismissed": "() => { Notification.requestPermission = async () => 'default'; }",
-    "untrusted": "() => { ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError'); }; }",
-    "refused": "() => { ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError'); }; }",
-    "worker": "() => { ServiceWorkerContainer.prototype.register = async () => { throw new TypeError('no script'); }; }",
+    "untrusted": "() => { if (window.ServiceWorkerContainer) ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError'); }; }",
+    "refused": "() => { if (window.ServiceWorkerContainer) ServiceWorkerContainer.prototype.register = async () => { throw new DOMException('', 'SecurityError'); }; }",
+    "worker": "() => { if (window.ServiceWorkerContainer) ServiceWorkerContainer.prototype.register = async () => { throw new TypeError('no script'); }; }",
     "noService": "() => { Notification.requestPermission = async () => 'granted';"
     " if (window.PushManager) PushManager.prototype.subscribe = async () => { throw new DOMException('', 'AbortError'); }; }",
     "ended": "() => { Notification.requestPermission = async () => 'granted'; const own = fetch;"
@@ -263,6 +263,35 @@ def states(t):
         t.shot(tab, f"notifications-{state}")
         t.browser.call("script.removePreloadScript", script=script)
         tab.close()
+
+
+@case("a browser that does not trust the hub's certificate says so, and leads to the page on trust",
+      "--push-contact", "ops@example.org", slow=True)
+def untrusted(t):
+    # Firefox takes a worker from a server on this machine for which an exception was made.
+    if t.browser.kind != "chromium":
+        return
+    browser = browsers.chromium(accepts_any_certificate=False)
+    try:
+        t = Try(t.case, browser, t.hub, t.screenshots, t.axe)
+        tab = t.visitor.open("about:blank")
+        try:
+            tab.go(t.hub.home.replace("http:", "https:"))
+        except Exception as error:  # The browser's warning, which the reader passes.
+            check("ERR_CERT_AUTHORITY_INVALID" in str(error), error)
+        else:
+            check(False, "the browser does not warn")
+        tab.press(*"thisisunsafe")
+        tab.wait("document.getElementById('choice') !== null")
+        t.subscribe(tab, "World")
+        tab.wait(f"{STATE} === 'untrusted'", 20)
+        check(tab.js(TEXT).startswith("This browser does not trust the hub's certificate"), tab.js(TEXT))
+        t.shot(tab, "notifications-untrusted-really")
+        scroll_to(tab, "#notify-help")
+        tab.click("#notify-help")
+        tab.wait("document.querySelector('.fingerprint') !== null")
+    finally:
+        browser.close()
 
 
 @case("without a hub that sends to browsers the page says so")

@@ -2,6 +2,9 @@ package import FoundationEssentials
 
 /// Explains how to trust the authority that has signed the hub's certificate.
 package struct CertificatePage: WebPage {
+    /// The number of bytes of the fingerprint that stay together.
+    private static let part = 8
+
     package let template = "certificate"
     package let frame: PageFrame
     /// The address of the authority's certificate.
@@ -9,14 +12,18 @@ package struct CertificatePage: WebPage {
     let subject: String
     /// The last day on which it is valid, in ISO 8601.
     let expires: String
-    /// Its SHA-256 in hexadecimal.
-    let fingerprint: String
+    /// Its SHA-256 in hexadecimal, in parts between which a line may end.
+    let fingerprint: [String]
 
     package init(frame: PageFrame, file: String, subject: String, expires: Date, fingerprint: String) {
         self.frame = frame
         self.file = file
         self.subject = subject
         self.expires = expires.formatted(.iso8601.year().month().day())
-        self.fingerprint = fingerprint
+        let pairs = fingerprint.split(separator: ":", omittingEmptySubsequences: false)
+        self.fingerprint = stride(from: 0, to: pairs.count, by: Self.part).map { first in
+            let part = pairs[first..<min(first + Self.part, pairs.count)].joined(separator: ":")
+            return first + Self.part < pairs.count ? "\(part):" : part
+        }
     }
 }
