@@ -54,7 +54,10 @@ import Testing
         #expect(!titled.contains("\u{1B}"))
         let id = String(titled.split(separator: " ")[1])
         let whole = try await BuiltProgram.run(["messages", "show", id], environment: full).output
-        #expect(whole.contains("\ntitle     Red") && whole.contains("\ntext      First\n") && !whole.contains("\u{1B}"))
+        #expect(
+            whole.contains("\ntitle     Red") && whole.contains("\ntext      First second\n")
+                && !whole.contains("\u{1B}")
+        )
 
         let unknown = try await BuiltProgram.run(["messages", "show", "none"], environment: full)
         #expect(unknown.status == 1 && unknown.output.isEmpty)

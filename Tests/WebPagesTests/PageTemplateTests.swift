@@ -53,10 +53,10 @@ struct PageTemplateTests {
         )
         (feeds.isNew, feeds.refusal) = (true, hostile)
         return [
-            feeds, FeedsPage(frame: frame, links: [], addresses: [], access: .accountOnly),
             reader,
             ReaderPage(frame: frame, categories: [], messages: []), InvitationPage(frame: frame, code: hostile),
-            NoticePage(frame: frame, heading: hostile, text: hostile),
+            NoticePage(frame: frame, heading: hostile, text: hostile), feeds,
+            FeedsPage(frame: frame, links: [], addresses: [], access: .accountOnly),
             CertificatePage(frame: frame, file: hostile, subject: hostile, expires: Date(), fingerprint: hostile),
         ] + people(send)
     }
