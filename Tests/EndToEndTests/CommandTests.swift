@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [["publish"], ["check", "publisher"], ["feeds", "check"]])
+    @Test(arguments: [["publish"], ["check", "publisher"], ["feeds", "list"]])
     func `a missing directory of feed lists is reported with the command that copies the installed ones`(
         command: [String]
     ) async throws {

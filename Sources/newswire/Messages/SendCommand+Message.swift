@@ -98,8 +98,9 @@ extension SendCommand {
                     hint: "pass --payload FILE with the platform's own payload"
                 )
             }
-            try checkProperties()
-            return try properties().encoded()
+            let values = try properties()
+            try checkRecipients()
+            return values.encoded()
         }
         guard message == nil, property.isEmpty else {
             throw Failure(.usage, "--payload cannot be combined with --message or --property")
@@ -112,7 +113,7 @@ extension SendCommand {
     }
 
     /// Refuses properties alone for everybody: a text was forgotten, and every device would show an empty message.
-    private func checkProperties() throws {
+    private func checkRecipients() throws {
         guard message == nil, !property.isEmpty, tags == nil else { return }
         throw Failure(
             .usage,

@@ -13,8 +13,10 @@ import Testing
         let scripts = try DocumentedLines.scripts(of: "docs/push-services.md")
         let script = try #require(scripts.first { $0.contains("ApnsCredential") })
         let scratch = try ScratchFolder()
-        let environment = ["HOME": scratch.path]
+        // The script looks in ~/.local/state.
+        let environment = ["HOME": scratch.path, "XDG_STATE_HOME": scratch.file(".local/state")]
         let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try #require(hub.isRunning, "\(hub.errors)")
         try scratch.write(P256.Signing.PrivateKey().pemRepresentation, to: "AuthKey_KEY1234567.p8")
         let path = scratch.file(".local/state/newswire/hub/full.connection")
         let connection = try String(contentsOfFile: path, encoding: .utf8)
