@@ -325,10 +325,10 @@ def main():
     parser.add_argument("--only", default=",".join(ATTACKS))
     parser.add_argument("--seconds", type=float, default=15)
     arguments = parser.parse_args()
-    if "NEWSWIRE_NAMESPACE" not in os.environ:
+    if "HOSTILE_NETWORKS_NAMESPACE" not in os.environ:
         setup = f"ip link set lo up && ip route add local 198.18.0.0/15 dev lo && exec {sys.executable} " + '"$@"'
         command = ["unshare", "--user", "--map-root-user", "--net", "sh", "-c", setup, "sh", *sys.argv]
-        sys.exit(subprocess.run(command, env={**os.environ, "NEWSWIRE_NAMESPACE": "1"}).returncode)
+        sys.exit(subprocess.run(command, env={**os.environ, "HOSTILE_NETWORKS_NAMESPACE": "1"}).returncode)
     agents.allow_open_files()
     for name in arguments.only.split(","):
         print(name, flush=True)

@@ -43,10 +43,12 @@ def start(program, folder, *options, core=None):
         env={**os.environ, "HOME": folder}, stderr=subprocess.PIPE, text=True,
         preexec_fn=None if core is None else lambda: os.sched_setaffinity(0, {core}),
     )
+    said = ""
     for line in hub.stderr:
         if "is ready" in line:
             return hub, time.monotonic() - began
-    sys.exit("the hub does not start")
+        said += line
+    sys.exit(f"the hub does not start: {said}")
 
 
 def registrations(first, count):

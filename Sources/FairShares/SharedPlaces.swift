@@ -28,7 +28,7 @@ package struct SharedPlaces<Member: Hashable & Sendable>: Sendable {
             return removed
         }
 
-        func share(of member: Member) -> Int { shares.map { $0.share(of: member) }.max() ?? 0 }
+        func weight(of member: Member) -> Int { shares.reduce(0) { $0 + $1.share(of: member) } }
 
         /// Replaces the member that gives way with a newcomer, if it is to.
         mutating func replace(
@@ -79,8 +79,8 @@ package struct SharedPlaces<Member: Hashable & Sendable>: Sendable {
     /// True if the member has one of the places that are kept for known ones.
     package func isKept(_ member: Member) -> Bool { kept.shares[0].contains(member) }
 
-    /// Number of members of the largest of a member's groups.
-    package func share(of member: Member) -> Int { max(common.share(of: member), kept.share(of: member)) }
+    /// Number of members of a member's groups, the largest in each way of grouping, added up.
+    package func weight(of member: Member) -> Int { common.weight(of: member) + kept.weight(of: member) }
 
     /// Gives a place to a newcomer, if there is one.
     ///

@@ -61,11 +61,11 @@ struct SharedPlacesTests {
             let entry = places.enter(number, in: groups, displaces: onlyLarger)
             #expect(entry == .free)
         }
-        #expect(places.share(of: 7) == 20)
+        #expect(places.weight(of: 7) == 21)
         let other = try groups("192.0.2.1") + [[.key("bob")]]
         let replaced = places.enter(100, in: other, displaces: onlyLarger)
         #expect(replaced == .displaced(0))
-        #expect(places.share(of: 100) == 1 && places.share(of: 7) == 19)
+        #expect(places.weight(of: 100) == 2 && places.weight(of: 7) == 20)
         let further = try groups("2001:db8:77::1") + [[.key("alice")]]
         let refused = places.enter(101, in: further, displaces: onlyLarger)
         #expect(refused == .refused)

@@ -183,7 +183,7 @@ struct LoginRouteTests {
         try await LoginServer.run(bench) { server in
             let statuses = try await withThrowingTaskGroup(of: OutboundResponse.self) { tasks in
                 for number in 0..<36 {
-                    let header = ["Authorization": SignInBench.basic("user\(number)", "wrong guess")]
+                    let header = ["Authorization": SignInBench.basic("user\(number)", "wrong guess \(number)")]
                     tasks.addTask { try await server.send("GET", "/api/me", header) }
                 }
                 var replies: [OutboundResponse] = []

@@ -140,7 +140,7 @@ package final class PasswordHasher: Sendable {
         }
     }
 
-    /// Removes and returns the next job: the first of a known user, else in turns one of the smallest group and the
+    /// Removes and returns the next job: the first of a known user, else in turns one of the smallest groups and the
     /// oldest.
     private func next() -> Job? {
         state.withLock { state in
@@ -151,7 +151,7 @@ package final class PasswordHasher: Sendable {
             }
             let next =
                 order.first { places.isKept($0) }
-                ?? (state.servesOldest ? oldest : order.min { places.share(of: $0) < places.share(of: $1) })
+                ?? (state.servesOldest ? oldest : order.min { places.weight(of: $0) < places.weight(of: $1) })
                 ?? oldest
             if !places.isKept(next) { state.servesOldest.toggle() }
             state.places.remove(next)
