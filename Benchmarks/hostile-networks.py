@@ -14,7 +14,7 @@ IPv6 are those that a trusted proxy on loopback reports.
 * memory: 20,000 TLS connections that end before a request, and 4,000 half heads.
 
 Fails when the second person is refused or waits for more than two seconds, when more than three guesses a second are checked in the long run, or when
-the hub keeps more than 40 MB of what the crowd has used.
+the hub keeps more than 24 MB of what the crowd has used.
 """
 import argparse, base64, collections, http.client, json, os, random, re, shutil, socket, ssl, struct, subprocess, sys, tempfile, threading, time
 
@@ -23,7 +23,7 @@ import registrations as hub_client, stream_agents as agents
 ADDRESS = "198.18.0.1"
 PASSWORD = "correct horse"
 SECONDS = 2.0
-MEGABYTES = 40
+MEGABYTES = 24
 failures = []
 
 
