@@ -47,7 +47,8 @@ class SecureFront(ThreadingHTTPServer):
         return getattr(self.service, name)
 
 
-@case("a notification comes through the browser's push service, and stops when it is switched off")
+@case("a notification comes through the browser's push service, and stops when it is switched off",
+      "--push-contact", "ops@example.org")
 def web_push(t):
     if t.browser.kind != "firefox":
         return unreachable_service(t)
@@ -300,6 +301,7 @@ def no_contact(t):
     tab.wait(f"{STATE} === 'unavailable'")
     check("push-contact" in tab.js(TEXT), tab.js(TEXT))
     check(tab.js("document.getElementById('notify-button').disabled"))
+    tab.wait("navigator.serviceWorker.controller !== null")
     t.shot(tab, "notifications-unavailable")
     equal(tab.js(f"fetch(document.getElementById('notify').dataset.push).then((reply) => reply.status)"), 404)
     t.expect_error("404|Failed to load resource")

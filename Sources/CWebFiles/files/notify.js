@@ -64,8 +64,6 @@ function isAppleTouch() {
 }
 
 function obstacle() {
-  // Nothing that the reader does can help.
-  if ("unavailable" in section.dataset) return "unavailable";
   if (!window.isSecureContext) return "insecure";
   if ("serviceWorker" in navigator && "PushManager" in window && "Notification" in window) {
     return Notification.permission === "denied" ? "denied" : null;
@@ -169,6 +167,12 @@ async function turnOff() {
 }
 
 async function begin() {
+  if ("unavailable" in section.dataset) {
+    show("unavailable");
+    // Without notifications the worker still shows that the hub cannot be reached.
+    if (window.isSecureContext && "serviceWorker" in navigator) await register().catch(() => {});
+    return;
+  }
   const state = obstacle();
   if (state) return show(state);
   registration = await register();
