@@ -94,7 +94,7 @@ extension PageStore {
     ///   - before: The number of an action; only earlier actions are returned.
     ///   - limit: The largest number of actions to return.
     /// - Returns: The actions.
-    /// - Throws: A `DatabaseError`.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func actions(of hub: HubName, before: Int64? = nil, limit: Int) async throws -> [OperatorAction] {
         try await read { db in
             try Row.fetchAll(

@@ -15,7 +15,7 @@ package struct OperatorInvitation: Sendable {
 extension PageStore {
     /// Creates a link for an operator that can be used once.
     ///
-    /// - Throws: A `DatabaseError`.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func inviteOperator(of hub: HubName, at now: Timestamp) async throws -> OperatorInvitation {
         let secret = SessionSecret.random()
         try await write { db in

@@ -48,7 +48,7 @@ extension PageStore {
     /// Creates an address for feeds that the operator gives away.
     ///
     /// - Returns: The secret for the query of the address.
-    /// - Throws: A `DatabaseError`.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func inviteFeedReader(to hub: HubName, at now: Timestamp) async throws -> String {
         try await addFeedAddress(of: hub, for: nil, at: now)?.text ?? ""
     }

@@ -15,7 +15,7 @@ package struct Invitation: Sendable {
 extension PageStore {
     /// Creates an invitation that can be used once.
     ///
-    /// - Throws: A `DatabaseError`.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func invite(to hub: HubName, at now: Timestamp) async throws -> Invitation {
         let secret = SessionSecret.random()
         try await write { db in

@@ -36,7 +36,7 @@ package struct OpenInvitation: Sendable, Equatable {
 extension PageStore {
     /// The invitations of a hub that can still be used, oldest first within each kind.
     ///
-    /// - Throws: A `DatabaseError`.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func openInvitations(to hub: HubName, at now: Timestamp) async throws -> [OpenInvitation] {
         try await read { db in
             try OpenInvitation.Kind.allCases.flatMap { kind in
@@ -102,7 +102,7 @@ extension PageStore {
     /// Ends an invitation of a hub.
     ///
     /// - Returns: False if the hub has no such invitation.
-    /// - Throws: A `DatabaseError`.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func endInvitation(_ id: String, of hub: HubName) async throws -> Bool {
         let parts = id.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = OpenInvitation.Kind(rawValue: String(parts[0])),
