@@ -107,6 +107,11 @@ package final class HubStore: Sendable {
     /// - Returns: The reason why the file cannot be used; `nil` if it can.
     package static func problem(at path: String, signs: [String]) -> String? { opener(signs: signs).problem(at: path) }
 
+    /// Checks a hub's file without changing it.
+    ///
+    /// - Throws: `DatabaseFileError` if it cannot be used.
+    package static func check(_ path: String, signs: [String]) throws { try opener(signs: signs).check(path) }
+
     /// True if a file's content is gone, or was never there.
     ///
     /// - Throws: `DatabaseFileError` if that is unknown, as for a file that this user cannot read.

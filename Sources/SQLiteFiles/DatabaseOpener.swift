@@ -105,14 +105,25 @@ package struct DatabaseOpener: Sendable {
     /// - Returns: The reason why it cannot be opened; `nil` if it can, or if it does not exist yet.
     package func problem(at path: String) -> String? {
         do {
+            try check(path)
+            return nil
+        } catch {
+            return (error as? DatabaseFileError)?.reason ?? "\(error)"
+        }
+    }
+
+    /// Checks a file without changing it; a file that does not exist yet can be opened.
+    ///
+    /// - Throws: ``DatabaseFileError`` if it cannot be opened.
+    package func check(_ path: String) throws {
+        do {
             let sign = existingSign
-            guard try !Self.isWithoutContent(path, sign: sign) else { return nil }
+            guard try !Self.isWithoutContent(path, sign: sign) else { return }
             let file = try DatabaseFile.reader(DatabaseFile.readingName(path), patience: DatabaseFile.checkPatience)
             defer { try? file.close() }
             try file.read { try refuse($0, path, sign) }
-            return nil
         } catch {
-            return DatabaseFileError(error, path: path)?.reason ?? "\(error)"
+            throw DatabaseFileError.naming(path, error)
         }
     }
 

@@ -11,6 +11,19 @@ package enum HubDatabase {
         HubStore.problem(at: path, signs: [GenerationFile.path(beside: path)])
     }
 
+    /// Refuses a hub's file whose content is gone, or that this user cannot read, before a start creates other files.
+    ///
+    /// - Throws: `DatabaseFileError`.
+    package static func refuseLoss(of path: String) throws {
+        do {
+            try HubStore.check(path, signs: [GenerationFile.path(beside: path)])
+        } catch let error as DatabaseFileError where [.lost, .damaged, .rights].contains(error.cause) {
+            throw error
+        } catch {
+            // The start itself waits for locks, and reports everything else.
+        }
+    }
+
     /// True if no hub can be read from a file: it is missing, empty or damaged, or no hub has used it.
     ///
     /// - Throws: `DatabaseFileError` if that is unknown, as for a file that this user cannot read.

@@ -201,8 +201,8 @@ struct HubServe: AsyncParsableCommand {
         }
         defer { lock.close() }
         state.removeLeftovers()
+        let database = state.file(HubFiles.database)
         if beginsAnew {
-            let database = state.file(HubFiles.database)
             guard try HubDatabase.isGone(database) else {
                 throw Failure(
                     .badConfiguration,
@@ -212,6 +212,7 @@ struct HubServe: AsyncParsableCommand {
             }
             FormerDatabases(of: database).say(try HubDatabase.clear(database))
         }
+        try HubDatabase.refuseLoss(of: database)
         var configuration = try hubConfiguration(settings, state)
         configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
             .provisions(of: settings.hubs)

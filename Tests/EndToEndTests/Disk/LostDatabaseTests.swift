@@ -96,6 +96,18 @@ import Testing
         #expect(try String(contentsOfFile: scratch.file("hub/secrets.key"), encoding: .utf8) == secret)
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a start that is refused makes no keys`() async throws {
+        #expect(try await startHub().stop() == 0)
+        let names = try FileManager.default.contentsOfDirectory(atPath: scratch.file("hub"))
+        for name in names where name != "generation" {
+            try FileManager.default.removeItem(atPath: scratch.file("hub/\(name)"))
+        }
+        let refused = try await run(["hub", "--port", "0"])
+        #expect(refused.status == 78, "\(refused.errors)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: scratch.file("hub")).sorted()
+        #expect(left == ["generation", "hub.lock"])
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a first start may say that it begins anew`() async throws {
         let hub = try await startHub(["--new"])
         #expect(await hub.stop() == 0, "\(hub.errors)")
