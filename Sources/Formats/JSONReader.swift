@@ -98,8 +98,7 @@ extension JSONReader {
         while let byte = current {
             switch byte {
             case 0x20, 0x0A, 0x0D, 0x09: position += 1
-            case 0x0B,
-                0x0C where isLenient:
+            case 0x0B where isLenient, 0x0C where isLenient:
                 position += 1
             default: return
             }
