@@ -137,7 +137,9 @@ import Testing
         #expect(health.failure == "the disk is full", "another error says nothing about the disk")
         // Another process holds the lock; SQLite's own patience ends after ten seconds, so it is shortened.
         try await pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA busy_timeout = 1") }
-        let other = try DatabaseQueue(path: path)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let other = try DatabaseQueue(path: path, configuration: configuration)
         try await other.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
         #expect(await health.check(pool) == "another process has locked it")
         try await other.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
