@@ -9,7 +9,8 @@ package enum YAMLText {
     /// has read by recursion.
     package static let maximumAnchors = 32
 
-    private static let limitDepth: Void = yaml_set_max_nest_level(Int32(maximumDepth))
+    /// In block style, libyaml also counts the level outside of all lists and mappings.
+    private static let limitDepth: Void = yaml_set_max_nest_level(Int32(maximumDepth + 1))
 
     /// Returns the root of a text; `nil` for one that is empty or has only comments.
     ///
