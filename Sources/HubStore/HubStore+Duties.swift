@@ -36,12 +36,6 @@ extension Transaction {
 
     package func setKeyProof(_ proof: String) throws { try execute("INSERT INTO keyProof VALUES (1, ?)", [proof]) }
 
-    /// Removes the proof from the file of a stopped hub: another log, or none, begins with it.
-    func dropKeyProof() throws {
-        // The file may have an earlier schema.
-        if try db.tableExists("keyProof") { try db.execute(sql: "DELETE FROM keyProof") }
-    }
-
     /// Gives the duties to a node.
     ///
     /// - Returns: The new term.

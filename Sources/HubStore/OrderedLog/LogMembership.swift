@@ -41,3 +41,11 @@ package enum LogMembership {
         }
     }
 }
+
+extension Transaction {
+    /// Removes the proof of the nodes' key from the file of a stopped hub, with which another log begins, or none.
+    fileprivate func dropKeyProof() throws {
+        // The file may have an earlier schema.
+        if try db.tableExists("keyProof") { try db.execute(sql: "DELETE FROM keyProof") }
+    }
+}

@@ -205,6 +205,7 @@ struct EveryChange {
             )
         }
         try await store.change { transaction in
+            try transaction.setKeyProof("sealed")
             try transaction.setReport(report, publisher: "p", hub: hub, at: 1)
             try transaction.setReport(report, publisher: "q", hub: hub, at: 1 + PublisherReport.lifetime + .seconds(1))
             try transaction.setCategories(["x", "y"], publisher: "p", hub: hub)
