@@ -13,8 +13,8 @@ package final class NatsChannel: NodeChannel {
     private static let envelopeBytes = 32
     /// The header with the process that has sent an announcement, and the time by its own clock in milliseconds.
     static let sentHeader = "Newswire-Sent"
-    /// Time for requests that are on their way when this node stops.
-    private static let drainTime = Duration.seconds(1)
+    /// Longest time for requests that are on their way when this node stops; it takes milliseconds on an idle machine.
+    private static let drainTime = Duration.seconds(5)
 
     private let connection: EngineConnection
     private let subjects: LogSubjects
