@@ -169,7 +169,9 @@ struct SessionShareTests {
             let signedIn = try await hub.send(
                 "POST",
                 "/-/news/sign-in",
-                headers: [("Sec-Fetch-Site", "same-origin"), ("X-Forwarded-For", "10.0.7.1")],
+                headers: [
+                    ("Sec-Fetch-Site", "same-origin"), ("X-Forwarded-For", "10.0.7.1"), ("X-Forwarded-Proto", "https"),
+                ],
                 form: "user=alice&password=alice"
             )
             #expect(signedIn.status == 303, "\(signedIn.body)")
