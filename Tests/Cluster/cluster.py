@@ -6,6 +6,7 @@ import hmac
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -18,7 +19,13 @@ HUB = "news"
 
 
 def free_ports(count):
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    """Ports that no connection gets by chance meanwhile: the system gives connections those from 32768 on."""
+    listeners = []
+    while len(listeners) < count:
+        try:
+            listeners.append(socket.create_server(("127.0.0.1", random.randrange(10_000, 32_768))))
+        except OSError:
+            continue
     ports = [listener.getsockname()[1] for listener in listeners]
     for listener in listeners:
         listener.close()
