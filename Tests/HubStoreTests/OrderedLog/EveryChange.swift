@@ -28,6 +28,7 @@ struct EveryChange {
             try await store.change { transaction in
                 try transaction.claimJobs(by: node)
                 _ = try transaction.takeDuties(by: node)
+                if try transaction.keyProof() == nil { try transaction.setKeyProof("sealed") }
                 try transaction.renewDuties()
                 try transaction.giveBackDuties()
             }
@@ -205,7 +206,6 @@ struct EveryChange {
             )
         }
         try await store.change { transaction in
-            try transaction.setKeyProof("sealed")
             try transaction.setReport(report, publisher: "p", hub: hub, at: 1)
             try transaction.setReport(report, publisher: "q", hub: hub, at: 1 + PublisherReport.lifetime + .seconds(1))
             try transaction.setCategories(["x", "y"], publisher: "p", hub: hub)
