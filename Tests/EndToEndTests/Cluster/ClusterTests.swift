@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import HostSystem
 import HubTestServer
 import Testing
@@ -14,6 +15,7 @@ import Testing
         .map { URL(filePath: $0).deletingLastPathComponent().path + "/nats-server" }
         .flatMap { FileManager.default.isExecutableFile(atPath: $0) ? $0 : nil }
     private static let reason: Comment = "'make oracles' installs the log's servers"
+    private static let namespaces: Comment = "only root can make network namespaces"
 
     private func run(_ script: String, _ options: [String] = []) async throws -> ChildProcess.Outcome {
         let child = ChildProcess(
@@ -49,7 +51,7 @@ import Testing
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
     }
 
-    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason), .enabled(if: geteuid() == 0, namespaces))
     func `a machine that is cut off refuses requests, its agents move, and it catches up`() async throws {
         let outcome = try await run("partition.py")
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
@@ -61,7 +63,7 @@ import Testing
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
     }
 
-    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason))
+    @Test(.timeLimit(.minutes(10)), .enabled(if: engine != nil, reason), .enabled(if: geteuid() == 0, namespaces))
     func `hubs whose log server is cut off from the majority change to another one within ten seconds`() async throws {
         let outcome = try await run("isolation.py")
         #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
