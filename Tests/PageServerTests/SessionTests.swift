@@ -28,6 +28,8 @@ struct SessionTests {
     private func begin(
         _ hub: HubName? = nil,
         network: String = "192.0.2.0/24",
+        isInvited: Bool = false,
+        user: String? = nil,
         at time: Timestamp? = nil
     ) async throws -> SessionSecret {
         let secret = SessionSecret.random()
@@ -36,7 +38,8 @@ struct SessionTests {
             hub: hub ?? news,
             network: network,
             choice: Self.noChoice,
-            isInvited: true,
+            isInvited: isInvited,
+            user: user.flatMap { UserName($0) },
             at: time ?? now
         )
         return secret
@@ -49,6 +52,17 @@ struct SessionTests {
         _ = try await begin(network: "192.0.3.0/24")
         await #expect(throws: SessionRefusal.tooManyOfNetwork) { try await begin(at: now + .seconds(3_599)) }
         _ = try await begin(at: now + .seconds(3_600))
+    }
+
+    @Test func `a network that has begun too many keeps out no invited reader and no user`() async throws {
+        for _ in 1...PageStore.maximumNewSessions { _ = try await begin() }
+        _ = try await begin(isInvited: true)
+        for _ in 1...PageStore.maximumNewSessions { _ = try await begin(user: "alice") }
+        await #expect(throws: SessionRefusal.tooManyOfNetwork) {
+            try await begin(network: "192.0.3.0/24", user: "Alice")
+        }
+        _ = try await begin(user: "bob")
+        _ = try await begin(isInvited: true)
     }
 
     @Test func `a file of the version without languages keeps its sessions, however their hub was spelled`()
@@ -114,10 +128,11 @@ struct SessionTests {
         try await PagesHub.run { hub in
             let invitation = try await hub.store.invite(to: try HubName("NEWS"), at: hub.clock.now)
             let form = "code=\(invitation.code)"
-            try await hub.store.write { try $0.execute(sql: "ALTER TABLE sessionStart RENAME TO away") }
+            let refusal = "CREATE TRIGGER refusal BEFORE INSERT ON session BEGIN SELECT RAISE(ABORT, 'no'); END"
+            try await hub.store.write { try $0.execute(sql: refusal) }
             let failed = try await hub.send("POST", "/-/news/enter", form: form)
             #expect(failed.status == 500)
-            try await hub.store.write { try $0.execute(sql: "ALTER TABLE away RENAME TO sessionStart") }
+            try await hub.store.write { try $0.execute(sql: "DROP TRIGGER refusal") }
             let entered = try await hub.send("POST", "/-/news/enter", form: form)
             #expect(entered.status == 303)
             let again = try await hub.send("POST", "/-/news/enter", form: form)
@@ -326,7 +341,7 @@ struct SessionTests {
                         INSERT INTO sessionStart (network, at)
                             SELECT network, createdAt FROM number, session WHERE length(name) = 32
                         """,
-                    arguments: [PageStore.maximumNewSessions - 1]
+                    arguments: [PageStore.maximumNewSessions]
                 )
             }
             let refused = try await hub.send("POST", "/-/news/categories", form: "category=World")

@@ -7,7 +7,7 @@ import SQLiteFiles
 
 /// The reasons why a session cannot begin.
 enum SessionRefusal: Error {
-    /// Too many sessions have begun from this network in the last hour.
+    /// Too many sessions have begun from this network, or of this user, in the last hour.
     case tooManyOfNetwork
     /// The hub has the largest number of sessions.
     case full
@@ -30,6 +30,9 @@ extension PageStore {
 
     /// Begins a session, of `user` if there is one.
     ///
+    /// The sessions of a user count for the user, and not for the network. Those with an invitation do not count: each
+    /// uses up its invitation.
+    ///
     /// - Returns: The session, and the one that has ended for it, whose installations must be removed.
     /// - Throws: ``SessionRefusal``.
     func begin(
@@ -43,17 +46,10 @@ extension PageStore {
     ) async throws -> (begun: ReaderSession, ended: ReaderSession?) {
         let installation = try InstallationID("page-\(UUID().uuidString.lowercased())")
         let channel = PushChannelSecret.random()
+        let beginner = user.map { "user:\($0.key)" } ?? network
         return try await write { db in
-            // Ended sessions count as well.
-            try db.execute(sql: "DELETE FROM sessionStart WHERE at <= ?", arguments: [now - .seconds(3_600)])
-            let recent = try Int.fetchOne(
-                db,
-                sql: "SELECT count(*) FROM sessionStart WHERE network = ?",
-                arguments: [network]
-            )
-            guard recent ?? 0 < Self.maximumNewSessions else { throw SessionRefusal.tooManyOfNetwork }
+            if !isInvited { try Self.countStart(of: beginner, at: now, in: db) }
             let ended = try self.makePlace(hub, network: network, isGuest: !isInvited && user == nil, in: db)
-            try db.execute(sql: "INSERT INTO sessionStart (network, at) VALUES (?, ?)", arguments: [network, now])
             try db.execute(
                 sql: """
                     INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, language,
@@ -78,6 +74,15 @@ extension PageStore {
             )
             return (begun, ended)
         }
+    }
+
+    private static func countStart(of beginner: String, at now: Timestamp, in db: Database) throws {
+        // Ended sessions count as well.
+        try db.execute(sql: "DELETE FROM sessionStart WHERE at <= ?", arguments: [now - .seconds(3_600)])
+        let sql = "SELECT count(*) FROM sessionStart WHERE network = ?"
+        let recent = try Int.fetchOne(db, sql: sql, arguments: [beginner]) ?? 0
+        guard recent < maximumNewSessions else { throw SessionRefusal.tooManyOfNetwork }
+        try db.execute(sql: "INSERT INTO sessionStart (network, at) VALUES (?, ?)", arguments: [beginner, now])
     }
 
     func set(_ choice: ReaderChoice, of session: ReaderSession) async throws {
