@@ -11,14 +11,26 @@ struct MemoryReturnTests {
         var judge = MemoryReturn.Judge(resident: first * Self.megabyte)
         return sizes.map { size in
             let isDue = judge.isDue(resident: size.resident * Self.megabyte)
-            if isDue { judge.returned(resident: size.after * Self.megabyte) }
+            if isDue { judge.returned(from: size.resident * Self.megabyte, resident: size.after * Self.megabyte) }
             return isDue
         }
     }
 
-    @Test func `memory is given back after the process has grown, and not again until it has grown again`() {
-        let sizes = [(70, 0), (90, 80), (90, 0), (50, 0), (70, 60), (70, 0)]
-        #expect(looks(from: 60, sizes) == [false, true, false, false, true, false])
+    @Test func `memory is given back after the process has grown, and again once it has grown again`() {
+        let sizes = [(70, 0), (90, 60), (70, 0), (50, 0), (70, 50), (60, 0), (70, 60)]
+        #expect(looks(from: 60, sizes) == [false, true, false, false, true, false, true])
+    }
+
+    @Test func `memory that was in use at the first return is given back later`() {
+        let sizes = [(130, 130), (130, 130), (130, 130), (130, 130), (130, 60), (70, 0)]
+        #expect(looks(from: 60, sizes) == [true, false, true, false, false, false])
+        let later = sizes + [(130, 60), (70, 0)]
+        #expect(looks(from: 60, later).suffix(2) == [true, false])
+    }
+
+    @Test func `a process that stays large is looked through every ten minutes at last`() {
+        let returns = looks(from: 60, Array(repeating: (200, 200), count: 500)).count { $0 }
+        #expect(returns == 6 + (500 - 61) / 30, "\(returns)")
     }
 
     @Test func `a large process is looked through after it has grown by an eighth`() {
