@@ -16,7 +16,7 @@ IPv6 are those that a trusted proxy on loopback reports.
 Fails when the second person is refused or waits for more than two seconds, when more than three guesses a second are checked in the long run, or when
 the hub keeps more than 24 MB of what the crowd has used.
 """
-import argparse, base64, collections, http.client, json, os, random, re, shutil, socket, ssl, struct, subprocess, sys, tempfile, threading, time
+import argparse, base64, collections, http.client, json, os, random, re, resource, shutil, socket, ssl, struct, subprocess, sys, tempfile, threading, time
 
 import registrations as hub_client, stream_agents as agents
 
@@ -90,6 +90,16 @@ def request(method, path, network, body="", headers={}, connection=None):
     return reply.status, reply.headers, content.decode(errors="replace")
 
 
+def alone(method, path, network, body, headers):
+    """The same request by a process of its own, since the threads of a crowd take turns in one; returns status and seconds."""
+    call = f"began = time.monotonic(); print(request(*{(method, path, network, body, headers)!r})[0], time.monotonic() - began)"
+    head = f"import importlib, sys, time; sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})"
+    line = f"{head}; request = importlib.import_module('hostile-networks').request; {call}"
+    done = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
+    status, seconds = done.stdout.split()
+    return int(status), float(seconds)
+
+
 def timed(name, work, good):
     """Does it, and checks that it is good within two seconds."""
     began = time.monotonic()
@@ -98,6 +108,8 @@ def timed(name, work, good):
     except OSError as error:
         return check(False, f"{name}: {error}")
     took = time.monotonic() - began
+    if isinstance(result, tuple):
+        result, took = result
     check(good(result) and took <= SECONDS, f"{name}: {result} after {took:.2f} s")
 
 
@@ -130,7 +142,7 @@ class Crowd:
 
 def connections(arguments):
     with Hub(arguments.program) as hub:
-        opened = collections.deque(maxlen=20_000)
+        opened = collections.deque(maxlen=min(20_000, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 1_000))
 
         def flood(number):
             peer = socket.socket()
@@ -160,9 +172,9 @@ def connections(arguments):
             peer.close()
 
 
-def log_in(name, network, password=PASSWORD, connection=None):
+def log_in(name, network, password=PASSWORD, send=request):
     body = json.dumps({"user": name, "password": password})
-    return request("POST", "/api/login", network, body, {"Content-Type": "application/json"}, connection)[0]
+    return send("POST", "/api/login", network, body, {"Content-Type": "application/json"})
 
 
 def sign_ins(arguments):
@@ -181,7 +193,7 @@ def sign_ins(arguments):
             statuses.clear()
 
             def guess(_):
-                status = log_in(user(), network(), f"guess {random.randrange(10**12)}")
+                status = log_in(user(), network(), f"guess {random.randrange(10**12)}")[0]
                 statuses[status] += 1
 
             with Crowd(40, guess):
@@ -193,26 +205,26 @@ def sign_ins(arguments):
                     fresh = f"203.0.{random.randrange(256)}.9"
                     # A password that was right within five minutes is remembered: each time another user.
                     hub.add_user(f"carol{number}{len(name)}")
-                    timed(f"a user beside guesses {name}", lambda: log_in(f"carol{number}{len(name)}", fresh), lambda status: status == 200)
+                    timed(f"a user beside guesses {name}", lambda: log_in(f"carol{number}{len(name)}", fresh, send=alone), lambda status: status == 200)
             print(f"      guesses {name}: {dict(statuses)}")
         statuses.clear()
 
         def stranger(_):
             network = f"{random.randrange(11, 100)}.{random.randrange(256)}.{random.randrange(256)}.1"
-            statuses[log_in(f"u{random.randrange(10**9)}", network, f"guess {random.randrange(10**12)}")] += 1
+            statuses[log_in(f"u{random.randrange(10**9)}", network, f"guess {random.randrange(10**12)}")[0]] += 1
 
         # A new process has not seen the password that was right a moment ago.
         hub.restart()
         with Crowd(40, stranger):
             time.sleep(3)
             timed("an owner on the network of before, beside guesses of ever other networks, names and passwords",
-                  lambda: log_in("alice", home.replace(".7", ".8")), lambda status: status == 200)
+                  lambda: log_in("alice", home.replace(".7", ".8"), send=alone), lambda status: status == 200)
         statuses.clear()
         began = time.monotonic()
 
         def spray(_):
             network = f"{random.randrange(11, 100)}.{random.randrange(256)}.{random.randrange(256)}.1"
-            statuses[log_in(f"u{random.randrange(10**9)}", network, "123456")] += 1
+            statuses[log_in(f"u{random.randrange(10**9)}", network, "123456")[0]] += 1
 
         with Crowd(8, spray):
             time.sleep(arguments.seconds)
@@ -310,7 +322,8 @@ def memory(arguments):
         most = hub.resident()
         for peer in peers:
             peer.close()
-        patience = time.monotonic() + 60
+        # The hub looks again after 20, 40 and 80 seconds.
+        patience = time.monotonic() + 180
         while (after := hub.resident()) - before > MEGABYTES and time.monotonic() < patience:
             time.sleep(1)
         check(after - before <= MEGABYTES, f"memory: {before:.0f} MB before, {most:.0f} MB with the crowd, {after:.0f} MB after it")
