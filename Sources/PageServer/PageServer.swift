@@ -25,8 +25,8 @@ package final class PageServer: Sendable {
     let feedRequests: MinuteLimiter<Int64>
     /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
-    /// The largest number of categories that open pages get before their reader has chosen any.
-    let categoriesWithoutChoice: Int
+    /// The largest number of categories of a reader, chosen or not.
+    let maximumCategories: Int
     /// The file of the hub's own authority; `nil` for a hub with another certificate, or without TLS.
     let authorityPath: String?
     let service: HubService
@@ -62,7 +62,7 @@ package final class PageServer: Sendable {
         proxies = TrustedProxies(configuration.trustedProxies)
         reservedTags = configuration.reservedTags
         // One tag is the user's.
-        categoriesWithoutChoice = min(ReaderChoice.maximumCategories, max(0, configuration.maximumTags - 1))
+        maximumCategories = min(ReaderChoice.maximumCategories, max(0, configuration.maximumTags - 1))
         authorityPath =
             if case .local(let local)? = configuration.certificate {
                 LocalCertificates.authorityPath(in: local.directory)

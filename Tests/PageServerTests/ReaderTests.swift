@@ -69,6 +69,16 @@ struct ReaderTests {
         }
     }
 
+    @Test func `a choice of more categories than an installation may have tags is refused`() async throws {
+        try await PagesHub.run(.public, configure: { $0.maximumTags = 3 }) { hub in
+            _ = try await hub.client.setCategories(["a", "b", "c"], publisher: "desk")
+            for (form, status) in [("category=a&category=b", 303), ("category=a&category=b&category=c", 400)] {
+                let reply = try await hub.send("POST", "/-/news/categories", form: form)
+                #expect(reply.status == status, "\(reply.body)")
+            }
+        }
+    }
+
     @Test func `a cookie is bound to this host wherever nobody can read along`() async throws {
         try await PagesHub.run(.public) { hub in
             let reply = try await hub.send("POST", "/-/news/categories", form: "category=World")

@@ -126,13 +126,13 @@ enum ReaderRoutes {
         guard
             categories.allSatisfy({
                 PublicAudience.isPublic($0, request.pages.reservedTags) && choosable[$0] != nil
-            }), categories.count <= ReaderChoice.maximumCategories
+            }), categories.count <= request.pages.maximumCategories
         else {
             throw PageRefusal(
                 .badRequest,
                 request.frame,
                 "These categories cannot be chosen",
-                "Choose at most \(ReaderChoice.maximumCategories) of the categories on the page."
+                "Choose at most \(request.pages.maximumCategories) of the categories on the page."
             )
         }
         let choice = ReaderChoice(

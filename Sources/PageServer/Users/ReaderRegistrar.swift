@@ -33,7 +33,7 @@ struct ReaderRegistrar: Sendable {
         if choice.categories.isEmpty {
             let announced = try await hub.categories().compactMap { try? Tag($0) }
             let choosable = announced.filter { PublicAudience.isPublic($0, pages.reservedTags) }
-            choice = choice.orFirst(pages.categoriesWithoutChoice, of: choosable)
+            choice = choice.orFirst(pages.maximumCategories, of: choosable)
         }
         let installation = choice.installation(session.installation, channel: session.channel)
         try await put(installation, channel: session.channel, as: user, context)
