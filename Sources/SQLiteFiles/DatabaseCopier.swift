@@ -186,7 +186,14 @@ extension DatabaseCopier {
     /// Opens a file for reading, and reads from it, so that the files beside it are open as well.
     private func open(_ source: String) throws -> DatabaseQueue {
         let descriptor = Glibc.open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
-        guard descriptor >= 0 else { throw DatabaseCopyError.notReadable(path: source) }
+        guard descriptor >= 0 else {
+            let code = errno
+            if let refusal = DatabaseFileError.ofRights(source) { throw refusal }
+            throw DatabaseCopyError.notReadable(
+                path: source,
+                reason: HostError("cannot read", source, code: code).reason
+            )
+        }
         close(descriptor)
         do {
             let from = try DatabaseFile.reader(source)
@@ -276,7 +283,7 @@ extension DatabaseCopier {
 
 /// The reason why a database cannot be copied.
 package enum DatabaseCopyError: Error, CustomStringConvertible {
-    case notReadable(path: String)
+    case notReadable(path: String, reason: String)
     /// `kind` is the owner of the databases that can be copied.
     case otherKind(path: String, kind: String)
     case damaged(path: String)
@@ -288,7 +295,7 @@ package enum DatabaseCopyError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .notReadable(let path): "cannot read '\(path)': there is no such file, or this user cannot read it"
+        case .notReadable(let path, let reason): "cannot read '\(path)': \(reason)"
         case .otherKind(let path, let kind): "cannot use '\(path)': it is not \(kind) database"
         case .damaged(let path): "cannot use '\(path)': the database is damaged (SQLite's integrity check fails)"
         case .notWritten(let path, let reason, _): "cannot write '\(path)': \(reason)"

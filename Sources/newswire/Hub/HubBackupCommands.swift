@@ -1,6 +1,7 @@
 import AppBackend
 import ArgumentParser
 import Foundation
+import Glibc
 import HostSystem
 import HubServer
 import SQLiteFiles
@@ -112,6 +113,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let file { try Self.refuseMissing(file) }
         let state = try stateOptions.existingOrNew(stateOptions.configuration.load(), isForGood: false)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
@@ -131,6 +133,15 @@ struct HubRestoreCommand: AsyncParsableCommand {
             }
             try await accounts?.declareRestored()
         }
+    }
+
+    /// Refuses a copy that does not exist, before a state directory is created for it.
+    ///
+    /// A copy that this user cannot see may be one of a folder that the hub's user can.
+    private static func refuseMissing(_ file: String) throws {
+        let copies = [file, HubFiles.backendCopy(beside: file)]
+        guard copies.allSatisfy({ access($0, F_OK) != 0 && errno == ENOENT }) else { return }
+        throw Failure(.failed, "there is no copy '\(TerminalText.safe(file))'")
     }
 
     private func restore(_ file: String, to database: String, in state: StateDirectory) async throws {

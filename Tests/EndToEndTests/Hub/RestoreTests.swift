@@ -37,6 +37,21 @@ import Testing
         #expect(outcome.status == 0, "\(outcome.errors)")
     }
 
+    @Test func `a copy that does not exist is named, and no state directory is created for it`() async throws {
+        let outcome = try await BuiltProgram.run(["hub", "restore", scratch.file("none")] + state)
+        #expect(outcome.status == 1 && outcome.errors.contains("there is no copy '\(scratch.file("none"))'"))
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("hub")))
+    }
+
+    @Test(.enabled(if: geteuid() != 0, "root may read it"))
+    func `a database that this user may not read is a matter of chown, for a copy too`() async throws {
+        let hub = try await startHub()
+        #expect(await hub.stop() == 0)
+        try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: scratch.file("hub/hub.sqlite"))
+        let outcome = try await BuiltProgram.run(["hub", "backup", scratch.file("copy")] + state)
+        #expect(outcome.status == 78 && outcome.errors.contains("run: chmod u+rw"), "\(outcome.errors)")
+    }
+
     private func expectSuccess(_ arguments: [String]) async throws {
         let outcome = try await BuiltProgram.run(arguments)
         try #require(outcome.status == 0, "\(outcome.errors)")
