@@ -9,18 +9,34 @@ enum CommandName {
     ///
     /// - Returns: `nil` if each command is known, or no name is similar.
     static func suggestion(_ arguments: [String]) -> String? {
+        let words = arguments.dropFirst()
+        let isHelp = words.first == "help"
+        guard let unknown = unknown(isHelp ? words.dropFirst() : words) else { return nil }
+        let path = [Newswire.configuration.commandName ?? ""] + (isHelp ? ["help"] : []) + unknown.path
+        return NearestName.of(unknown.word, among: unknown.names).map { (path + [$0]).joined(separator: " ") }
+    }
+
+    /// Returns the word behind `newswire help` that is no command.
+    static func unknownTopic(_ arguments: [String]) -> String? {
+        let words = arguments.dropFirst()
+        return words.first == "help" ? unknown(words.dropFirst())?.word : nil
+    }
+
+    /// Returns the first word that is no command, with the commands before it and the names that are known there.
+    private static func unknown(
+        _ words: ArraySlice<String>
+    ) -> (path: [String], word: String, names: [String])? {
         var command: any ParsableCommand.Type = Newswire.self
-        var path = [Newswire.configuration.commandName ?? ""]
-        for word in arguments.dropFirst() {
+        var path: [String] = []
+        for word in words {
             let known = command.configuration.subcommands
             if let next = known.first(where: { $0.configuration.commandName == word }) {
                 command = next
                 path.append(word)
                 continue
             }
-            guard !word.hasPrefix("-") else { return nil }
-            let names = known.compactMap { $0.configuration.commandName }
-            return NearestName.of(word, among: names).map { (path + [$0]).joined(separator: " ") }
+            guard !word.hasPrefix("-"), !known.isEmpty else { return nil }
+            return (path, word, known.compactMap { $0.configuration.commandName })
         }
         return nil
     }

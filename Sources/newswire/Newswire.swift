@@ -36,6 +36,9 @@ struct Newswire: AsyncParsableCommand {
             guard var command = parsed as? any AsyncParsableCommand else {
                 // A command of the parser itself, such as help, whose output is an error that only the parser can
                 // print.
+                if let topic = CommandName.unknownTopic(CommandLine.arguments) {
+                    throw ValidationError("there is no command '\(TerminalText.safe(topic))'")
+                }
                 return try parsed.run()
             }
             do {

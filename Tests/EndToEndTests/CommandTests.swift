@@ -17,6 +17,8 @@ import Testing
         (["publsih"], 64, "hint: did you mean 'newswire publish'?"),
         (["hub", "kyes"], 64, "hint: did you mean 'newswire hub keys'?"),
         (["hub", "credentials", "tset"], 64, "hint: did you mean 'newswire hub credentials test'?"),
+        (["help", "mesages"], 64, "hint: did you mean 'newswire help messages'?"),
+        (["help", "hub", "xyzzy"], 64, "there is no command 'xyzzy'"),
         (["subscribe", "--json", "--exec", "/bin/true"], 64, "cannot be combined"),
         (["hub", "--port", "99999"], 64, "must be 0 to 65535"),
         (["hub", "--tls-certificate", "/nonexistent.pem"], 78, "'tls-key' is not; both are needed"),
