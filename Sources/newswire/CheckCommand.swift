@@ -25,7 +25,8 @@ struct CheckCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The programs whose files to check: hub, backend, publisher, agent (default: all).",
             valueName: "program"
-        )
+        ),
+        completion: .list(["hub", "backend", "publisher", "agent"])
     )
     var programs: [SettingSection] = []
 

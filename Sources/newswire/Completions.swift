@@ -27,6 +27,15 @@ extension CompletionKind {
     /// The agents of this user.
     static let profiles = CompletionKind.custom { _, _, _ in Candidates.profiles() }
 
+    /// The users of the app backend on this machine.
+    static let users = CompletionKind.custom { _, _, _ in await Candidates.users() }
+
+    /// The hub's newest messages.
+    static let messages = CompletionKind.custom { _, _, _ in await Candidates.messages(areScheduled: false) }
+
+    /// Scheduled messages that are not yet due.
+    static let scheduledMessages = CompletionKind.custom { _, _, _ in await Candidates.messages(areScheduled: true) }
+
     static let formats = CompletionKind.list(MessageFormat.known.map(\.rawValue))
 
     /// The platforms of an app backend; several can be joined with commas.
@@ -72,6 +81,26 @@ private enum Candidates {
             }
         }
         return Array((found ?? []).prefix(maximum))
+    }
+
+    static func users() async -> [String] {
+        let found = await timed {
+            let options = try UserOptions.parse([])
+            return try await options.run { try await $0.list() }.map(\.name.text)
+        }
+        return Array((found ?? []).prefix(maximum))
+    }
+
+    static func messages(areScheduled: Bool) async -> [String] {
+        let found = await timed {
+            let hub = try connection(PublisherSettings.connection)
+            return try await withHTTP { http in
+                let client = try hub.client(try hub.sending(), http: http)
+                let messages = areScheduled ? client.scheduledMessages : client.newestMessages
+                return try await messages(50).map { "\($0.id)" }
+            }
+        }
+        return (found ?? []).map(TerminalText.safe)
     }
 
     static func profiles() -> [String] {

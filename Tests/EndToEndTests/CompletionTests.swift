@@ -12,7 +12,7 @@ import Testing
                 ["---completion"] + command + ["--", name, "\(words.count - 1)", "\(prefix.count)"] + words,
                 environment: [
                     "XDG_STATE_HOME": scratch.path, "NEWSWIRE_PUBLISHER_FEEDS": scratch.file("feeds"),
-                    "SAP_SHELL": "bash",
+                    "SAP_SHELL": "bash", "NEWSWIRE_PUBLISHER_HUB": "desk",
                 ]
             )
         }
@@ -32,6 +32,15 @@ import Testing
         )
         let hubs = try await complete(["hub", "keys"], "--hub", "")
         #expect(hubs.output.contains("desk") && hubs.errors.isEmpty, "\(hubs)")
+        let sent = try await BuiltProgram.run(
+            ["send", "--message", "x", "--json", "--hub", "desk"],
+            environment: ["XDG_STATE_HOME": scratch.path]
+        )
+        let id = try #require(sent.output.firstMatch(of: /[0-9a-f]{32}/), "\(sent)").output
+        let messages = try await complete(["messages", "show"], "positional@0", "")
+        #expect(messages.output.contains(id) && messages.errors.isEmpty, "\(messages)")
+        let scheduled = try await complete(["messages", "cancel"], "positional@0", "")
+        #expect(!scheduled.output.contains(id), "\(scheduled)")
         await hub.stop()
         let script = try await BuiltProgram.run(["--generate-completion-script", "bash"])
         #expect(script.output.contains("fcmv1") && script.output.contains("invited"))

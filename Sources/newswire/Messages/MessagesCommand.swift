@@ -110,7 +110,7 @@ struct MessagesShowCommand: AsyncParsableCommand {
 
     @OptionGroup var inquiry: InquiryOptions
 
-    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"), completion: .messages)
     var id: String
 
     @Option(help: ArgumentHelp("The installation id of a device, or its push handle.", valueName: "device"))
@@ -175,7 +175,7 @@ struct MessagesFailuresCommand: AsyncParsableCommand {
 
     @OptionGroup var inquiry: InquiryOptions
 
-    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"), completion: .messages)
     var id: String
 
     func run() async throws {
@@ -236,7 +236,7 @@ struct MessagesCancelCommand: AsyncParsableCommand {
 
     @OptionGroup var inquiry: InquiryOptions
 
-    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The message's id.", valueName: "id"), completion: .scheduledMessages)
     var id: String
 
     func run() async throws {

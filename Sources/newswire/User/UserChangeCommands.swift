@@ -58,7 +58,7 @@ struct UserPasswordCommand: AsyncParsableCommand {
 
     @OptionGroup var users: UserOptions
 
-    @Argument(help: "The user's name.", transform: UserName.argument)
+    @Argument(help: "The user's name.", completion: .users, transform: UserName.argument)
     var name: UserName
 
     @OptionGroup var newPassword: NewPasswordOptions
@@ -91,7 +91,7 @@ struct UserRightsCommand: AsyncParsableCommand {
 
     @OptionGroup var users: UserOptions
 
-    @Argument(help: "The user's name.", transform: UserName.argument)
+    @Argument(help: "The user's name.", completion: .users, transform: UserName.argument)
     var name: UserName
 
     @Flag(inversion: .prefixedNo, help: "Allow the user to notify others.")

@@ -20,7 +20,7 @@ struct UserDevicesCommand: AsyncParsableCommand {
 
     @OptionGroup var users: UserOptions
 
-    @Argument(help: "The user's name.", transform: UserName.argument)
+    @Argument(help: "The user's name.", completion: .users, transform: UserName.argument)
     var name: UserName
 
     @Flag(help: "Print one line of JSON per device.")

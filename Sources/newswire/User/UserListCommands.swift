@@ -67,7 +67,7 @@ struct UserTokensCommand: AsyncParsableCommand {
 
     @OptionGroup var users: UserOptions
 
-    @Argument(help: "The user's name.", transform: UserName.argument)
+    @Argument(help: "The user's name.", completion: .users, transform: UserName.argument)
     var name: UserName
 
     @Option(help: ArgumentHelp("Revoke this token.", valueName: "id"))
@@ -129,7 +129,11 @@ struct UserAuditCommand: AsyncParsableCommand {
 
     @OptionGroup var users: UserOptions
 
-    @Option(help: ArgumentHelp("Show only events of this user.", valueName: "name"), transform: UserName.argument)
+    @Option(
+        help: ArgumentHelp("Show only events of this user.", valueName: "name"),
+        completion: .users,
+        transform: UserName.argument
+    )
     var user: UserName?
 
     @Option(help: "The number of events to show, newest first.")

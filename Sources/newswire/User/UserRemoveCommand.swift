@@ -24,7 +24,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: "The user's name.", transform: UserName.argument)
+    @Argument(help: "The user's name.", completion: .users, transform: UserName.argument)
     var name: UserName
 
     func run() async throws {
