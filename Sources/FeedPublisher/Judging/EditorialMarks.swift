@@ -6,7 +6,8 @@ extension EditorialMarks {
     /// Returns the mark of an entry; `nil` for most entries.
     func mark(of entry: Entry) -> EditorialMark? {
         guard !isEmpty else { return nil }
-        let titles = entry.title.map { [FoldedWords.of($0), FoldedWords.of(StoryTitle.withoutPublisher($0))] } ?? []
+        let titles =
+            entry.title.map { [FoldedWords.of($0), FoldedWords.of(FormerStoryTitle.withoutPublisher($0))] } ?? []
         let categories = entry.categories.map { FoldedWords.of($0) }
         for (status, terms) in [(MessageStatus.withdrawn, retractions), (.correction, corrections)] {
             let isInTitle = terms.contains { term in titles.contains { term.rest(of: $0) != nil } }

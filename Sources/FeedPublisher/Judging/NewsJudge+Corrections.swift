@@ -14,7 +14,7 @@ extension NewsJudge {
 
     /// Returns the key of the title without its mark, which the corrected entry may have as its title.
     func unmarkedTitle(of position: Int) -> EntryKey? {
-        feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0, without: rules.marks) }
+        feed.entries[identities[position].index].title.flatMap { FormerStoryTitle.key($0, without: rules.marks) }
             .map(voice.own)
     }
 

@@ -93,7 +93,7 @@ extension NewsJudge {
 
     func storyTitle(of position: Int) -> EntryKey? {
         guard alert(at: position) == nil else { return nil }
-        return feed.entries[identities[position].index].title.flatMap { StoryTitle.key($0) }.map(voice.own)
+        return feed.entries[identities[position].index].title.flatMap { FormerStoryTitle.key($0) }.map(voice.own)
     }
 
     /// Returns the key of the identifier in any spelling; `nil` if every entry has the same one.

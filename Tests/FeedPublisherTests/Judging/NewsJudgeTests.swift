@@ -291,7 +291,7 @@ private func entry(
         entry.summary = "Why"
         entry.enclosures = [Enclosure(url: "https://x.example/a.mp3")]
         #expect(ContentKey.of(entry).description == "8345866beabb16ab6f969aafd21b2147")
-        let story = StoryTitle.key("Mayor resigns after row over budget")
+        let story = FormerStoryTitle.key("Mayor resigns after row over budget")
         #expect(story?.description == "cd1c766a4eaaf3ebac7a57f7e017292b")
         var feed = Feed(format: FeedFormat(.rss, version: "2.0"))
         entry.id = "1"

@@ -1,13 +1,13 @@
 internal import FeedLists
 internal import Feeds
 
-/// The common part of nearly equal titles.
+/// The keys of titles that versions up to 1.x stored; a store's old rows are compared by them until their window ends.
 ///
 /// Two feeds announce one story under one title in different spellings: case, quotation marks, articles, transcriptions
 /// of names, plurals, the publisher's name at the end. These differences are removed, and the rest must be equal: word
 /// order, numbers and every word with a meaning count, since a story that is mistaken for another would be lost. The
 /// result is a key, which is looked up instead of being compared with all others.
-enum StoryTitle {
+enum FormerStoryTitle {
     /// Minimum number of words: fewer could be the title of any day.
     private static let fewestWords = 4
     /// Minimum number of letters of a title in a script without spaces.
