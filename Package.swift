@@ -107,7 +107,7 @@ let package = Package(
         // Out of this machine, and to a hub.
         .target(
             name: "OutboundHTTP",
-            dependencies: ["DomainNames", "HostSystem", "NetworkAddresses", "CCurl", "CNghttp2"]
+            dependencies: ["DomainNames", "Formats", "HostSystem", "NetworkAddresses", "CCurl", "CNghttp2"]
         ),
         .target(name: "HubClient", dependencies: ["Formats", "HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
         .target(

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Formats
 internal import OutboundHTTP
 
 /// The address of a feed in its list: absolute, with `http`, `https` or, for the user's own feeds, `file`.
@@ -25,20 +26,34 @@ package struct FeedAddress: Hashable, Sendable {
     /// True if the address is that of a site's home page.
     package var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
 
+    /// True if credentials for this address may be sent to another one: the origin is the same, or only `http` became
+    /// `https`.
+    package func sharesCredentials(with other: FeedAddress) -> Bool {
+        !isFile && !other.isFile && WebSite.sharesCredentials(of: text, with: other.text)
+    }
+
+    /// True for a text that is the address of a document on the web rather than the path of a file.
+    package static func isWeb(_ text: String) -> Bool {
+        let address = FeedScheme.webAddress(text).lowercased()
+        return address.hasPrefix("http://") || address.hasPrefix("https://")
+    }
+
     /// True if both are documents of one server, regardless of the scheme.
     package func sharesSite(with other: FeedAddress) -> Bool {
         isFile == other.isFile && siteAuthority == other.siteAuthority
     }
 
-    private let siteAuthority: String
+    /// The host, with the port if it is not the scheme's default; empty for `file`.
+    package let siteAuthority: String
 
-    /// Parses an address.
+    /// Parses an address; `feed:` in front of it is dropped.
     ///
     /// - Parameters:
     ///   - text: The address without surrounding white space.
     ///   - allowsFile: True if the list marked this feed `local: true`.
     /// - Throws: ``FeedAddressError`` with the reason.
     package init(parsing text: String, allowsFile: Bool) throws(FeedAddressError) {
+        let text = FeedScheme.webAddress(text)
         guard text.utf8.count <= Self.maximumBytes else {
             throw FeedAddressError("is longer than \(Self.maximumBytes) bytes")
         }

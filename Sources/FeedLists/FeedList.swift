@@ -34,7 +34,7 @@ package struct FeedSource: Sendable, Hashable {
     ///
     /// A longer interval that the feed itself asks for is used instead (``PollSchedule``).
     package let interval: PollInterval?
-    /// True if this exact address may be private or a file; redirects of the feed may not.
+    /// True if this address may be private or a file; its redirects may lead to other ports of the same host.
     package let isLocal: Bool
     /// The title that replaces the feed's own.
     package let title: String?
@@ -44,6 +44,7 @@ package struct FeedSource: Sendable, Hashable {
     /// requests.
     package var isByAgreement = false
     package var rules = FeedRules()
+    package var access = FeedAccess()
     /// The language of its entries; `nil` for the list's main language.
     package var language: LanguageName?
 }

@@ -151,14 +151,14 @@ struct URLReference: Sendable, Equatable {
 
     /// A text that is equal for addresses that very probably lead to the same page.
     ///
-    /// It omits the scheme, `www.`, the default port, campaign parameters, a trailing slash and the fragment, except a
+    /// It omits the scheme, `www.`, the default port, sessions and campaigns (``LinkNoise``), a trailing slash and the fragment, except a
     /// fragment that scripts use as a path, `#!` or `#/`.
     var comparable: String {
         var host = self.host ?? ""
         if host.hasPrefix("www.") { host.removeFirst(4) }
-        var text = host + (port.map { ":" + $0 } ?? "") + path
+        var text = host + (port.map { ":" + $0 } ?? "") + LinkNoise.withoutSession(path)
         while text.hasSuffix("/") { text.removeLast() }
-        let kept = (query ?? "").split(separator: "&").filter { !Self.isTracking($0) }
+        let kept = (query ?? "").split(separator: "&").filter { !LinkNoise.isNoise($0) }
         if !kept.isEmpty { text += "?" + kept.joined(separator: "&") }
         if let fragment, fragment.hasPrefix("!") || fragment.hasPrefix("/") { text += "#" + fragment }
         return text
@@ -171,11 +171,6 @@ struct URLReference: Sendable, Equatable {
         let end = authority[start...].lastIndex(of: ":") ?? authority.endIndex
         guard let host = DomainName.ascii(String(authority[start..<end])) else { return String(authority) }
         return String(authority[..<start] + host + authority[end...])
-    }
-
-    private static func isTracking(_ parameter: Substring) -> Bool {
-        let name = parameter.prefix { $0 != "=" }.lowercased()
-        return name.hasPrefix("utm_") || name == "fbclid" || name == "gclid"
     }
 
     private static func isScheme(_ text: Substring) -> Bool {

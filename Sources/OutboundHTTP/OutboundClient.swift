@@ -6,7 +6,7 @@ import Synchronization
 /// a reply cancels the transfer. A client that is released ends its transfers as ``shutdown()`` does, without waiting.
 package final class OutboundClient: Sendable {
     private let userAgent: String
-    private let certificateAuthorities: String?
+    private let authorities: TrustedAuthorities
     private let clientCertificate: ClientCertificate?
     private let proxies: ProxySettings
     private let loop: TransferLoop
@@ -21,7 +21,8 @@ package final class OutboundClient: Sendable {
     ///   - multiplexedConnectionsPerHost: Connections to one origin over HTTP/2. A client with more than one cannot
     ///     open streams.
     ///   - clientCertificate: Certificate for hosts that ask for one.
-    ///   - certificateAuthorities: A PEM file with authorities to trust instead of the system's.
+    ///   - certificateAuthorities: A PEM file with authorities to trust instead of the system's and those of
+    ///     `SSL_CERT_FILE` and `SSL_CERT_DIR`.
     ///   - proxies: Proxies for hosts on other machines; this machine is always reached directly.
     ///   - idleLifetime: Time for which connections, handles and the thread are kept after the last transfer. Common
     ///     servers close idle connections after 60 to 75 seconds.
@@ -37,7 +38,7 @@ package final class OutboundClient: Sendable {
         keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60)
     ) {
         self.userAgent = userAgent
-        self.certificateAuthorities = certificateAuthorities
+        self.authorities = certificateAuthorities.map(TrustedAuthorities.init(only:)) ?? .environment
         self.clientCertificate = clientCertificate
         self.proxies = proxies
         self.loop = TransferLoop(
@@ -65,6 +66,17 @@ package final class OutboundClient: Sendable {
         if request.allowsFile, LocalFile.isFile(request.url) {
             return try LocalFile.read(request)
         }
+        let response = try await collect(request)
+        guard request.keepsGzip, (200..<300).contains(response.status), !response.body.isEmpty,
+            ContentCodings.needsDecoder(response.headers)
+        else { return response }
+        // A cache may answer with a coding that was not asked for.
+        var decoding = request
+        decoding.keepsGzip = false
+        return try await collect(decoding)
+    }
+
+    private func collect(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let (last, trail) = try await follow(request, .whole(limit: request.maximumBodyBytes), until: .end)
         let (head, body) = try last.reply().get()
         return OutboundResponse(
@@ -155,7 +167,11 @@ package final class OutboundClient: Sendable {
     private func start(
         of request: OutboundRequest
     ) throws(OutboundError) -> (RedirectTrail, ContinuousClock.Instant?) {
-        let headers = OutboundHeaders(request.headers).fields + request.echoes
+        var headers = OutboundHeaders(request.headers).fields + request.echoes
+        if request.keepsGzip { headers.append(OutboundHeaders.Field(name: "Accept-Encoding", value: "gzip")) }
+        if let userAgent = request.userAgent {
+            try TransferPlan.check("GET", [.init(name: "User-Agent", value: userAgent)])
+        }
         try TransferPlan.check(request.method, headers)
         let trail = RedirectTrail(request, headers, to: try address(request.url))
         return (trail, request.totalTimeout.map { ContinuousClock.now.advanced(by: $0) })
@@ -199,7 +215,7 @@ package final class OutboundClient: Sendable {
             deadline: deadline,
             proxy: proxy,
             userAgent: userAgent,
-            certificateAuthorities: certificateAuthorities,
+            authorities: authorities,
             clientCertificate: clientCertificate
         )
     }

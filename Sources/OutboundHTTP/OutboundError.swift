@@ -49,6 +49,8 @@ package enum DistrustCause: Sendable, Equatable {
     case otherName
     /// The certificate has expired or is not valid yet, or the clock is wrong.
     case notValidNow
+    /// The file with the authorities to trust cannot be read.
+    case unusableAuthorities
     case other
 }
 

@@ -50,8 +50,23 @@ package struct OutboundRequest: Sendable {
     /// redirect us to another private address.
     package var redirectAddresses: AddressPolicy
 
-    /// A PEM file with authorities to trust instead of the client's.
+    /// True if redirects to another port or scheme of the first host may lead to ``addresses``, as long as no other
+    /// host has answered in between.
+    package var trustsHost = false
+
+    /// A PEM file with authorities to trust instead of the client's, for the first origin only.
     package var certificateAuthorities: String?
+
+    /// The `User-Agent` for the first origin instead of the client's.
+    package var userAgent: String?
+
+    /// True to send cookies back that an origin sets during redirects; they are forgotten after the reply.
+    package var keepsCookies = false
+
+    /// True to accept gzip only, and to leave its decoding to the caller.
+    ///
+    /// libcurl refuses replies with a coding that does not exist, and drops all but the first member of a gzip file.
+    package var keepsGzip = false
 
     /// True to open a new connection.
     package var opensConnection = false

@@ -11,20 +11,39 @@ struct RedirectTrail {
     /// The end of the leading run of permanent steps.
     private(set) var movedPermanentlyTo: WebAddress?
 
+    private let start: WebAddress
+    private var cookies: RedirectCookies?
     private let limit: Int
     private let redirectAddresses: AddressPolicy
+    /// True if the next hop may lead to any port of the first host: no other host has answered.
+    private var trustsHost: Bool
     private var steps = 0
     private var isLeadingRun = true
 
     /// Makes the first hop; `headers` are all headers of the request.
     init(_ request: OutboundRequest, _ headers: [OutboundHeaders.Field], to start: WebAddress) {
+        self.start = start
+        self.cookies = request.keepsCookies ? RedirectCookies() : nil
         self.address = start
         self.method = request.method
         self.headers = headers
         self.body = request.body
         self.addresses = request.addresses
         self.redirectAddresses = request.redirectAddresses
+        self.trustsHost = request.trustsHost
         self.limit = request.maximumRedirects
+    }
+
+    /// True if the next hop goes to the first origin.
+    var isAtHome: Bool { start.sharesCredentials(with: address) }
+
+    /// The headers of the next hop; cookies are sent to the origin that set them.
+    var headersWithCookies: [OutboundHeaders.Field] {
+        guard let text = cookies?.text(for: address) else { return headers }
+        let given = headers.first { $0.name.isEqualIgnoringCase(to: "Cookie") }?.value
+        let all = [given, text].compactMap(\.self).joined(separator: "; ")
+        return headers.filter { !$0.name.isEqualIgnoringCase(to: "Cookie") }
+            + [OutboundHeaders.Field(name: "Cookie", value: all)]
     }
 
     static func isRedirect(_ head: ReplyHead) -> Bool {
@@ -38,6 +57,7 @@ struct RedirectTrail {
     mutating func follow(_ head: ReplyHead) throws(OutboundError) {
         guard steps < limit else { throw .tooManyRedirects(host: address.displayHost, limit: limit) }
         steps += 1
+        cookies?.take(head.headers, from: address)
         let target: WebAddress
         do {
             target = try address.resolving(head.headers["Location"] ?? "")
@@ -54,8 +74,9 @@ struct RedirectTrail {
             address = target.with(user: address.user, password: address.password)
         } else {
             headers.removeAll { field in !Self.harmlessHeaders.contains(field.name.lowercased()) }
+            trustsHost = trustsHost && address.bareHost == target.bareHost
             address = target
-            addresses = redirectAddresses
+            if !trustsHost { addresses = redirectAddresses }
         }
         isLeadingRun = isLeadingRun && (status == 301 || status == 308)
         if isLeadingRun { movedPermanentlyTo = address }

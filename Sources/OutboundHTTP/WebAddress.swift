@@ -1,5 +1,6 @@
 import CCurl
 import DomainNames
+import Formats
 import NetworkAddresses
 
 /// An absolute URL, parsed by libcurl's own parser.
@@ -21,7 +22,7 @@ struct WebAddress: Sendable, Equatable {
 
     /// - Throws: ``OutboundError/badURL(reason:)``, whose reason does not quote parts that may be secret.
     init(parsing text: String) throws(OutboundError) {
-        try self.init(text, relativeTo: nil)
+        try self.init(FeedScheme.webAddress(text), relativeTo: nil)
     }
 
     /// True if a path can be appended to a URL as it is: it has only letters, digits, `-`, `_`, `/` and `:`.
@@ -48,7 +49,7 @@ struct WebAddress: Sendable, Equatable {
 
     /// Resolves the target of a redirect, without its user information: a server does not choose our credentials.
     func resolving(_ location: String) throws(OutboundError) -> WebAddress {
-        try WebAddress(location, relativeTo: self).with(user: nil, password: nil)
+        try WebAddress(FeedScheme.webAddress(location), relativeTo: self).with(user: nil, password: nil)
     }
 
     func with(user: String?, password: String?) -> WebAddress {

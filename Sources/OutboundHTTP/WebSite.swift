@@ -14,4 +14,11 @@ package struct WebSite: Sendable, Hashable {
         host = address.host
         authority = address.displayHost
     }
+
+    /// True if credentials for one URL may be sent to another: the origin is the same, or only `http` became `https` at
+    /// the default ports.
+    package static func sharesCredentials(of url: String, with other: String) -> Bool {
+        guard let one = try? WebAddress(parsing: url), let other = try? WebAddress(parsing: other) else { return false }
+        return one.sharesCredentials(with: other)
+    }
 }

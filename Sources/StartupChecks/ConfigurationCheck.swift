@@ -194,11 +194,27 @@ package struct ConfigurationCheck {
     private func feedProblems() -> [String] {
         guard hasFeedLists else { return [] }
         do {
-            _ = try FeedLists.load(directory: feedDirectory, isStrict: true)
-            return []
+            let lists = try FeedLists.load(directory: feedDirectory, isStrict: true)
+            return lists.lists.flatMap { list in list.feeds.flatMap { Self.accessProblems($0, in: list) } }
         } catch {
             return error.problems.map(\.description)
         }
+    }
+
+    /// Checks the files that the keys of a feed name.
+    private static func accessProblems(_ feed: FeedSource, in list: FeedList) -> [String] {
+        var problems: [String] = []
+        do throws(FeedAccessError) {
+            _ = try feed.access.allHeaders()
+        } catch {
+            problems.append("feed '\(feed.address.publicText)': \(error)")
+        }
+        if let file = feed.access.authorityFile, let problem = CertificateFiles.authorityProblem(file) {
+            problems.append("feed '\(feed.address.publicText)': 'authority-file': \(problem)")
+        }
+        let line = feed.line.map { " line \($0)" } ?? ""
+        return problems.map { "'\(list.file)'\(line): \($0)" }
+            + (feed.access.headersFile.map(permissionProblems) ?? [])
     }
 
     private var feedDirectory: String { settings.value(PublisherSettings.feeds, flag: feeds) }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Certificates
+import FeedLists
 import Foundation
 import HostSystem
 import HubClient
@@ -42,8 +43,12 @@ extension Program {
             }
             return response
         } catch let error as OutboundError {
-            let isPrivate = if case .refusedAddress = error { true } else { false }
-            let hint = isPrivate && hasLocal ? "pass --local for an address of your own network" : nil
+            let hint: String? =
+                switch error {
+                case .refusedAddress where hasLocal: "pass --local for an address of your own network"
+                case .untrusted(_, _, let cause): cause.feedCure
+                default: nil
+                }
             throw Failure(.failed, "cannot fetch '\(request.url)': \(error)", hint: hint)
         }
     }

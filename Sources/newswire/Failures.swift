@@ -116,6 +116,8 @@ extension Failure {
 
     private static let clockHint = "correct the clock that is wrong; 'timedatectl' shows this machine's"
 
+    private static let authorityHint = "check the file of certificate authorities that --ca-file or SSL_CERT_FILE names"
+
     static func text(_ hint: HubHint) -> String {
         switch hint {
         case .certificate(.unknownAuthority):
@@ -126,6 +128,7 @@ extension Failure {
         case .certificate(.otherName):
             "the hub's certificate is not valid for this name: add the name to the hub's 'host-names'"
         case .certificate(.notValidNow): "the hub's certificate has expired, or a clock is wrong"
+        case .certificate(.unusableAuthorities): authorityHint
         case .certificate(.other): "check the hub's certificate: 'newswire hub certificate' shows it"
         case .listenersKey: "this key can only listen; 'newswire hub keys' shows the connection string that can send"
         case .key:
@@ -198,6 +201,7 @@ extension Failure {
         case .backendCertificate(.otherName):
             "the app backend's certificate is not valid for this name: add the name to its 'host-names'"
         case .backendCertificate(.notValidNow): "the app backend's certificate has expired, or a clock is wrong"
+        case .backendCertificate(.unusableAuthorities): authorityHint
         case .backendCertificate(.other): "check the app backend's certificate"
         case .noDesktop: "run newswire in a desktop session, or omit --notify"
         case .noNotifications:

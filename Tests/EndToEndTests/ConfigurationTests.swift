@@ -104,6 +104,34 @@ import Testing
         #expect(with.status == 0 && with.errors.isEmpty, "\(with.errors)")
     }
 
+    @Test func `check reports files of feeds' keys that cannot be used, and secrets that others can read`() async throws
+    {
+        let scratch = try ScratchFolder()
+        try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: true)
+        let list = """
+            category: World
+            feeds:
+              - {url: "https://a.example/", headers-file: none, authority-file: /dev/null}
+              - {url: "https://b.example/", headers-file: ../bad}
+              - {url: "https://c.example/", headers-file: ../good, authority-file: ../good}
+            """
+        try scratch.write(list, to: "feeds/w.yaml")
+        try scratch.write("X-A: \(Self.canary)\nHost: x\n", to: "bad")
+        try scratch.write("X-A: \(Self.canary)\n", to: "good")
+        chmod(scratch.file("good"), 0o644)
+        let check = ["check", "publisher", "--feeds", scratch.file("feeds")]
+        let outcome = try await BuiltProgram.run(check, environment: ["XDG_STATE_HOME": scratch.path])
+        #expect(outcome.status == 78)
+        for part in [
+            "w.yaml' line 3: feed 'https://a.example/': 'headers-file': cannot", "'authority-file': ",
+            "line 4: feed 'https://b.example/': 'headers-file': ", "line 2: the header 'Host' is set by newswire",
+            "good': there is no certificate in it", "good' holds a key and its mode is 644",
+        ] {
+            #expect(outcome.errors.contains(part), "\(part)\n\(outcome.errors)")
+        }
+        #expect(!outcome.errors.contains(Self.canary))
+    }
+
     @Test func `check refuses a property that no message has, and a publisher does what it can`() async throws {
         let scratch = try ScratchFolder()
         let sample = "file://\(BuiltProgram.repository)/feeds/samples/world.rss"

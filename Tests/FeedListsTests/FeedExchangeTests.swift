@@ -109,6 +109,37 @@ struct FeedExchangeTests {
         }
     }
 
+    @Test func `keys of a feed's requests stay on this machine, in both directions`() throws {
+        let list = """
+            category: World
+            feeds:
+              - url: https://example.org/a
+                every: 20m
+                headers: {X-Edition: inland}
+                headers-file: /etc/newswire/a.headers
+                user-agent: Special/1
+                cookies: true
+                authority-file: /etc/ca.pem
+            """
+        let folder = try FeedListFolder(directory: "old", texts: [("a.yaml", list)])
+        let export = try FeedExport(folder, categories: [])
+        let keys = ["headers", "headers-file", "user-agent", "cookies", "authority-file"]
+        #expect(export.withoutKeys.map { $0.keys } == [keys])
+        let revealed = ["X-Edition", "inland", "a.headers", "Special", "cookies", "ca.pem"]
+        #expect(!revealed.contains { export.text.contains($0) }, "\(export.text)")
+        let attributes = keys.map { "newswire:\($0)=\"\($0 == "cookies" ? "true" : "/etc/shadow")\"" }
+        let hostile = export.text.replacing("xmlUrl=", with: attributes.joined(separator: " ") + " xmlUrl=")
+        let document = try OPMLReader.read(Array(hostile.utf8), contentType: nil)
+        let empty = try FeedListFolder(directory: "new", texts: [])
+        let plan = try FeedImport(document, into: empty, category: nil, isTrusted: true)
+        let text = try #require(plan.changed.first).text
+        #expect(
+            text.contains("every: 20m") && !keys.contains { text.contains($0) } && !text.contains("shadow"),
+            "\(text)"
+        )
+        #expect(keys.allSatisfy { key in plan.report.notes.contains { $0.contains("'\(key)' is ignored") } })
+    }
+
     @Test func `local feeds stay out, in both directions`() throws {
         let list = """
             category: World

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `the example of two languages can be used`() throws {
-        let list = try example(2)
+        let list = try example(3)
         #expect(list.feeds.map { $0.language?.text } == [nil, "French"])
         #expect(list.localization.templates.count == 1 && list.localization.main?.text == "English")
     }
@@ -36,5 +36,8 @@ import Testing
         #expect(feeds.map(\.rules.announcesUpdates) == [false, true])
         #expect(feeds.map(\.isByAgreement) == [false, true])
         #expect(feeds.map { $0.interval?.description } == ["15m", "5m"])
+        let access = try example(2).feeds.map(\.access)
+        #expect(access.map(\.headers.count) == [1, 0] && access.map(\.keepsCookies) == [true, false])
+        #expect(access.map { $0.authorityFile } == [nil, "/etc/newswire/intranet-ca.pem"])
     }
 }

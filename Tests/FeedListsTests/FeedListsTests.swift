@@ -123,6 +123,79 @@ import Testing
         #expect(found.contains { $0.contains(expected) }, "\(found)")
     }
 
+    private func feed(_ keys: String) -> String { "category: World\nfeeds:\n  - url: https://a.example/\n    \(keys)" }
+
+    @Test(arguments: [
+        ("headers: [a]", "'headers' must be names with texts"),
+        ("headers: {X-A: [b]}", "'headers': 'X-A' must be a text"),
+        (#"headers: {X-A: "b\r\nHost: evil"}"#, "the header 'X-A' contains a line break or another control character"),
+        (#"headers: {"X-A: b\r\nX-B": c}"#, "is not a valid header name"),
+        ("headers: {\"\": c}", "is not a valid header name"),
+        ("headers: {Host: evil.example}", "the header 'Host' is set by newswire"),
+        ("headers: {Content-Length: 5}", "is set by newswire"),
+        ("headers: {Transfer-Encoding: chunked}", "is set by newswire"),
+        ("headers: {If-None-Match: x}", "is set by newswire"), ("headers: {Accept-Encoding: br}", "is set by newswire"),
+        ("headers: {User-Agent: x}", "use the key 'user-agent'"),
+        ("headers: {Authorization: Bearer x}", "'Authorization' is secret: put it into a file"),
+        ("headers: {COOKIE: a=b}", "'COOKIE' is secret"), ("headers: {X-Api-Key: a}", "'X-Api-Key' is secret"),
+        ("headers: {Private-Token: a}", "'Private-Token' is secret"),
+        ("headers: {X-A: a, x-a: b}", "'x-a' appears twice"),
+        ("headers-file: [a]", "'headers-file' must be a text"), ("authority-file: \"a\\0b\"", "is not a valid path"),
+        ("cookies: maybe", "'cookies' must be true or false"),
+        (#"user-agent: "a\nX-B: c""#, "'user-agent' must be a text of one line"),
+    ])
+    func `keys of a request that would break or reveal it are refused`(keys: String, expected: String) {
+        let found = problems([feed(keys)])
+        #expect(found.count == 1 && found[0].contains("line 4: ") && found[0].contains(expected), "\(found)")
+        #expect(!found.contains { $0.contains("evil") })
+    }
+
+    @Test func `keys of a request are read, and headers also from a file`() throws {
+        let folder = try ScratchFolder()
+        let secret = folder.file("secret.headers")
+        try "# the token\n\nAuthorization: Bearer a:b\r\n X-Empty :\n".write(
+            toFile: secret,
+            atomically: true,
+            encoding: .utf8
+        )
+        let keys = [
+            "headers: {Accept-Language: 'de, en'}", "headers-file: secret.headers", "user-agent: Special/1",
+            "cookies: true",
+            "authority-file: /etc/ca.pem",
+        ]
+        let text = feed(keys.joined(separator: "\n    "))
+        let lists = try FeedLists.parse([(file: folder.file("a.yaml"), text: text)])
+        let source = try #require(lists.lists.first?.feeds.first)
+        #expect(source.access.headersFile == secret, "relative to the list")
+        #expect((source.access.userAgent, source.access.keepsCookies) == ("Special/1", true))
+        #expect(source.access.authorityFile == "/etc/ca.pem")
+        let headers = try source.access.allHeaders().map { "\($0.name)=\($0.value)" }
+        #expect(headers == ["Accept-Language=de, en", "Authorization=Bearer a:b", "X-Empty="])
+        for (content, expected) in [
+            ("no colon secret", "line 1 is not a header such as"), ("Host: secret", "'Host' is set by newswire"),
+            ("A: 1\na: secret", "line 2: the header 'a' appears twice"), ("A: \u{1}secret", "contains a line break"),
+            ("accept-language: secret", "appears twice"),
+        ] {
+            try content.write(toFile: secret, atomically: true, encoding: .utf8)
+            let error = #expect(throws: FeedAccessError.self) { try source.access.allHeaders() }
+            let said = error?.description ?? ""
+            #expect(said.contains(expected) && !said.contains("secret "), "\(said)")
+        }
+        var missing = source.access
+        missing.headersFile = folder.file("none")
+        #expect(throws: FeedAccessError.self) { try missing.allHeaders() }
+        #expect(problems(["category: World\nfeeds:\n  - {url: 'file:///a', local: true, cookies: true}"]).count == 1)
+    }
+
+    @Test(arguments: [
+        ("feed://a.example/x", "http://a.example/x"), ("feed:https://a.example/x", "https://a.example/x"),
+        ("HTTP://A.example/x", "http://a.example/x"), ("Feed://A.example/x", "http://a.example/x"),
+    ])
+    func `an address is read in every spelling of its scheme`(text: String, expected: String) throws {
+        #expect(try FeedAddress(parsing: text, allowsFile: false).comparable == expected)
+        #expect(FeedAddress.isWeb(text))
+    }
+
     @Test func `all problems of all files come together`() {
         let found = problems([
             "category: World\ncolour: red\nfeeds:\n  - url: nonsense\n  - adress: https://a.example/",

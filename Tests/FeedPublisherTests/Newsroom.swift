@@ -156,6 +156,14 @@ final class Newsroom: Sendable {
         shared.state.withLock { $0.deadline = deadline }
     }
 
+    /// Sets a time of the next passes that is over whenever it begins.
+    func letPass(_ wait: Duration) {
+        shared.state.withLock { state in
+            let deadline = state.deadline
+            state.deadline = { if $0 != wait { try await deadline($0) } }
+        }
+    }
+
     func setProgram(_ version: String) { shared.state.withLock { $0.program = version } }
 
     func whenReading(_ work: @escaping @Sendable ([UInt8]) -> Void) { shared.state.withLock { $0.reading = work } }

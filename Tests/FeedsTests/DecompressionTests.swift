@@ -43,6 +43,17 @@ struct DecompressionTests {
         )
     }
 
+    @Test func `bytes after the end of the gzip file are dropped`() throws {
+        let ends: [[UInt8]] = [[0], [UInt8](repeating: 0, count: 70_000), Array("<!-- cached -->".utf8), [0x1F, 0x8B]]
+        for end in ends { #expect(try ids(gzip(Self.document) + end) == ["1", "2"]) }
+    }
+
+    @Test func `a flood of empty members ends`() throws {
+        let empty = try gzip([])
+        let flood = [[UInt8]](repeating: empty, count: FeedReader.maximumBytes / empty.count).flatMap(\.self)
+        #expect(throws: FeedError.self) { try ids(flood + gzip(Self.document)) }
+    }
+
     @Test func `a cut body is read as far as it goes`() throws {
         let items = (0..<2_000).map { "<item><guid>\($0 &* 2_654_435_761)</guid></item>" }.joined()
         let whole = try gzip(Array("<rss><channel>\(items)</channel></rss>".utf8))

@@ -61,8 +61,24 @@ struct URLReferenceTests {
     }
 
     @Test(arguments: [
+        "?id=1&PHPSESSID=x1", "?jsessionid=5F&id=1", "?id=1&sid=0123456789abcdef0123456789abcdef",
+        "?UTM_Source=a&id=1&utm_id",
+        "?id=1&fbclid=x&gclid=y&msclkid=z", "?id=1&mc_cid=1&_hsenc=2&xtor=RSS-1&at_medium=rss", "?id=1#top", "?&id=1&",
+    ])
+    func `sessions and campaigns do not make another page`(query: String) throws {
+        let page = try #require(URLReference("https://x.example/s.php?id=1")).comparable
+        #expect(try #require(URLReference("https://x.example/s.php" + query)).comparable == page)
+        let path = "https://x.example/s.php;jsessionid=5F0A.node1" + query
+        #expect(try #require(URLReference(path)).comparable == page)
+    }
+
+    @Test(arguments: [
         ("http://x.example/a?id=1", "http://x.example/a?id=2"), ("http://x.example/#/a", "http://x.example/#/b"),
         ("http://x.example:8080/", "http://x.example/"), ("http://x.example/A", "http://x.example/a"),
+        ("http://x.example/article.pl?sid=26/11/24/1", "http://x.example/article.pl?sid=26/11/24/2"),
+        ("http://x.example/talk?session_id=1234", "http://x.example/talk?session_id=1235"),
+        ("http://x.example/a;v=1", "http://x.example/a;v=2"),
+        ("http://x.example/?pk_id=1", "http://x.example/?pk_id=2"),
     ])
     func `two pages compare different`(one: String, other: String) throws {
         #expect(try #require(URLReference(one)).comparable != #require(URLReference(other)).comparable)

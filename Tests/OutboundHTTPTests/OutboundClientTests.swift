@@ -252,6 +252,53 @@ extension OutboundClientTests {
         #expect(await error(request) == .tooLarge(host: "127.0.0.1:\(server.port)", limit: limit))
     }
 
+    @Test(arguments: ["UTF-8", "aws-chunked", "binary", "x-unknown, gzip", "gzip"])
+    func `a body that is left as it came has whatever coding its server names`(coding: String) async throws {
+        let bytes: [UInt8] = [0x1F, 0x8B, 1, 2, 3]
+        let server = try ScriptedHTTPServer { _ in .status(200, headers: [("Content-Encoding", coding)], body: bytes) }
+        var request = local(server.url("/"))
+        request.keepsGzip = true
+        #expect(try await client.send(request).body == bytes)
+        #expect(server.requests.map { $0.header("Accept-Encoding") } == ["gzip"])
+    }
+
+    @Test func `a coding that was not asked for is asked for, and decoded`() async throws {
+        // "feed" by brotli, without compression.
+        let brotli: [UInt8] = [0x8B, 0x01, 0x80, 0x66, 0x65, 0x65, 0x64, 0x03]
+        let server = try ScriptedHTTPServer { _ in .status(200, headers: [("Content-Encoding", "br")], body: brotli) }
+        var request = local(server.url("/"))
+        request.keepsGzip = true
+        #expect(String(decoding: try await client.send(request).body, as: UTF8.self) == "feed")
+        #expect(server.requests.map { $0.header("Accept-Encoding") } == ["gzip", "gzip, br, zstd"])
+    }
+
+    @Test func `headers, a user agent and cookies of a request stay within its origin`() async throws {
+        let other = try ScriptedHTTPServer { _ in .status(200, body: "x") }
+        let target = other.url("/")
+        let server = try ScriptedHTTPServer { request in
+            switch request.path {
+            case "/1":
+                .status(302, headers: [("Location", "/2"), ("Set-Cookie", "a=1; Path=/"), ("Set-Cookie", "b=2")])
+            case "/2": .status(302, headers: [("Location", "/3"), ("Set-Cookie", "c=3")])
+            default: .status(307, headers: [("Location", target)])
+            }
+        }
+        var request = local(server.url("/1"))
+        request.headers = [("X-Key", "secret"), ("Cookie", "own=0"), ("Authorization", "secret")]
+        (request.userAgent, request.keepsCookies) = ("Special/1", true)
+        for _ in 1...2 { _ = try await client.send(request) }
+        let cookies: [String?] = ["own=0", "own=0; a=1; b=2", "own=0; a=1; b=2; c=3"]
+        #expect(server.requests.map { $0.header("Cookie") } == cookies + cookies, "none is kept after the reply")
+        #expect(server.requests.allSatisfy { $0.header("User-Agent") == "Special/1" && $0.header("X-Key") == "secret" })
+        for request in other.requests {
+            #expect(request.header("User-Agent") == "newswire-test/1")
+            #expect(["X-Key", "Cookie", "Authorization"].allSatisfy { request.header($0) == nil })
+        }
+        request.keepsCookies = false
+        _ = try await client.send(request)
+        #expect(server.requests.suffix(3).allSatisfy { $0.header("Cookie") == "own=0" })
+    }
+
     @Test func `53 bytes of brotli that stand for 64 MiB are given up`() async throws {
         let body = "z///f/gnAOKxQCD3/p/////wTwDEYQGA7v0/////4Z8AiMMiAN37//z//8c/ARCHBQC69/8="
         let bytes = Array(try #require(Data(base64Encoded: body)))

@@ -62,6 +62,23 @@ import Testing
         #expect(trail.addresses == .any)
     }
 
+    @Test func `a host that is trusted may redirect to its other ports, until another host has answered`() throws {
+        var request = OutboundRequest(url: "http://a.lan:8080/feed", headers: [("X-Key", "k")], addresses: .any)
+        request.trustsHost = true
+        let start = try WebAddress(parsing: request.url)
+        var trail = RedirectTrail(request, OutboundHeaders(request.headers).fields, to: start)
+        try trail.follow(head(302, "https://a.lan:9443/feed"))
+        #expect(trail.addresses == .any && trail.headers.isEmpty && !trail.isAtHome)
+        try trail.follow(head(302, "http://a.lan./feed"))
+        #expect(trail.addresses == .any)
+        try trail.follow(head(302, "http://b.example/"))
+        #expect(trail.addresses == .publicOnly)
+        try trail.follow(head(302, "http://a.lan:22/"))
+        #expect(trail.addresses == .publicOnly, "another host chose this port")
+        try trail.follow(head(302, "http://a.lan:23/"))
+        #expect(trail.addresses == .publicOnly)
+    }
+
     @Test func `credentials do not come back on a second hop`() throws {
         var trail = try trail()
         try trail.follow(head(307, "https://b.org/"))

@@ -108,6 +108,7 @@ struct SchemaHistoryTests {
                 "37c96746 8 story and urgency of messages, one style of names",
                 "71a9a9b1 9 names as in the hub's file",
                 "d0cddb6e 10 judged entries",
+                "cbd35bee 11 reasons of waits, age of validators, ends of outages",
             ]
         ),
         History(

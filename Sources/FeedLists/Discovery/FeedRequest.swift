@@ -21,5 +21,20 @@ extension OutboundRequest {
             redirectAddresses: .publicOnly,
             allowsFile: allowsFile
         )
+        trustsHost = true
+        keepsGzip = true
+    }
+
+    /// Adds what a feed's keys ask for; it is sent to the request's own origin only.
+    ///
+    /// - Throws: ``FeedAccessError`` if a file that the keys name cannot be used.
+    package mutating func add(_ access: FeedAccess) throws(FeedAccessError) {
+        for header in try access.allHeaders() {
+            headers.removeAll { $0.name.lowercased() == header.name.lowercased() }
+            headers.append((name: header.name, value: header.value))
+        }
+        userAgent = access.userAgent
+        keepsCookies = access.keepsCookies
+        certificateAuthorities = try access.checkedAuthorityFile()
     }
 }

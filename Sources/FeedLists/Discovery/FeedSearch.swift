@@ -121,6 +121,7 @@ package struct FeedSearch: Sendable {
             response = try await http.send(request)
         } catch {
             if case .cancelled = error { throw CancellationError() }
+            if case .untrusted(_, _, let cause) = error { throw FeedSearchError("\(error); \(cause.feedCure)") }
             throw FeedSearchError("\(error)")
         }
         guard (200..<300).contains(response.status) else { throw FeedSearchError("it answered \(response.status)") }

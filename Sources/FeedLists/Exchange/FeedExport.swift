@@ -6,6 +6,8 @@ package struct FeedExport: Sendable {
     package let document: OPMLDocument
     /// Feeds that are not exported: those with `local`, which are private and cannot be read elsewhere.
     package private(set) var leftOut: [FeedAddress] = []
+    /// Exported feeds with keys that are not exported, such as `headers`, and the names of the keys.
+    package private(set) var withoutKeys: [(feed: FeedAddress, keys: [String])] = []
     /// Exported feeds whose address reveals a user name or password.
     package private(set) var withCredentials: [FeedAddress] = []
 
@@ -27,6 +29,8 @@ package struct FeedExport: Sendable {
                     leftOut.append(feed.address)
                     continue
                 }
+                let left = members.map(\.name).filter { $0 != "local" && OutlineKeys.ofThisMachine.contains($0) }
+                if !left.isEmpty { withoutKeys.append((feed.address, left)) }
                 if feed.address.display != feed.address.text { withCredentials.append(feed.address) }
                 outline.children.append(OutlineKeys.outline(ofFeed: members, category: category))
             }

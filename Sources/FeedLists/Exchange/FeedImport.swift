@@ -181,7 +181,9 @@ package struct FeedImport: Sendable {
             let members = permitted(all, in: "'\(parsed.display)'")
             if let problem = Self.problem(tag, mainLanguage(of: tag), [members]) { return refuse(outline, problem) }
             guard open(tag, nil), let position = positions[tag] else { return }
-            if outline[OutlineKeys.ours(OutlineKeys.local)] != nil { note("'\(parsed.display)': 'local' is ignored") }
+            for key in OutlineKeys.ofThisMachine.sorted() where outline[OutlineKeys.ours(key)] != nil {
+                note("'\(parsed.display)': '\(key)' is ignored")
+            }
             places[parsed.comparable] = outline.line.map { "line \($0) of the document" } ?? "the document"
             targets[position].feeds.append(members)
             report.added.append(

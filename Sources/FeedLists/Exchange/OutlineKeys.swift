@@ -7,8 +7,9 @@ internal import Feeds
 enum OutlineKeys {
     static let namespace = "urn:x-newswire:feed-list"
     static let prefix = "newswire"
-    /// A key never accepted from a document: a third party could make us send requests to our own network.
-    static let local = "local"
+    /// Keys never exported, nor accepted from a document: a third party could make us send requests to our own network,
+    /// or files of this machine to a server.
+    static let ofThisMachine = FeedListKey.ofThisMachine
     /// Keys accepted only from the user's own documents: they control polling, corrections and retractions.
     static let ofOwners: Set = ["every", "by-agreement", "updates", "corrections", "retractions"]
 
@@ -62,7 +63,7 @@ enum OutlineKeys {
         if !others.isEmpty { members.append(ListMember("opml", .mapping(others))) }
         for attribute in attributes where attribute.name.namespace == namespace {
             let key = attribute.name.local
-            guard key != local, !left.contains(key) else { continue }
+            guard !ofThisMachine.contains(key), !left.contains(key) else { continue }
             let member = ListMember(key, ListValue(attribute: attribute.value))
             if let place = members.firstIndex(where: { $0.name == key }) {
                 members[place] = member
@@ -99,7 +100,7 @@ enum OutlineKeys {
         outline.set(.xmlURL, address)
         outline.set(others)
         if others[OPMLName.category.local] == nil { outline.set(.category, "/\(category)") }
-        let known = members.filter { $0.name != local }
+        let known = members.filter { !ofThisMachine.contains($0.name) }
         outline.set(known, readBack: feed(outline, address: outline.feedAddress, category: category))
         return outline
     }

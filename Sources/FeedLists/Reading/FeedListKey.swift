@@ -44,7 +44,11 @@ package struct FeedListKey: Sendable {
     /// Keys of one feed.
     package static let feed =
         [
-            FeedListKey("url", "address", "`https://` or `http://`; with `local`, also `file:///`. Required."),
+            FeedListKey(
+                "url",
+                "address",
+                "`https://` or `http://`, also with `feed:` in front or `feed://`; with `local`, also `file:///`. Required."
+            ),
             FeedListKey("language", "name", "The language of its entries. Default: the list's `language`."),
             FeedListKey("title", "text", "The feed's name in messages. Default: its own title."),
             FeedListKey(
@@ -62,9 +66,40 @@ package struct FeedListKey: Sendable {
             FeedListKey(
                 "local",
                 "true or false",
-                "Allows a file, or an address on this machine or its network. Redirects may not lead there."
+                "Allows a file, or an address on this machine or its network. Redirects may lead to other ports of the "
+                    + "same host; all others must lead to public addresses."
             ),
-        ] + rules + exchange
+        ] + access + rules + exchange
+
+    /// Keys that belong to this machine: they are neither exported nor imported.
+    static let ofThisMachine = Set(["local"] + access.map(\.name))
+
+    private static let access = [
+        FeedListKey(
+            "headers",
+            "names with texts",
+            "Headers of requests for the feed, in addition to newswire's own or instead of `Accept`. Secret ones belong "
+                + "into `headers-file`."
+        ),
+        FeedListKey(
+            "headers-file",
+            "path",
+            "A file with further headers, one `Name: value` a line, such as `Authorization: Bearer …`. It is read for "
+                + "each request; only the publisher's user should be able to read it. A relative path begins at the "
+                + "list's folder."
+        ),
+        FeedListKey("user-agent", "text", "The `User-Agent` instead of newswire's own, with its contact."),
+        FeedListKey(
+            "cookies",
+            "true or false",
+            "Sends cookies back that the server sets during redirects, and forgets them after the answer."
+        ),
+        FeedListKey(
+            "authority-file",
+            "path",
+            "A PEM file with the certificate authorities to trust for this feed, instead of the system's."
+        ),
+    ]
 
     private static let exchange = [
         FeedListKey(

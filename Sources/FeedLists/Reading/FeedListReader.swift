@@ -141,6 +141,10 @@ struct FeedListReader {
             )
             source.isByAgreement = members["by-agreement"].map { readFlag($0, named: "by-agreement") } ?? false
             source.rules = rules
+            source.access = readAccess(members)
+            if address.isFile, source.access != FeedAccess() {
+                problem(urlNode, "a file is not requested: remove 'headers', 'user-agent', 'cookies' and the like")
+            }
             source.language = readLanguage(members["language"])
             checkAddress(source, at: urlNode)
             return source
@@ -228,7 +232,7 @@ struct FeedListReader {
         return text
     }
 
-    private mutating func readFlag(_ node: Node, named name: String) -> Bool {
+    mutating func readFlag(_ node: Node, named name: String) -> Bool {
         switch node.scalar?.string {
         case "true": return true
         case "false": return false

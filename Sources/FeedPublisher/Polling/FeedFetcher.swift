@@ -1,4 +1,5 @@
 internal import FeedLists
+internal import Feeds
 internal import FoundationEssentials
 internal import OutboundHTTP
 
@@ -8,6 +9,9 @@ internal import OutboundHTTP
 struct FeedFetcher: Sendable {
     /// Number of replies with the same body after which the `ETag` is not sent: some servers handle their own badly.
     private static let patience = 3
+    /// Time after a body after which the next one is requested unconditionally: some servers and caches answer 304 for
+    /// ever.
+    static let validatorAge: Duration = .seconds(7 * 86_400)
 
     let http: OutboundClient
     var now: @Sendable () -> Date = { Date() }
@@ -25,22 +29,32 @@ struct FeedFetcher: Sendable {
                 return result(response, source, record, sent: Validators(), file: file)
             }
             return result(response, source, record, sent: sent, file: file)
-        } catch {
+        } catch let error as FeedAccessError {
+            return .failed(.access(error, file: file))
+        } catch let error as OutboundError {
             if case .cancelled = error { return .cancelled }
-            return .failed(.transport(error, source))
+            return .failed(.transport(error, source, file: file))
+        } catch {
+            return .failed(FetchFailure(kind: "unreachable", what: "cannot be fetched: \(error)"))
         }
     }
 
-    /// A feed's own configured address may be private; redirects from there must lead to public addresses (feeds.md
-    /// §9).
-    private func request(_ source: FeedSource, _ record: FeedRecord, _ validators: Validators) -> OutboundRequest {
+    /// A feed's own configured host may be private, on any port; redirects from there to another host must lead to a
+    /// public address (feeds.md §9).
+    private func request(
+        _ source: FeedSource,
+        _ record: FeedRecord,
+        _ validators: Validators
+    ) throws(FeedAccessError) -> OutboundRequest {
         let asked = record.asked(source)
-        let isOwn = source.isLocal && asked.sharesSite(with: source.address)
+        let isOwn = source.isLocal && asked.isFile == source.address.isFile && asked.host == source.address.host
         var request = OutboundRequest(
             feed: asked.text,
             addresses: isOwn ? .any : .publicOnly,
             allowsFile: isOwn && source.address.isFile
         )
+        // A feed that has moved to another origin is requested as anybody would.
+        if source.address.sharesCredentials(with: asked) { try request.add(source.access) }
         let conditions = [("If-None-Match", validators.etag), ("If-Modified-Since", validators.lastModified)]
         request.echoes = conditions.compactMap { name, value in
             value.map { OutboundHeaders.Field(name: name, bytes: $0) }
@@ -49,6 +63,9 @@ struct FeedFetcher: Sendable {
     }
 
     private func validators(of record: FeedRecord) -> Validators {
+        let age = record.bodyReceived.map { now().timeIntervalSince($0) } ?? .infinity
+        // A negative age shows that the clock was wrong when the body came.
+        guard (0..<Self.validatorAge.inSeconds).contains(age) else { return Validators() }
         var validators = record.validators
         if !Self.sendsETag(of: record) { validators.etag = nil }
         return validators
@@ -78,9 +95,15 @@ struct FeedFetcher: Sendable {
         )
         switch response.status {
         case 200..<300:
+            let body: [UInt8]
+            do throws(FeedError) {
+                body = try FeedReader.decompressed(response.body)
+            } catch {
+                return .failed(.reading(error))
+            }
             return .document(
                 FetchedDocument(
-                    body: response.body,
+                    body: body,
                     contentLocation: response.headers.first("Content-Location"),
                     contentType: response.headers.first("Content-Type"),
                     validators: received,
@@ -99,9 +122,10 @@ struct FeedFetcher: Sendable {
                 response.status,
                 retryAfter: answer.pause.retryAfter,
                 isFinal: isFinal,
+                isOwnHost: source.isLocal && answering?.host == source.address.host,
                 file: file
             )
-            failure.host = answering?.host
+            failure.host = answering.map(source.politenessHost)
             return .failed(failure)
         }
     }

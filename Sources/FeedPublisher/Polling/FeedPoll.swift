@@ -8,6 +8,8 @@ struct FeedPoll: Sendable {
     /// Number of incomplete documents after which the entries that were read become the baseline: some feeds are always
     /// broken.
     private static let incompleteBaseline = 3
+    /// Time without a failure after which an outage has ended: a feed that fails now and then is reported once.
+    private static let outageCalm: Duration = .seconds(3_600)
     /// Time after which a feed that still fails is reported once more.
     private static let longTrouble: Duration = .seconds(14 * 86_400)
 
@@ -61,6 +63,7 @@ struct FeedPoll: Sendable {
             return .settled(unchanged(record, answer))
         case .document(let document):
             guard document.hash == before.bodyHash, before.baseline != nil else { return .document(document) }
+            record.bodyReceived = environment.now()
             record.identicalAnswers += before.validators.isEmpty ? 0 : 1
             record.validators = document.validators
             return .settled(unchanged(record, document.answer))
@@ -71,6 +74,7 @@ struct FeedPoll: Sendable {
     func succeeded(_ before: FeedRecord, _ feed: Feed, _ document: FetchedDocument) -> Outcome {
         var outcome = Outcome(record: before)
         outcome.record.readings += 1
+        outcome.record.bodyReceived = environment.now()
         outcome.record.identicalAnswers = 0
         outcome.record.title = feed.title ?? before.title
         outcome.record.format = feed.format.description
@@ -107,14 +111,22 @@ struct FeedPoll: Sendable {
     }
 
     private func settle(_ outcome: inout Outcome, _ answer: FetchResult.Answer) {
+        let now = environment.now()
         if outcome.record.trouble?.isFailure == true {
-            outcome.lines.append(PublishLine(.notice, "feed '\(source.address.publicText)' can be read again"))
-            outcome.record.trouble = nil
+            let calm = now.timeIntervalSince(outcome.record.recoveredAt ?? now)
+            // Another document does not end the program by chance.
+            let mayReturn = outcome.record.trouble?.hint == nil
+            if mayReturn, calm >= 0, calm < Self.outageCalm.inSeconds {
+                outcome.record.recoveredAt = outcome.record.recoveredAt ?? now
+            } else {
+                outcome.lines.append(PublishLine(.notice, "feed '\(source.address.publicText)' can be read again"))
+                outcome.record.trouble = nil
+                outcome.record.recoveredAt = nil
+            }
         }
         outcome.record.failures = 0
         outcome.record.failingSince = nil
         outcome.record.retired = nil
-        let now = environment.now()
         outcome.record.lastSuccess = now
         outcome.record.due = PollSchedule(source, pace: outcome.record.pace)
             .afterSuccess(answer.pause, from: start, answered: now, random: environment.random())
@@ -126,6 +138,7 @@ struct FeedPoll: Sendable {
         let now = environment.now()
         var record = before
         record.failures += 1
+        record.recoveredAt = nil
         record.failingSince = before.failingSince ?? now
         if failure.spoilsValidators { record.forgetDocument() }
         // A redirect whose target is not a feed is counted from the beginning again.
@@ -145,18 +158,18 @@ struct FeedPoll: Sendable {
         var kind = failure.kind
         var line = failure.line(source)
         if let since = record.failingSince, now.timeIntervalSince(since) > Self.longTrouble.inSeconds {
-            kind += ", long"
+            kind += FeedTrouble.lasting
             line += "; it has failed since \(since.formatted(.iso8601.year().month().day()))"
         }
-        let isKnown = before.trouble?.kind == kind
-        let trouble = FeedTrouble(kind: kind, line: isKnown ? before.trouble?.line ?? line : line)
+        let isKnown = before.trouble.map { FeedTrouble.isSameOutage($0.kind, kind) } ?? false
+        let trouble = FeedTrouble(kind: kind, line: before.trouble?.kind == kind ? before.trouble?.line ?? line : line)
         record.trouble = trouble
         let said = PublishLine(.warning, line, hint: trouble.hint, isRepeat: isKnown)
         var outcome = Outcome(record: record, lines: [said], failure: said)
         if !source.isLocal { outcome.silentHost = failure.silentHost }
         if failure.isHostWide, let host = failure.host {
             let quiet = min(failure.retryAfter ?? PollSchedule.standardRetryAfter, PollSchedule.maximumRetryAfter)
-            outcome.hostWait = HostWait(host: host, due: DueTime(after: quiet, from: now))
+            outcome.hostWait = HostWait(host: host, due: DueTime(after: quiet, from: now), reason: failure.what)
         }
         return outcome
     }
@@ -166,6 +179,8 @@ struct FeedPoll: Sendable {
             if outcome.record.trouble?.kind == FeedTrouble.truncated { outcome.record.trouble = nil }
             return
         }
+        // An outage that may not have ended is more important, and reported already.
+        guard outcome.record.trouble?.isFailure != true else { return }
         let line = "feed '\(source.address.publicText)' has \(FeedFinding.truncated)"
         let isKnown = before.trouble?.kind == FeedTrouble.truncated
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
@@ -180,6 +195,7 @@ struct FeedPoll: Sendable {
             + "\(Counted.text(feed.entries.count, "entry before that was", "entries before that were")) read"
         // The feed cannot be read completely, so the notice of `settle` would be wrong.
         outcome.lines.removeAll { $0.level == .notice }
+        outcome.record.recoveredAt = nil
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
         outcome.record.trouble = FeedTrouble(kind: kind, line: line)
     }

@@ -14,7 +14,7 @@ struct FetchFailure: Sendable, Equatable {
     var retryAfter: Duration?
     /// True if the whole host asked for the pause, not this feed alone.
     var isHostWide = false
-    /// The host that replied, after redirects; `nil` if none did.
+    /// The host that replied, after redirects, as ``FeedSource/politenessHost(_:)`` names it; `nil` if none did.
     var host: String?
     /// The host that could not be reached, or did not reply in time.
     var silentHost: String?
@@ -29,8 +29,15 @@ struct FetchFailure: Sendable, Equatable {
 
     /// Returns the failure for a status outside 200…299.
     ///
-    /// `isFinal` is true if the feed's own address replied, or the address to which it moved permanently.
-    static func status(_ status: Int, retryAfter: Duration?, isFinal: Bool, file: String) -> FetchFailure {
+    /// `isFinal` is true if the feed's own address replied, or the address to which it moved permanently; `isOwnHost`,
+    /// if a host of the user's own did, on which each path may be another program.
+    static func status(
+        _ status: Int,
+        retryAfter: Duration?,
+        isFinal: Bool,
+        isOwnHost: Bool,
+        file: String
+    ) -> FetchFailure {
         var failure = FetchFailure(kind: "status \(status)", what: "answered \(status)", retryAfter: retryAfter)
         failure.blamesAddress = (400..<500).contains(status) && ![407, 408, 425, 429].contains(status)
         switch status {
@@ -39,7 +46,8 @@ struct FetchFailure: Sendable, Equatable {
         case 401:
             failure.what += " (credentials required)"
             failure.advice =
-                "write them into its address in '\(file)' (https://user:password@…), or remove it there"
+                "write them into its address in '\(file)' (https://user:password@…) or into its 'headers-file', or "
+                + "remove it there"
             failure.retryAfter = PollSchedule.maximumBackOff
         case 407:
             failure.what = "cannot be fetched: the proxy requires credentials (407)"
@@ -51,7 +59,7 @@ struct FetchFailure: Sendable, Equatable {
         case 429, 503:
             failure.what += status == 429 ? " (too many requests)" : " (busy)"
             failure.retryAfter = retryAfter ?? PollSchedule.standardRetryAfter
-            failure.isHostWide = true
+            failure.isHostWide = retryAfter != nil || !isOwnHost
         case 300..<400:
             failure.what += ", a redirect without a usable target"
         case 403, 404, 410, 451:
@@ -100,7 +108,16 @@ struct FetchFailure: Sendable, Equatable {
         return failure
     }
 
-    static func transport(_ error: OutboundError, _ source: FeedSource) -> FetchFailure {
+    /// Returns the failure for a file that cannot be used; the feed is not requested without its headers and
+    /// authorities.
+    static func access(_ error: FeedAccessError, file: String) -> FetchFailure {
+        var failure = FetchFailure(kind: "file of a key", what: "is not requested: \(error)")
+        failure.advice = "repair the file, or change the key in '\(file)'"
+        failure.keepsPace = true
+        return failure
+    }
+
+    static func transport(_ error: OutboundError, _ source: FeedSource, file: String) -> FetchFailure {
         var failure = FetchFailure(kind: "unreachable", what: "cannot be fetched: \(error)")
         switch error {
         case .timedOut(let host, _, _):
@@ -108,6 +125,11 @@ struct FetchFailure: Sendable, Equatable {
             failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
         case .unreachable(let host, _), .ended(let host, _):
             failure.silentHost = FeedAddress.apparentHost(of: "http://\(host)")
+        case .untrusted(_, _, let cause):
+            failure.kind = "untrusted"
+            failure.advice = cause.feedCure
+        case .badRequest:
+            failure.advice = "check the feed's headers in '\(file)'"
         case .cut:
             failure.kind = "cut"
             failure.spoilsValidators = true
@@ -124,7 +146,7 @@ struct FetchFailure: Sendable, Equatable {
             failure.advice =
                 !source.isLocal && host.hasPrefix(source.address.host)
                 ? "a feed of your own on a private address needs 'local: true'"
-                : "a redirect must lead to a public address"
+                : "a redirect to another host must lead to a public address"
         default: break
         }
         return failure

@@ -3,8 +3,11 @@ internal import Synchronization
 
 /// A host that asked for a pause; all of its feeds wait (feeds.md §10).
 struct HostWait: Sendable, Equatable {
+    /// As ``FeedSource/politenessHost(_:)`` names it.
     var host: String
     var due: DueTime
+    /// The text after "'host' " in a line for people; `nil` for a wait that an earlier version stored.
+    var reason: String?
 }
 
 /// Hosts that asked for a pause or did not reply while a pass runs, shared by its tasks.
@@ -16,9 +19,9 @@ final class QuietHosts: Sendable {
     func contains(anyOf some: Set<String>) -> Bool { hosts.withLock { !$0.isDisjoint(with: some) } }
 }
 
-extension [String: DueTime] {
+extension [String: HostWait] {
     /// Returns the longest wait of some hosts that has not ended.
-    func latest(of hosts: Set<String>, at now: Date) -> DueTime? {
-        hosts.compactMap { self[$0] }.filter { !$0.hasCome(at: now) }.max { $0.at < $1.at }
+    func latest(of hosts: Set<String>, at now: Date) -> HostWait? {
+        hosts.compactMap { self[$0] }.filter { !$0.due.hasCome(at: now) }.max { $0.due.at < $1.due.at }
     }
 }

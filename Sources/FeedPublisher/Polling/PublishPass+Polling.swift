@@ -8,8 +8,10 @@ internal import Logging
 extension PublishPass {
     /// Maximum number of feeds polled at the same time; one at a time for each public host.
     private static let concurrentFeeds = 16
-    /// Maximum number of lanes of a private host, and number of feeds for each lane.
-    private static let concurrentLocalFeeds = 8
+    /// Maximum number of feeds of a private host polled at the same time, and number of feeds for each at the start.
+    package static let concurrentLocalFeeds = 8
+    /// Time after which a private host's next feed no longer waits for a slow one.
+    static let localPatience: Duration = .milliseconds(250)
     /// Pause between two requests to one public host.
     private static let hostPause: Duration = .seconds(1)
     /// Time after which no further feed is polled; the next pass, for which all feeds wait, polls the rest.
@@ -49,17 +51,19 @@ extension PublishPass {
     }
 
     private enum Event: Sendable {
-        /// One feed of a lane was polled or skipped; `rest` is the rest of the lane.
-        case polled(FeedPoll.Outcome?, rest: ArraySlice<Turn>)
+        /// One feed of a queue was polled or skipped.
+        case polled(FeedPoll.Outcome?, queue: Int)
+        /// A feed of a private host has waited for another one.
+        case waited(queue: Int, sawFinished: Int)
         case sendingIsDue
         case budgetIsSpent
     }
 
-    /// Polls the lanes concurrently, so that none waits for a slow one, and sends messages in between.
+    /// Polls the hosts concurrently, so that none waits for a slow one, and sends messages in between.
     func poll(_ hosts: [[Turn]], _ course: inout Course) async throws {
         let quiet = QuietHosts()
-        let lanes = lanes(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: course.start)
-        try await poll(lanes: lanes[...], quiet, &course)
+        let queues = queues(of: hosts.map { $0.filter { $0.deaths == 0 } }.filter { !$0.isEmpty }, at: course.start)
+        try await poll(queues, quiet, &course)
         try await pollSuspects(hosts.joined().filter { $0.deaths > 0 }, quiet, &course)
     }
 
@@ -72,26 +76,33 @@ extension PublishPass {
         for turn in suspects.sorted(by: { $0.deaths < $1.deaths }) {
             if !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
             guard !Task.isCancelled else { return }
-            try await poll(lanes: [[turn]], quiet, &course)
+            try await poll([HostQueue([turn])], quiet, &course)
         }
     }
 
     private var sendsMeanwhile: Bool { resident == nil && preview == nil }
 
-    private func poll(
-        lanes: ArraySlice<ArraySlice<Turn>>,
-        _ quiet: QuietHosts,
-        _ course: inout Course
-    ) async throws {
+    private func poll(_ queues: [HostQueue<Turn>], _ quiet: QuietHosts, _ course: inout Course) async throws {
         let start = course.start
-        var lanes = lanes
+        var queues = queues
+        // Each queue is here once while it can begin a turn.
+        var ready = Array(queues.indices)[...]
         var running = 0
         var isSpent = false
         try await withThrowingTaskGroup(of: Event.self) { group in
+            func list(_ queue: Int) {
+                if queues[queue].canBegin, !ready.contains(queue) { ready.append(queue) }
+                guard let sawFinished = queues[queue].beginWatch() else { return }
+                group.addTask { await after(Self.localPatience, .waited(queue: queue, sawFinished: sawFinished)) }
+            }
             func fill() {
-                while !isSpent, running < Self.concurrentFeeds, let lane = lanes.popFirst() {
+                while !isSpent, running < Self.concurrentFeeds, let queue = ready.popFirst() {
+                    guard let (turn, isFirst) = queues[queue].begin() else { continue }
                     running += 1
-                    group.addTask { try await pollFirst(of: lane, start, quiet) }
+                    group.addTask {
+                        .polled(try await poll(turn, isFirst: isFirst, start, quiet), queue: queue)
+                    }
+                    list(queue)
                 }
             }
             group.addTask { await after(Self.pollingBudget, .budgetIsSpent) }
@@ -99,21 +110,25 @@ extension PublishPass {
             fill()
             while running > 0, let event = try await group.next() {
                 switch event {
-                case .polled(let outcome, let rest):
+                case .polled(let outcome, let queue):
                     running -= 1
+                    queues[queue].finish()
                     if let outcome { course.report.add(outcome) }
-                    if !rest.isEmpty { lanes.append(rest) }
-                    if !Task.isCancelled { fill() }
+                    list(queue)
+                case .waited(let queue, let sawFinished):
+                    queues[queue].watchEnded(sawFinished: sawFinished)
+                    list(queue)
                 case .sendingIsDue:
                     guard !Task.isCancelled else { continue }
                     try await send(&course, isLast: false)
                     group.addTask { await after(Self.sendingInterval, .sendingIsDue) }
                 case .budgetIsSpent: isSpent = true
                 }
+                if !Task.isCancelled { fill() }
             }
             group.cancelAll()
         }
-        let left = lanes.reduce(0) { $0 + $1.count }
+        let left = queues.reduce(0) { $0 + $1.count }
         guard left > 0 else { return }
         logger.info("feeds left for the next pass", metadata: ["feeds.left": "\(left)"])
         // Shown at a terminal only: under cron it is not news that there are many feeds.
@@ -125,29 +140,31 @@ extension PublishPass {
         return event
     }
 
-    /// Returns the due feeds in lanes, each of which is polled one feed after another; the longest waits come first.
-    private func lanes(of hosts: [[Turn]], at start: Date) -> [ArraySlice<Turn>] {
+    /// Returns the due feeds in queues; the longest waits come first.
+    private func queues(of hosts: [[Turn]], at start: Date) -> [HostQueue<Turn>] {
         let hosts = HostLanes.joined(hosts, hosts: \.hosts)
-        let lanes = hosts.map { HostLanes.sorted($0) { $0.missedTurns(at: start) } }.flatMap(Self.lanes)
-        return HostLanes.sorted(lanes) { $0.first?.missedTurns(at: start) ?? 0 }.map { $0[...] }
+        let queues = hosts.map { Self.queue(HostLanes.sorted($0) { $0.missedTurns(at: start) }) }
+        return HostLanes.sorted(queues) { $0.first?.missedTurns(at: start) ?? 0 }
     }
 
-    /// Divides one host's feeds into lanes: a single one, unless the host is private.
-    private static func lanes(_ turns: [Turn]) -> [[Turn]] {
-        guard turns.allSatisfy(\.source.isLocal) else { return [turns] }
-        let count = min(concurrentLocalFeeds, (turns.count + concurrentLocalFeeds - 1) / concurrentLocalFeeds)
-        return (0..<count).map { lane in stride(from: lane, to: turns.count, by: count).map { turns[$0] } }
+    /// Makes one host's queue, with a single slot unless the host is private.
+    private static func queue(_ turns: [Turn]) -> HostQueue<Turn> {
+        guard turns.allSatisfy(\.source.isLocal) else { return HostQueue(turns) }
+        let slots = min(concurrentLocalFeeds, (turns.count + concurrentLocalFeeds - 1) / concurrentLocalFeeds)
+        return HostQueue(turns, slots: slots, maximumSlots: concurrentLocalFeeds)
     }
 
-    private func pollFirst(of lane: ArraySlice<Turn>, _ start: Date, _ quiet: QuietHosts) async throws -> Event {
-        guard let turn = lane.first else { return .polled(nil, rest: []) }
-        let rest = lane.dropFirst()
+    private func poll(
+        _ turn: Turn,
+        isFirst: Bool,
+        _ start: Date,
+        _ quiet: QuietHosts
+    ) async throws -> FeedPoll.Outcome? {
         defer { resident?.release(turn) }
-        if quiet.contains(anyOf: turn.hosts) { return .polled(nil, rest: rest) }
-        // The slice begins at 0 until its first feed has been polled.
-        if lane.startIndex > 0, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
-        guard !Task.isCancelled else { return .polled(nil, rest: []) }
-        guard let outcome = try await takeTurn(turn, start) else { return .polled(nil, rest: []) }
+        if quiet.contains(anyOf: turn.hosts) { return nil }
+        if !isFirst, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
+        guard !Task.isCancelled else { return nil }
+        guard let outcome = try await takeTurn(turn, start) else { return nil }
         for line in outcome.lines { reporter.line(line) }
         logger.debug(
             "feed polled",
@@ -162,7 +179,7 @@ extension PublishPass {
             quiet.insert(host)
             resident?.leave(host)
         }
-        return .polled(outcome, rest: rest)
+        return outcome
     }
 
     /// Takes a feed's turn; in a publisher that keeps running, after other work on the feed.
@@ -193,9 +210,10 @@ extension PublishPass {
                 continue
             }
             // Files have no host that must be spared.
-            let host = source.address.isFile ? source.address.text : record.asked(source).host
+            let host = source.address.isFile ? source.address.text : source.politenessHost(record.asked(source))
             let busy = source.address.isFile ? [host] : hosts
-            if let resident, resident.isBusy(anyOf: busy) { continue }
+            let limit = source.isLocal ? Self.concurrentLocalFeeds : 1
+            if let resident, resident.isBusy(record.id, on: busy, limit: limit) { continue }
             if turns[host] == nil { order.append(host) }
             let deaths = interrupted[record.id]?.deaths ?? 0
             turns[host, default: []].append(Turn(source, in: list, record, hosts: hosts, deaths: deaths))
@@ -210,12 +228,12 @@ extension PublishPass {
     private func notAsked(
         _ source: FeedSource,
         _ record: FeedRecord,
-        _ wait: DueTime?,
+        _ wait: HostWait?,
         _ now: Date
     ) -> NotAsked? {
         if let since = record.retired { return .gone(since: since) }
         if let due = record.due, !due.hasCome(at: now) { return .notDue(until: due.at) }
-        if let wait { return .hostQuiet(until: wait.at) }
+        if let wait { return .hostQuiet(until: wait.due.at) }
         return PollSchedule(source, pace: record.pace).opening(after: now).map { .notDue(until: $0) }
     }
 }

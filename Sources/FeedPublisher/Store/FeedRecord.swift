@@ -17,6 +17,8 @@ struct FeedRecord: Sendable, Equatable {
     var validators = Validators()
     /// SHA-256 of the last whole body.
     var bodyHash: [UInt8]?
+    /// The time at which the server last sent a body rather than a 304.
+    var bodyReceived: Date?
     /// Number of consecutive replies with the same body although validators were sent.
     var identicalAnswers = 0
     /// The time of the next turn; `nil` for at once.
@@ -26,6 +28,8 @@ struct FeedRecord: Sendable, Equatable {
     var failingSince: Date?
     /// The lasting failure, reported when it began; `nil` if there is none.
     var trouble: FeedTrouble?
+    /// The time of the first success since the last failure, while the failure counts as lasting; `nil` if there is none.
+    var recoveredAt: Date?
     var lastSuccess: Date?
     /// The latest credible date of an entry.
     var newestEntry: Date?
@@ -53,6 +57,9 @@ struct FeedRecord: Sendable, Equatable {
         identicalAnswers = 0
     }
 
+    /// True if the feed failed at its last turn, or could not be read completely.
+    var isFailing: Bool { trouble?.isFailure == true && recoveredAt == nil }
+
     /// True if held entries are due, so that the whole document is needed again.
     func hasHeldEntries(dueAt now: Date) -> Bool { heldUntil.map { $0 <= now } ?? false }
 
@@ -61,11 +68,11 @@ struct FeedRecord: Sendable, Equatable {
         movedURL.flatMap { try? FeedAddress(parsing: $0, allowsFile: false) } ?? source.address
     }
 
-    /// Returns the hosts that serve it: the requested one, and the one that replied last after redirects; none for a
-    /// file.
+    /// Returns the hosts that serve it, as ``FeedSource/politenessHost(_:)`` names them: the requested one, and the one
+    /// that replied last after redirects; none for a file.
     func hosts(_ source: FeedSource) -> Set<String> {
         let answering = validators.url.flatMap { try? FeedAddress(parsing: $0, allowsFile: true) }
-        return Set([asked(source).host, answering?.host ?? ""].filter { !$0.isEmpty })
+        return Set([asked(source), answering].compactMap { $0.map(source.politenessHost) }.filter { !$0.isEmpty })
     }
 
     /// True if the feed has moved to `address`: by a redirect, followed or not yet, or by a change of scheme only.
@@ -107,6 +114,24 @@ struct FeedTrouble: Sendable, Equatable {
     /// The ``kind`` of a document of which only the first entries are read.
     static let truncated = "truncated"
 
+    /// Kinds of failures that come and go with the load of a server and the state of the network.
+    private static let passing: Set<String> = [
+        "unreachable", "timed out", "cut", "status 408", "status 425", "status 429",
+    ]
+    /// The end of the ``kind`` of a failure that is reported once more because it lasts.
+    static let lasting = ", long"
+
+    /// True if failures of both kinds are one outage, which is reported once.
+    static func isSameOutage(_ one: String, _ other: String) -> Bool {
+        func outage(_ kind: String) -> String {
+            let isLasting = kind.hasSuffix(lasting)
+            let base = isLasting ? String(kind.dropLast(lasting.count)) : kind
+            let isPassing = passing.contains(base) || base.hasPrefix("status 5")
+            return (isPassing ? "outage" : base) + (isLasting ? lasting : "")
+        }
+        return outage(one) == outage(other)
+    }
+
     /// False if the feed can be read, and its operator should only know of a limit.
     var isFailure: Bool { kind != Self.truncated }
 
@@ -136,6 +161,14 @@ struct DueTime: Sendable, Equatable {
 
     /// Seconds by which the stored time may differ from the stored wait: both are kept in whole milliseconds.
     private static let rounding = 0.002
+}
+
+extension FeedSource {
+    /// Returns the name under which a host is spared: its name, and for a host of the user's own also the port, since
+    /// each port may be another program.
+    func politenessHost(_ address: FeedAddress) -> String {
+        isLocal && address.host == self.address.host ? address.siteAuthority : address.host
+    }
 }
 
 extension Duration {

@@ -42,7 +42,7 @@ extension PublisherStore {
                         UPDATE feed SET url = ?, movedURL = NULL, moveURL = NULL, moveFirstSeen = NULL,
                         movePolls = NULL, etag = NULL, lastModified = NULL, validatorURL = NULL, bodyHash = NULL,
                         identicalAnswers = 0, due = NULL, wait = NULL, failures = 0, failingSince = NULL,
-                        troubleKind = NULL, trouble = NULL, retired = NULL WHERE id = ?
+                        troubleKind = NULL, trouble = NULL, recoveredAt = NULL, retired = NULL WHERE id = ?
                         """,
                         [address.text, former.id]
                     )
@@ -68,14 +68,15 @@ extension PublisherStore {
     }
 
     /// Returns the hosts that asked for a pause.
-    func hostWaits() throws -> [String: DueTime] {
+    func hostWaits() throws -> [String: HostWait] {
         try read { store in
-            let waits = try store.rows("SELECT host, until, wait FROM hostWait").map { row in
+            let waits = try store.rows("SELECT host, until, wait, reason FROM hostWait").map { row in
                 let due = DueTime(
                     at: try row.decode(Timestamp.self, forColumn: "until").date,
                     wait: .milliseconds(try row.decode(Int64.self, forColumn: "wait"))
                 )
-                return (try row.decode(String.self, forColumn: "host"), due)
+                let host = try row.decode(String.self, forColumn: "host")
+                return (host, HostWait(host: host, due: due, reason: try row.decode(forColumn: "reason")))
             }
             return Dictionary(waits) { first, _ in first }
         }
@@ -87,11 +88,11 @@ extension StoreTransaction {
     func save(_ wait: HostWait, now: Date) throws {
         try run(
             """
-            INSERT INTO hostWait (host, until, wait) VALUES (?1, ?2, ?3)
-            ON CONFLICT DO UPDATE SET until = excluded.until, wait = excluded.wait
+            INSERT INTO hostWait (host, until, wait, reason) VALUES (?1, ?2, ?3, ?5)
+            ON CONFLICT DO UPDATE SET until = excluded.until, wait = excluded.wait, reason = excluded.reason
             WHERE excluded.until > until OR until - wait > ?4
             """,
-            [wait.host, wait.due.at.timestamp, wait.due.wait.milliseconds, now.timestamp]
+            [wait.host, wait.due.at.timestamp, wait.due.wait.milliseconds, now.timestamp, wait.reason]
         )
     }
 
@@ -103,7 +104,8 @@ extension StoreTransaction {
             bodyHash = ?, identicalAnswers = ?, due = ?, wait = ?, failures = ?, failingSince = ?, troubleKind = ?,
             trouble = ?, lastSuccess = ?, newestEntry = ?, baseline = ?, readings = ?, completeReading = ?,
             incompleteReadings = ?, identityRule = ?, retired = ?, title = ?, format = ?, validatorURL = ?, pace = ?,
-            skipHours = ?, skipDays = ?, lastUpdate = ?, heldUntil = ? WHERE id = ?
+            skipHours = ?, skipDays = ?, lastUpdate = ?, heldUntil = ?, bodyReceived = ?, recoveredAt = ?
+            WHERE id = ?
             """,
             [
                 record.movedURL, record.move?.url, record.move?.firstSeen.timestamp, record.move?.polls,
@@ -115,7 +117,8 @@ extension StoreTransaction {
                 record.completeReading, record.incompleteReadings, record.identityRule.rawValue,
                 record.retired?.timestamp, record.title, record.format, record.validators.url,
                 record.pace.interval?.milliseconds, record.pace.skipHours.bits, record.pace.skipDays.bits,
-                record.lastUpdate?.timestamp, record.heldUntil?.timestamp, record.id,
+                record.lastUpdate?.timestamp, record.heldUntil?.timestamp, record.bodyReceived?.timestamp,
+                record.recoveredAt?.timestamp, record.id,
             ]
         )
     }
@@ -158,6 +161,8 @@ extension FeedRecord {
         retired = try row.date("retired")
         lastUpdate = try row.date("lastUpdate")
         heldUntil = try row.date("heldUntil")
+        bodyReceived = try row.date("bodyReceived")
+        recoveredAt = try row.date("recoveredAt")
         title = try row.decode(forColumn: "title")
         format = try row.decode(forColumn: "format")
     }

@@ -189,6 +189,17 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("11 reasons of waits, age of validators, ends of outages") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE hostWait ADD COLUMN reason TEXT;
+                    ALTER TABLE feed ADD COLUMN bodyReceived INTEGER;
+                    ALTER TABLE feed ADD COLUMN recoveredAt INTEGER;
+                    -- When a body last came was not stored. Ages up to a week spread the unconditional requests.
+                    UPDATE feed SET bodyReceived = lastSuccess - id * 7919 % 604800 * 1000;
+                    """
+            )
+        }
         return migrator
     }
 

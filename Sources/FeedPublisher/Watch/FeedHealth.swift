@@ -15,6 +15,12 @@ package struct FeedHealth: Sendable {
         case new
     }
 
+    /// A pause before the next turn that a failure or the host caused.
+    package struct Wait: Sendable, Encodable {
+        package let until: Date
+        package let reason: String
+    }
+
     package let category: String
     package let address: FeedAddress
     package let title: String?
@@ -25,6 +31,8 @@ package struct FeedHealth: Sendable {
     package let lastSuccess: Date?
     /// The time of the next turn; `nil` for the next pass, or never if it is gone.
     package let nextDue: Date?
+    /// `nil` if the feed is only waiting for its interval to pass.
+    package let wait: Wait?
     /// Number of consecutive failures.
     package let failures: Int
     package let failingSince: Date?
@@ -39,7 +47,7 @@ package struct FeedHealth: Sendable {
         _ source: FeedSource,
         _ record: FeedRecord?,
         push: PushHealth?,
-        hostWait: DueTime?,
+        hostWait: HostWait?,
         now: Date
     ) {
         self.push = push
@@ -51,24 +59,33 @@ package struct FeedHealth: Sendable {
         lastSuccess = record?.lastSuccess
         failures = record?.failures ?? 0
         failingSince = record?.failingSince
-        trouble = record?.trouble?.line
-        hint = record?.trouble?.hint
+        let trouble = record?.recoveredAt == nil ? record?.trouble : nil
+        self.trouble = trouble?.line
+        hint = trouble?.hint
         guard let record else {
             state = .new
-            nextDue = nil
+            (nextDue, wait) = (nil, nil)
             return
         }
         if record.retired != nil {
             state = .gone
-            nextDue = nil
+            (nextDue, wait) = (nil, nil)
             return
         }
-        if record.trouble?.isFailure == true {
+        if record.isFailing {
             state = .failing
         } else {
             state = record.lastSuccess == nil ? .new : .well
         }
-        nextDue = [record.due, hostWait].compactMap(\.self).filter { !$0.hasCome(at: now) }.map(\.at).max()
+        let ownDue = record.due.flatMap { $0.hasCome(at: now) ? nil : $0.at }
+        nextDue = [ownDue, hostWait?.due.at].compactMap(\.self).max()
+        wait = nextDue.flatMap { date in
+            if let hostWait, hostWait.due.at == date, ownDue != date || record.failures == 0 {
+                let reason = hostWait.reason.map { "'\(hostWait.host)' \($0)" }
+                return Wait(until: date, reason: reason ?? "'\(hostWait.host)' asked for a pause")
+            }
+            return record.failures > 0 ? record.trouble.map { Wait(until: date, reason: $0.line) } : nil
+        }
     }
 }
 

@@ -23,11 +23,18 @@ final class FeedTurns: Sendable {
         }
     }
 
-    /// True if a pass uses one of the hosts, or one of them did not reply recently.
-    func isBusy(anyOf hosts: Set<String>) -> Bool {
+    /// True if a pass has taken the feed or `limit` feeds of its hosts, or one of the hosts did not reply recently.
+    func isBusy(_ feed: Int64, on hosts: Set<String>, limit: Int) -> Bool {
         state.withLock { state in
-            state.taken.values.contains { !$0.hosts.isDisjoint(with: hosts) }
-                || hosts.contains { state.silent[$0].map { $0 > .now } ?? false }
+            if state.taken[feed] != nil || hosts.contains(where: { state.silent[$0].map { $0 > .now } ?? false }) {
+                return true
+            }
+            var left = limit
+            for (_, others) in state.taken.values where !others.isDisjoint(with: hosts) {
+                left -= 1
+                if left == 0 { return true }
+            }
+            return false
         }
     }
 
@@ -89,7 +96,9 @@ struct Resident: Sendable {
     let wakeSender: WakeUp
     let subscriber: WebSubSubscriber?
 
-    func isBusy(anyOf hosts: Set<String>) -> Bool { turns.isBusy(anyOf: hosts) }
+    func isBusy(_ feed: Int64, on hosts: Set<String>, limit: Int) -> Bool {
+        turns.isBusy(feed, on: hosts, limit: limit)
+    }
 
     func take(_ turn: PublishPass.Turn, _ hosts: Set<String>) { turns.take(turn.record.id, hosts, for: pass) }
 

@@ -12,7 +12,7 @@ package final class PublishWatch: Sendable {
     /// The window of time for a category's cap: the interval at which a timer would start passes.
     package static let capWindow: Duration = .seconds(300)
     /// Maximum number of passes at the same time: one that waits for slow hosts does not delay the others.
-    private static let maximumPasses = 4
+    private static let maximumPasses = 8
     /// Shortest and longest time between two checks for due feeds; bounded because the wall clock may be set.
     private static let turn: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
     /// Pause after a failure to write the store, so that no feed is polled in vain.

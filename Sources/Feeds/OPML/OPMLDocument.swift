@@ -1,3 +1,5 @@
+internal import Formats
+
 /// A list of feeds in the exchange format of feed readers.
 ///
 /// Source: opml.org/spec2.opml.
@@ -54,10 +56,7 @@ package struct OPMLOutline: Sendable, Equatable {
         guard let given = FeedText.trimmed(self[.xmlURL]) ?? (isReference ? nil : FeedText.trimmed(self[.url])) else {
             return nil
         }
-        let address = given.replacing("&amp;", with: "&")
-        guard address.prefix(5).lowercased() == "feed:" else { return address }
-        guard let rest = FeedText.trimmed(String(address.dropFirst(5))) else { return nil }
-        return rest.hasPrefix("//") ? "http:\(rest)" : rest
+        return FeedText.trimmed(FeedScheme.webAddress(given.replacing("&amp;", with: "&")))
     }
 }
 

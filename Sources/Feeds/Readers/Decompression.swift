@@ -9,6 +9,8 @@ enum Decompression {
     /// The size in bytes up to which a body may expand at any ratio.
     private static let unsuspicious = 1_048_576
     private static let chunk = 65_536
+    /// The largest number of gzip members: a server that flushes after each entry writes hundreds.
+    private static let maximumMembers = 10_000
 
     /// The decompressed body, or the body itself if it is not compressed.
     static func plain(_ bytes: [UInt8], limit: Int) throws(FeedError) -> [UInt8] {
@@ -33,6 +35,7 @@ enum Decompression {
         var output: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: chunk)
         var status = Z_OK
+        var members = 1
         input.withUnsafeMutableBufferPointer { input in
             stream.next_in = input.baseAddress
             stream.avail_in = UInt32(clamping: input.count)
@@ -44,7 +47,10 @@ enum Decompression {
                     output.append(contentsOf: buffer.prefix(buffer.count - Int(stream.avail_out)))
                 }
                 // Several gzip members may follow one another (RFC 1952 §2.2).
-                if status == Z_STREAM_END, stream.avail_in > 0 { status = inflateReset(&stream) }
+                if status == Z_STREAM_END, stream.avail_in > 0, members < maximumMembers {
+                    members += 1
+                    status = inflateReset(&stream)
+                }
             }
         }
         guard output.count <= limit else { throw .tooLarge(limit: limit) }

@@ -1,3 +1,4 @@
+internal import Formats
 internal import Markup
 
 /// The document's address, and the conversion of elements to values, which the readers of XML formats share.
@@ -87,7 +88,9 @@ struct FeedContext {
     static func link(_ text: String?, base: URLReference?) -> String? {
         guard let text = FeedText.trimmed(text) else { return nil }
         if URLReference.isPlainWeb(text) { return text }
-        guard let address = URLReference(text)?.resolved(against: base), address.isWeb else { return nil }
+        guard let address = URLReference(FeedScheme.webAddress(text))?.resolved(against: base), address.isWeb else {
+            return nil
+        }
         return address.text
     }
 

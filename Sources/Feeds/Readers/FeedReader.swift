@@ -40,6 +40,11 @@ package enum FeedReader {
         return feed
     }
 
+    /// Returns a body without gzip, announced or not; bytes after its end are dropped.
+    package static func decompressed(_ bytes: [UInt8]) throws(FeedError) -> [UInt8] {
+        try Decompression.plain(bytes, limit: maximumBytes)
+    }
+
     /// The document, decompressed and in UTF-8, and the reason why it could not be decoded cleanly.
     static func text(of bytes: [UInt8], contentType: String?) throws(FeedError) -> (text: [UInt8], fault: String?) {
         guard bytes.count <= maximumBytes else { throw .tooLarge(limit: maximumBytes) }

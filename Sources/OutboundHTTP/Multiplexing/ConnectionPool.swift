@@ -35,7 +35,7 @@ final class ConnectionPool {
 
     func serves(_ other: TransferPlan) -> Bool {
         plan.address.origin == other.address.origin && plan.proxy == other.proxy
-            && plan.certificateAuthorities == other.certificateAuthorities && plan.addresses == other.addresses
+            && plan.authorities == other.authorities && plan.addresses == other.addresses
             && plan.clientCertificate == other.clientCertificate
     }
 

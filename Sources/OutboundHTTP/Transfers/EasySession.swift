@@ -17,7 +17,8 @@ final class EasySession {
         let user: String?
         let password: String?
         let userAgent: String
-        let certificateAuthorities: String?
+        let authorities: TrustedAuthorities
+        let decodesBody: Bool
         let clientCertificate: ClientCertificate?
         let opensConnection: Bool
         let proxy: String?
@@ -31,7 +32,8 @@ final class EasySession {
             user = plan.address.user
             password = plan.address.password
             userAgent = plan.userAgent
-            certificateAuthorities = plan.certificateAuthorities
+            authorities = plan.authorities
+            decodesBody = plan.decodesBody
             clientCertificate = plan.clientCertificate
             opensConnection = plan.opensConnection
             proxy = plan.proxy
@@ -157,11 +159,10 @@ final class EasySession {
             set(ccurl_set_text(easy, CURLOPT_USERNAME, user))
             set(ccurl_set_text(easy, CURLOPT_PASSWORD, plan.address.password ?? ""))
         }
-        if let file = plan.certificateAuthorities {
-            set(ccurl_set_text(easy, CURLOPT_CAINFO, file))
-            // Otherwise the authorities in the system's folder would be trusted as well.
-            set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil))
-        }
+        if let file = plan.authorities.file { set(ccurl_set_text(easy, CURLOPT_CAINFO, file)) }
+        if let folder = plan.authorities.folder { set(ccurl_set_text(easy, CURLOPT_CAPATH, folder)) }
+        // Otherwise the authorities in the system's folder would be trusted as well.
+        if plan.authorities.isExclusive { set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil)) }
         if let certificate = plan.clientCertificate {
             set(certificate.chain.withUnsafeBytes { ccurl_set_certificate(easy, $0.baseAddress, $0.count) })
             set(certificate.key.withUnsafeBytes { ccurl_set_key(easy, $0.baseAddress, $0.count) })
@@ -176,7 +177,7 @@ final class EasySession {
             set(ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1))
             set(ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1))
         } else {
-            if let codings = ContentCodings.accepted {
+            if plan.decodesBody, let codings = ContentCodings.accepted {
                 set(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, codings))
             }
             // Without TLS, only the first reply shows whether the host multiplexes, and it may be slow.
@@ -225,6 +226,7 @@ extension EasySession {
     ///
     /// Source: openssl-verification-options(1), `X509_V_ERR_…`.
     func distrustCause(_ code: CURLcode) -> DistrustCause {
+        if code == CURLE_SSL_CACERT_BADFILE { return .unusableAuthorities }
         guard code == CURLE_PEER_FAILED_VERIFICATION else { return .other }
         return switch long(CURLINFO_SSL_VERIFYRESULT) {
         // 0: the chain is valid, and libcurl, which compares names itself, refused the name; 1 is unspecified.

@@ -5,7 +5,9 @@ final class TransferPlan: Sendable {
     let headers: [OutboundHeaders.Field]
     let body: [UInt8]?
     let userAgent: String
-    let certificateAuthorities: String?
+    let authorities: TrustedAuthorities
+    /// True if libcurl decodes the body.
+    let decodesBody: Bool
     let clientCertificate: ClientCertificate?
     let opensConnection: Bool
 
@@ -37,15 +39,17 @@ final class TransferPlan: Sendable {
         deadline: ContinuousClock.Instant?,
         proxy: String?,
         userAgent: String,
-        certificateAuthorities: String?,
+        authorities: TrustedAuthorities,
         clientCertificate: ClientCertificate?
     ) {
         method = trail.method
         address = trail.address
-        headers = trail.headers
+        headers = trail.headersWithCookies
         body = trail.body
-        self.userAgent = userAgent
-        self.certificateAuthorities = request.certificateAuthorities ?? certificateAuthorities
+        self.userAgent = trail.isAtHome ? request.userAgent ?? userAgent : userAgent
+        let own = trail.isAtHome ? request.certificateAuthorities : nil
+        self.authorities = own.map(TrustedAuthorities.init(only:)) ?? authorities
+        decodesBody = !request.keepsGzip
         self.clientCertificate = clientCertificate
         opensConnection = request.opensConnection
         self.proxy = proxy

@@ -66,7 +66,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
     func run() async throws {
         if let batch { return try readAll(batch) }
         guard let document else { return }
-        let source = Self.isAddress(document) ? try await fetched(document) : try file(document)
+        let source = FeedAddress.isWeb(document) ? try await fetched(document) : try file(document)
         let check = FeedCheck(
             reading: source.body,
             url: source.url,
@@ -85,10 +85,6 @@ struct FeedsCheckCommand: AsyncParsableCommand {
     }
 
     private typealias Source = (body: [UInt8], url: String, contentLocation: String?, contentType: String?)
-
-    private static func isAddress(_ text: String) -> Bool {
-        text.hasPrefix("http://") || text.hasPrefix("https://")
-    }
 
     private func file(_ path: String) throws -> Source {
         do {

@@ -21,7 +21,7 @@ struct FeedsCommand: AsyncParsableCommand {
 struct FeedsListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the feeds, with last success, next poll, and failures with their reasons.",
+        abstract: "List the feeds, with last success, next poll, pauses, and failures with their reasons.",
         discussion: """
             Reads the publisher's database; sends no request.
 
@@ -47,6 +47,7 @@ struct FeedsListCommand: AsyncParsableCommand {
         let state: String
         let lastSuccess: Date?
         let nextDue: Date?
+        let wait: FeedHealth.Wait?
         let failures: Int
         let failingSince: Date?
         let trouble: String?
@@ -63,13 +64,18 @@ struct FeedsListCommand: AsyncParsableCommand {
 
     private static func show(_ feed: FeedHealth) {
         let read = feed.lastSuccess.map { "read \($0.formatted(.iso8601))" } ?? "never read"
+        let word = feed.wait == nil ? "due" : "waits until"
         let due =
-            feed.state == .gone ? "no longer polled" : feed.nextDue.map { "due \($0.formatted(.iso8601))" } ?? "due"
+            feed.state == .gone
+            ? "no longer polled" : feed.nextDue.map { "\(word) \($0.formatted(.iso8601))" } ?? "due"
         let failures = feed.failures > 0 ? ["failed \(Counted.times(feed.failures))"] : []
         let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
         if let trouble = feed.trouble {
             Console.print("  \(TerminalText.safe(Failure.joined(trouble, feed.hint)))")
+        }
+        if let wait = feed.wait, wait.reason != feed.trouble {
+            Console.print("  \(TerminalText.safe("waits because \(wait.reason)"))")
         }
         if let push = feed.push { Console.print("  \(TerminalText.safe(Self.text(push)))") }
     }
@@ -97,6 +103,7 @@ extension FeedsListCommand.Row {
             state: feed.state.rawValue,
             lastSuccess: feed.lastSuccess,
             nextDue: feed.nextDue,
+            wait: feed.wait,
             failures: feed.failures,
             failingSince: feed.failingSince,
             trouble: feed.trouble.map { Failure.joined($0, feed.hint) },

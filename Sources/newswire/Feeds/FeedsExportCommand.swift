@@ -43,6 +43,10 @@ struct FeedsExportCommand: AsyncParsableCommand {
         }
         let export = try FeedExport(folder, categories: category)
         for feed in export.leftOut { Console.notice("left out: '\(feed.display)' is local") }
+        for (feed, keys) in export.withoutKeys {
+            let names = keys.map { "'\($0)'" }.joined(separator: ", ")
+            Console.notice("not exported, because they belong to this machine: \(names) of '\(feed.display)'")
+        }
         for feed in export.withCredentials {
             Console.warning("the exported address of '\(feed.display)' contains a user name or password")
         }

@@ -79,18 +79,19 @@ struct FeedsImportCommand: AsyncParsableCommand {
     }
 
     private func source(_ settings: Settings) async throws -> (body: [UInt8], contentType: String?) {
-        guard document.hasPrefix("http://") || document.hasPrefix("https://") else {
+        guard FeedAddress.isWeb(document) else {
             do {
                 return (try FeedBatch.contents(of: document, limit: FeedReader.maximumBytes + 1), nil)
             } catch {
                 throw Failure(.failed, "cannot read '\(document)': \(FeedBatch.reason(error))")
             }
         }
-        let request = OutboundRequest(
+        var request = OutboundRequest(
             url: document,
             headers: [(name: "Accept", value: "text/x-opml, application/xml;q=0.9, text/xml;q=0.9, */*;q=0.1")],
             maximumBodyBytes: FeedReader.maximumBytes
         )
+        request.keepsGzip = true
         let contact = settings.value(PublisherSettings.contact, flag: contact)
         let response = try await Program.fetch(request, contact: contact)
         return (response.body, response.headers.first("Content-Type"))

@@ -81,7 +81,10 @@ struct PublishCommand: AsyncParsableCommand {
         let settings = try lists.configuration.load()
         let feeds = try lists.lists(settings)
         let contact = settings.value(PublisherSettings.contact, flag: contact)
-        let report = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
+        let report = try await withHTTP(
+            userAgent: Program.userAgent(contact: contact),
+            connectionsPerHost: PublishPass.concurrentLocalFeeds
+        ) { http in
             try await dryRun ? preview(feeds, settings, http) : publish(feeds, settings, http)
         }
         if report.exit != .done { throw ExitCode(report.exit.rawValue) }

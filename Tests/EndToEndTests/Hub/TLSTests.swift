@@ -103,6 +103,26 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `feeds are read with the authorities of SSL_CERT_FILE, and without them the line names the cure`() async throws
+    {
+        let scratch = try ScratchFolder()
+        let state = ["--state", scratch.file("hub")]
+        let hub = try await RunningProgram(["hub", "--port", "0"] + state, folder: scratch.path)
+        let carried = try await carry(scratch, state)
+        let endpoint = try String(contentsOfFile: carried.full, encoding: .utf8)
+        let port = try #require(endpoint.firstMatch(of: /:([0-9]+)/)?.1)
+        let check = ["feeds", "check", "--local", "https://localhost:\(port)/healthz"]
+        let refused = try await run(check)
+        #expect(refused.status == 1 && refused.errors.contains("cannot trust 'localhost:\(port)'"), "\(refused.errors)")
+        #expect(refused.errors.contains("hint: ") && refused.errors.contains("SSL_CERT_FILE"), "\(refused.errors)")
+        let trusted = try await run(check, ["SSL_CERT_FILE": carried.authority])
+        #expect(trusted.errors.contains("no feed in"), "\(trusted.errors)")
+        let broken = try await run(check, ["SSL_CERT_FILE": scratch.file("none.pem")])
+        #expect(broken.errors.contains("check the PEM file"), "\(broken.errors)")
+        #expect(await hub.stop() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `a hub that cannot be trusted is not spoken to, and the line says what to do`() async throws {
         let scratch = try ScratchFolder()
         let state = ["--state", scratch.file("hub")]

@@ -138,4 +138,51 @@ import Testing
     @Test func `the order of a lane is by turns missed, then the list's`() {
         #expect(HostLanes.sorted([3, 1, 2, 13, 11], by: { $0 / 10 }) == [13, 11, 3, 1, 2])
     }
+
+    @Test func `slow routes of a host of one's own hold no ready one back`() async throws {
+        let release = Gate()
+        let server = try ScriptedHTTPServer { request in
+            if request.path.hasPrefix("/slow") {
+                release.blockUntilOpen()
+                return .hangUp
+            }
+            return Self.rss("news")
+        }
+        let room = try Newsroom()
+        room.letPass(PublishPass.localPatience)
+        // Else the slow routes answer never.
+        room.whenReading { _ in release.open() }
+        let paths = ["/slow1", "/slow2", "/slow3", "/ready"]
+        let feeds = paths.map { "  - url: \(server.url($0))\n    local: true\n" }.joined()
+        let lists = try FeedLists.parse([(file: "w.yaml", text: "category: World\nfeeds:\n" + feeds)])
+        let report = try await room.pass(lists) { $0.announceExisting = .all }
+        #expect((report.polled, report.sent, report.failedFeeds) == (4, 1, 3))
+        #expect(room.hub.titles == ["news"])
+    }
+
+    @Test func `a host's further slots open only while a turn keeps others waiting`() throws {
+        var queue = HostQueue(["a", "b", "c", "d"], slots: 1, maximumSlots: 2)
+        var begun = queue.begin()
+        #expect(begun?.turn == "a" && begun?.isFirst == true)
+        #expect(!queue.canBegin)
+        let first = queue.beginWatch()
+        let other = queue.beginWatch()
+        #expect(first == 0 && other == nil, "one timer at a time")
+        queue.finish()
+        begun = queue.begin()
+        #expect(begun?.turn == "b" && begun?.isFirst == false)
+        queue.watchEnded(sawFinished: 0)
+        #expect(!queue.canBegin, "a turn has ended meanwhile")
+        let second = queue.beginWatch()
+        #expect(second == 1)
+        queue.watchEnded(sawFinished: 1)
+        begun = queue.begin()
+        #expect(begun?.turn == "c")
+        let third = queue.beginWatch()
+        #expect(third == nil, "there are no more slots")
+        var single = HostQueue(["a", "b"])
+        _ = single.begin()
+        let none = single.beginWatch()
+        #expect(none == nil, "a public host has one")
+    }
 }

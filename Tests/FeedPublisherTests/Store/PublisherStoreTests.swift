@@ -90,7 +90,7 @@ import Testing
         }
         let store = try PublisherStore(path: folder.file("p.db"))
         #expect(try store.enroll([address]) == [address.text: record])
-        #expect(try store.hostWaits() == ["news.example": DueTime(after: .seconds(9), from: now)])
+        #expect(try store.hostWaits().mapValues(\.due) == ["news.example": DueTime(after: .seconds(9), from: now)])
     }
 
     @Test func `a corrected address keeps the feed's number and baseline, and nothing of the old one's troubles`()

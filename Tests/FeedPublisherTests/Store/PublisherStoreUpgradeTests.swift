@@ -147,6 +147,7 @@ import Testing
         record.identityRule = try #require(IdentityRule(rawValue: 1))
         (record.pace.skipHours, record.pace.skipDays) = ([0, 2], [1])
         (record.lastUpdate, record.heldUntil) = (seconds(7), seconds(8))
+        record.bodyReceived = seconds(3 - 7 * 7_919)
         #expect(try store.feeds() == [record.url: record])
 
         let row = try #require(try store.pending().first)
@@ -169,7 +170,9 @@ import Testing
         )
         let reading = try #require(try store.interruptedReadings()[7])
         #expect(reading.isCertain && reading.deaths == 2 && reading.hash == Array(repeating: 0, count: 32))
-        #expect(try store.hostWaits() == ["news.example": DueTime(at: seconds(1), wait: .seconds(900))])
+        #expect(
+            try store.hostWaits().mapValues(\.due) == ["news.example": DueTime(at: seconds(1), wait: .seconds(900))]
+        )
         try store.close()
     }
 

@@ -144,12 +144,12 @@ import Testing
         turns.release(1, of: first)
         turns.take(1, ["a.example"], for: second)
         turns.release(1, of: first)
-        #expect(turns.isBusy(anyOf: ["a.example", "b.example"]))
+        #expect(turns.isBusy(0, on: ["a.example", "b.example"], limit: 1))
         turns.release(1, of: second)
-        #expect(!turns.isBusy(anyOf: ["a.example"]))
+        #expect(!turns.isBusy(0, on: ["a.example"], limit: 1))
         turns.leave("a.example", for: .seconds(60))
         turns.leave("b.example", for: .zero)
-        #expect(turns.isBusy(anyOf: ["a.example"]) && !turns.isBusy(anyOf: ["b.example"]))
+        #expect(turns.isBusy(0, on: ["a.example"], limit: 1) && !turns.isBusy(0, on: ["b.example"], limit: 1))
     }
 
     @Test func `work on one feed is done in the order of the calls, one after the other`() async throws {
