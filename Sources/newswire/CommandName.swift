@@ -16,13 +16,13 @@ enum CommandName {
         return NearestName.of(unknown.word, among: unknown.names).map { (path + [$0]).joined(separator: " ") }
     }
 
-    /// Returns the word behind `newswire help` that is no command.
+    /// Returns the word behind `newswire help` that is not a command.
     static func unknownTopic(_ arguments: [String]) -> String? {
         let words = arguments.dropFirst()
         return words.first == "help" ? unknown(words.dropFirst())?.word : nil
     }
 
-    /// Returns the first word that is no command, with the commands before it and the names that are known there.
+    /// Returns the first word that is not a command, with the commands before it and the names that are known there.
     private static func unknown(
         _ words: ArraySlice<String>
     ) -> (path: [String], word: String, names: [String])? {

@@ -113,8 +113,9 @@ struct HubRestoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let settings = try stateOptions.configuration.load()
         if let file { try Self.refuseMissing(file) }
-        let state = try stateOptions.existingOrNew(stateOptions.configuration.load(), isForGood: false)
+        let state = try stateOptions.existingOrNew(settings, isForGood: false)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
         }
