@@ -15,7 +15,7 @@ struct JSONFeedReaderTests {
             """#
         )
         #expect(feed.format.description == "json-1.1")
-        #expect(feed.title == "A &amp; B")
+        #expect(feed.title == "A & B")
         #expect(feed.hubs == ["https://hub.example/"])
         let entry = try #require(feed.entries.first)
         #expect(entry.id == "17")

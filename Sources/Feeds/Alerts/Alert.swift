@@ -16,7 +16,7 @@ package struct Alert: Sendable, Equatable, Encodable {
     package var scope: String?
     package var source: String?
     package var note: String?
-    /// The messages that an `Update` or `Cancel` replaces, as written: triples separated by white space.
+    /// The messages that an `Update` or `Cancel` replaces, as written: triples separated by white space, in practice also by commas.
     package var references: String?
     /// The same message in several languages or for several places.
     package var info: [Info] = []
@@ -66,7 +66,11 @@ package struct Alert: Sendable, Equatable, Encodable {
 
     /// The ``reference``s of the messages that this one replaces.
     package var replaces: [String] {
-        (references ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
+        let parts = (references ?? "").split { $0.isWhitespace || $0 == "," }
+        guard parts.count.isMultiple(of: 3) else {
+            return (references ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
+        }
+        return stride(from: 0, to: parts.count, by: 3).map { parts[$0..<$0 + 3].joined(separator: ",") }
     }
 
     /// The effect of a message on earlier ones.

@@ -26,6 +26,8 @@ struct DateScanner {
     private var isDate = true
     /// True for a zone such as `ET`, which includes summer time while it applies in the United States.
     private(set) var isAmerican = false
+    /// A name of the zone database behind a time, such as `Europe/Berlin`, if there is no offset.
+    private(set) var zoneName: String?
     /// An ISO week date, such as `2026-W10-1`, `2026W101` or `2026-W10`.
     private(set) var week: (year: Int, week: Int, day: Int)?
 
@@ -218,6 +220,7 @@ struct DateScanner {
     }
 
     private mutating func takeWord() {
+        if takeZoneName() { return }
         let start = position
         while let byte = current, 0x61...0x7A ~= byte | 0x20 || byte >= 0x80 { position += 1 }
         if takeUsualWord(bytes[start..<position]) { return }
@@ -237,6 +240,17 @@ struct DateScanner {
         } else {
             takeUnknownWord(word)
         }
+    }
+
+    private mutating func takeZoneName() -> Bool {
+        guard clock != nil else { return false }
+        let name = bytes[position...].prefix { byte in
+            0x61...0x7A ~= byte | 0x20 || 0x30...0x39 ~= byte || "/_-+".utf8.contains(byte)
+        }
+        guard name.count <= 64, name.contains(UInt8(ascii: "/")) else { return false }
+        if zone == nil { zoneName = String(decoding: name, as: UTF8.self) }
+        position = name.endIndex
+        return true
     }
 
     /// True before the `.m` of `p.m.`.

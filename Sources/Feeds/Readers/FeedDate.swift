@@ -1,4 +1,5 @@
-internal import FoundationEssentials
+// Only Foundation, not FoundationEssentials, has the zone database on Linux.
+internal import Foundation
 
 /// Reads the dates of feeds: RFC 3339 and W3CDTF, RFC 822, and other forms that publishers use.
 ///
@@ -22,6 +23,9 @@ enum FeedDate {
         let time = scanner.time
         guard 0...24 ~= time.hour, 0...59 ~= time.minute else { return nil }
         let local = days * 86_400 + time.hour * 3_600 + time.minute * 60 + min(time.second, 59)
+        if let offset = scanner.zoneName.flatMap({ offset(of: $0, at: local) }) {
+            return Date(timeIntervalSince1970: Double(local - offset))
+        }
         let seconds = local - scanner.offset - (scanner.isAmerican ? summerTime(at: local, scanner.date?.year) : 0)
         return Date(timeIntervalSince1970: Double(seconds))
     }
@@ -39,6 +43,14 @@ enum FeedDate {
         let fourth = daysBeforeMonth(week.year, 1) + 3
         let monday = fourth - weekday(fourth) + (week.week - 1) * 7
         return monday + 3 < daysBeforeMonth(week.year + 1, 1) ? monday + week.day - 1 : nil
+    }
+
+    /// The offset of a zone of the IANA database at a local time, in seconds; `nil` for an unknown name.
+    private static func offset(of zone: String, at local: Int) -> Int? {
+        guard let zone = TimeZone(identifier: zone) else { return nil }
+        // The offset of the zone's standard time or one near it finds the hour of most local times.
+        let near = zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(local)))
+        return zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(local - near)))
     }
 
     /// The weekday, 0 for Monday; 1970-01-01 was a Thursday.

@@ -21,7 +21,7 @@ struct JSONFeedReader {
     func feed() -> Feed {
         let number = root["version"]?.string?.split(separator: "/").last.map(String.init)
         var feed = Feed(format: FeedFormat(.json, version: number.flatMap { ["1", "1.0"].contains($0) ? "1.0" : $0 }))
-        feed.title = FeedText.title(text(root, "title"), .plain)
+        feed.title = FeedText.title(text(root, "title"), .references)
         feed.link = link(root, "home_page_url")
         feed.language = FeedText.trimmed(text(root, "language"))
         feed.selfURL = link(root, "feed_url")
@@ -40,7 +40,8 @@ struct JSONFeedReader {
     private func entry(_ item: JSONNode, feedAuthor: String?) -> Entry {
         var entry = Entry()
         entry.id = FeedText.trimmed(item["id"]?.scalarText)
-        entry.title = text(item, "title")
+        // Plain text, but generators that take it from a page leave references in it.
+        entry.titleTexts = text(item, "title").map { [FeedText($0, .references)] } ?? []
         entry.link = link(item, "url") ?? link(item, "external_url") ?? FeedContext.link(entry.id, base: nil)
         let html = text(item, "content_html").map { FeedText($0, .html) }
         let texts = [text(item, "summary"), text(item, "content_text")].compactMap { $0.map { FeedText($0, .plain) } }
