@@ -202,7 +202,9 @@ let package = Package(
                 "SQLiteFiles",
                 "PrometheusText", "Settings", .crypto, .grdb, .httpTypes, .hummingbird, .hummingbirdCore, .log,
                 .nioCore, .nioHTTPTypes,
-            ]
+            ],
+            // Sentence boundaries; part of every Swift toolchain, as Foundation needs it.
+            linkerSettings: [.linkedLibrary("_FoundationICU")]
         ),
         .target(
             name: "SubscriberAgent",

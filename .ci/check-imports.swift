@@ -37,6 +37,7 @@ struct Manifest: Decodable {
 /// What comes with the toolchain.
 let toolchain: Set<String> = [
     "Dispatch", "Foundation", "FoundationEssentials", "Glibc", "Musl", "Synchronization", "Testing", "XCTest",
+    "_FoundationICU",
 ]
 
 /// Words that may stand before `import`.

@@ -4,11 +4,9 @@ import Settings
 package struct PublishOptions: Sendable {
     /// The entries announced of feeds that are read for the first time.
     package var announceExisting = ExistingEntries.none
-    /// Maximum number of messages of one category in one pass, above which the rest become one digest; `nil` for no
-    /// cap.
+    /// Maximum number of single messages of one category in ten minutes, above which the rest become a digest; `nil`
+    /// for no cap.
     package var cap = PublisherSettings.cap.fallback.limit
-    /// The window of time for the cap in a publisher that keeps running; `nil` if the cap applies to each pass.
-    package var capWindow: Duration?
     /// The age from which a message is no longer sent on its own.
     package var announceWithin = PublisherSettings.announceWithin.fallback
     /// True to poll also feeds that are not due or are gone.

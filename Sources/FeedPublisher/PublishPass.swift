@@ -16,8 +16,6 @@ package struct PublishPass: Sendable {
         /// The time when the due feeds were found.
         let start: Date
         var report = PublishReport()
-        /// Numbers of messages sent, as they count in the caps, by category.
-        var sent: [String: Int] = [:]
         /// True if the hub is not available or refuses us: a later pass tries again.
         var hasHubFailed = false
     }
@@ -167,6 +165,7 @@ package struct PublishPass: Sendable {
             try store.mark(marks, judge.entryMarks, of: record, now: now)
             if isWhole { try store.forgetMarks(beside: marks, of: record) }
             try store.record(edition, of: record.id, in: category, now: now)
+            if !edition.stories.isEmpty { try store.save(page: feed.link, of: record.id) }
             try store.save(record)
             try store.endReading(record.id)
             let shown = FeedPreview(feed, list, source, judge, judgement, edition)

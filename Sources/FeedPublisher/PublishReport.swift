@@ -24,7 +24,7 @@ package struct PublishReport: Sendable, Equatable {
     /// Number of messages that are still waiting.
     package var pending = 0
     /// The earliest time at which a message can be sent that is held back by its hour or by
-    /// ``PublishOptions/capWindow``.
+    /// the cap.
     package var waitsUntil: Date?
 
     package init() {}

@@ -158,7 +158,7 @@ package enum PublisherSettings {
     package static let publisher = Setting(.publisher, "publisher", .publisherName, "newswire")
         .summary("The name under which the categories are announced to the hub.")
     package static let cap = Setting(.publisher, "cap", .cap, CategoryCap.atMost(5))
-        .summary("Maximum number of messages of one category in a pass; the rest become one digest.")
+        .summary("Maximum number of single messages of one category in ten minutes; the rest become a digest.")
     package static let announceWithin =
         Setting(.publisher, "announce-within", .time(.seconds(60) ... .seconds(30 * 86_400)), .seconds(6 * 3_600))
         .summary("Messages that have waited longer for the hub become one digest.")

@@ -136,11 +136,30 @@ import Testing
         let report = try await room.pass(lists)
         #expect((report.sent, report.digests, report.pending) == (9, 1, 0))
         let world = room.hub.messages.filter { $0.tags == "World" }
-        #expect(world.map(\.title) == ["w1", "w2", "w3", "w4", "w5", "4 more World stories"])
-        #expect(world.last?.text == "4 more World stories: w6; w7; w8; w9")
+        #expect(world.map(\.title) == ["w5", "w6", "w7", "w8", "w9", "4 more World stories"])
+        #expect(world.last?.text == "4 more World stories: w1; w2; w3; w4")
         #expect(room.hub.messages.filter { $0.tags == "Sports" }.map(\.title) == ["s1", "s2", "s3"])
         room.advance(60)
         #expect(try await room.pass(lists).sent == 0)
+    }
+
+    @Test func `passes of a minute send no more than the cap in ten minutes, then the newest and one digest`()
+        async throws
+    {
+        let room = try Newsroom()
+        let lists = try room.lists(["World": ["/w"]])
+        room.site.set("/w", document([]))
+        try await room.pass(lists)
+        for number in 1...9 {
+            room.site.set("/w", document((1...number * 2).reversed().map { "n\($0)" }))
+            room.advance(60)
+            try await room.pass(lists)
+        }
+        #expect(room.hub.titles == ["n1", "n2", "n3", "n4", "n6", "1 more World story"])
+        room.advance(240)
+        try await room.pass(lists)
+        let later = ["n14", "n15", "n16", "n17", "n18", "7 more World stories"]
+        #expect(room.hub.titles.dropFirst(6) == later[...])
     }
 
     @Test func `without a cap each entry goes by itself`() async throws {
@@ -274,7 +293,7 @@ import Testing
         room.site.set("/w", document((1...7).reversed().map { "w\($0)" }, etag: "\"1\""))
         var preview = try await room.preview(lists) { $0.announceExisting = .all }
         #expect(!FileManager.default.fileExists(atPath: room.storePath))
-        #expect(preview.messages.map(\.title) == ["w1", "w2", "w3", "w4", "w5", "2 more World stories"])
+        #expect(preview.messages.map(\.title) == ["w3", "w4", "w5", "w6", "w7", "2 more World stories"])
         #expect(preview.messages.allSatisfy { $0.tags == "World" && $0.recipients == 3 && !$0.body.isEmpty })
         #expect(preview.report.announced == 7)
         #expect(room.hub.attempts == [])

@@ -37,7 +37,7 @@ import Testing
         #expect(preview.messages.isEmpty)
         preview = try await room.preview(lists) { ($0.announceExisting, $0.cap) = (.newest(2), 1) }
         #expect(
-            fates(preview, "/w") == ["a": "firstReading", "b": "message b", "c": "overCap 1 more World story"]
+            fates(preview, "/w") == ["a": "firstReading", "b": "overCap 1 more World story", "c": "message c"]
         )
         #expect(!FileManager.default.fileExists(atPath: room.storePath))
     }

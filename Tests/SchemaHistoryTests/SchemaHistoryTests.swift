@@ -109,6 +109,7 @@ struct SchemaHistoryTests {
                 "71a9a9b1 9 names as in the hub's file",
                 "d0cddb6e 10 judged entries",
                 "cbd35bee 11 reasons of waits, age of validators, ends of outages",
+                "f461867e 12 pages of feeds",
             ]
         ),
         History(

@@ -18,7 +18,8 @@ extension MessageComposer {
         var edition = Edition(closed: judgement.closed)
         edition.stories = judgement.announcements.map { announcement in
             let key = idempotencyKey()
-            return (message(for: announcement, feedTitle: feedTitle, idempotencyKey: key), announcement.change)
+            let message = message(for: announcement, feedTitle: feedTitle, idempotencyKey: key)
+            return (withTranslations(message, of: announcement, feedTitle: feedTitle), announcement.change)
         }
         for change in edition.stories.map(\.change) + judgement.closed {
             for (row, message) in change.parted { edition.amended[row] = leaving(message) }

@@ -94,12 +94,18 @@ extension MessageComposer {
     }
 
     /// Returns a digest's text in a language whose words are unknown: a number and titles.
-    static func digested(_ share: LanguageShare, in language: String, _ category: String) -> [MessageProperty: String] {
+    static func digested(
+        _ share: LanguageShare,
+        _ page: String?,
+        in language: String,
+        _ category: String
+    ) -> [MessageProperty: String] {
         let title = "\(category) (\(share.entries))"
         let listed = share.newest(digestHeadlines).map { TextClip.clip(String($0), characters: 100) }
         return [
             MessageProperty(.title, of: language): title,
-            MessageProperty(.news, of: language): TextClip.clip(
+            MessageProperty(.news, of: language): with(
+                page,
                 "\(title): \(listed.joined(separator: "; "))",
                 characters: maximumTitle
             ),

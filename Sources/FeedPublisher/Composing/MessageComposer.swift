@@ -55,7 +55,7 @@ struct MessageComposer: Sendable {
 
     /// Returns the properties that the list's template and recipients' templates can name.
     func values(for announcement: Announcement, feedTitle: String) -> [MessageProperty: String] {
-        let entry = announcement.entry
+        let entry = announcement.entry.told(in: languageCode)
         let change = announcement.change
         let ownTitle = Self.title(of: entry, feedTitle: feedTitle)
         let title = TextClip.clip(Self.wording(of: announcement, ownTitle), characters: Self.maximumTitle)
@@ -133,14 +133,16 @@ struct MessageComposer: Sendable {
     ///
     /// It needs no list, because the list of the category may be gone. There is at least one row; rows are oldest
     /// first, and digests among them are merged. Each language gets the headlines that its recipients would have read.
-    static func digest(of rows: [OutboxMessage], idempotencyKey: String) -> OutboxMessage {
+    /// The text ends with the address of `page`, where the other stories are.
+    static func digest(of rows: [OutboxMessage], page: String? = nil, idempotencyKey: String) -> OutboxMessage {
         let category = rows.first?.category ?? ""
         let shares = rows.reduce(into: [:]) { $0.merge($1.allShares, uniquingKeysWith: +) }
         let story = StoryName.of("digest", idempotencyKey)
         var values = [MessageProperty.category: category, .story: story]
         for (language, share) in shares {
             let texts =
-                language == LanguageShare.main ? digested(share, category) : digested(share, in: language, category)
+                language == LanguageShare.main
+                ? digested(share, page, category) : digested(share, page, in: language, category)
             values.merge(texts) { first, _ in first }
         }
         let headlines = rows.flatMap { $0.headlines.split(separator: "\n") }.suffix(digestHeadlines)
@@ -158,16 +160,26 @@ struct MessageComposer: Sendable {
         )
     }
 
-    private static func digested(_ share: LanguageShare, _ category: String) -> [MessageProperty: String] {
+    private static func digested(
+        _ share: LanguageShare,
+        _ page: String?,
+        _ category: String
+    ) -> [MessageProperty: String] {
         let newest = share.newest(digestHeadlines)
         let title = Counted.text(share.entries, "more \(category) story", "more \(category) stories")
         let listed = newest.map { TextClip.clip(String($0), characters: 100) }.joined(separator: "; ")
         let rest = share.entries - newest.count
         return [
             .title: title,
-            .summary: TextClip.clip(rest > 0 ? "\(listed); and \(rest) more" : listed, characters: maximumSummary),
-            .messageParam: TextClip.clip("\(title): \(listed)", characters: maximumTitle),
+            .summary: with(page, rest > 0 ? "\(listed); and \(rest) more" : listed, characters: maximumSummary),
+            .messageParam: with(page, "\(title): \(listed)", characters: maximumTitle),
         ]
+    }
+
+    /// Returns a text, shortened if necessary, and the address of a page behind it.
+    static func with(_ page: String?, _ text: String, characters: Int) -> String {
+        guard let page = page.flatMap(address) else { return TextClip.clip(text, characters: characters) }
+        return "\(TextClip.clip(text, characters: max(characters / 2, characters - page.count - 1))) \(page)"
     }
 
     /// Returns the entry's title, else the first sentence of its text, else the name of its file, else the feed's
@@ -175,9 +187,7 @@ struct MessageComposer: Sendable {
     private static func title(of entry: Entry, feedTitle: String) -> String {
         if let title = entry.title, !title.isEmpty { return singleLine(title) }
         if let summary = entry.summary, !summary.isEmpty {
-            let text = singleLine(summary)
-            let end = text.firstRange(of: ". ")?.lowerBound
-            return end.map { String(text[...$0]) } ?? text
+            return TextClip.clipWords(FirstSentence.of(singleLine(summary)), characters: maximumTitle)
         }
         if let file = entry.enclosures.first?.url.split(separator: "/").last { return String(file) }
         return feedTitle

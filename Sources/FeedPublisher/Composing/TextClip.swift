@@ -25,6 +25,19 @@ enum TextClip {
     }
 }
 
+extension TextClip {
+    /// Returns the text if it is within the limit, else its first words and an ellipsis.
+    static func clipWords(_ text: String, characters: Int) -> String {
+        guard text.count > characters else { return text }
+        let beginning = text.prefix(characters - 1)
+        // A script without blanks has no word to cut at, and an address has no second one.
+        guard let blank = beginning.lastIndex(where: \.isWhitespace),
+            text.distance(from: text.startIndex, to: blank) > characters / 2
+        else { return clip(text, characters: characters) }
+        return String(text[..<blank]).trimmed() + String(ellipsis)
+    }
+}
+
 extension String {
     /// Returns the text without white space at its end.
     fileprivate func trimmed() -> String {

@@ -25,14 +25,10 @@ struct OutboxSender: Sendable {
     let now: Date
     /// Collects the results of a dry run.
     let preview: PreviewCollector?
-    /// Numbers of messages that the pass sent singly before, by category; they count in the cap.
-    let singles: [String: Int]
     /// False if the pass may find more; rows that exceed the cap wait for it.
     let isLast: Bool
 
     struct Outcome: Sendable {
-        /// Numbers of messages sent singly, before and now, by category.
-        var singles: [String: Int] = [:]
         var sent = 0
         var digests = 0
         var refused = 0
@@ -45,7 +41,7 @@ struct OutboxSender: Sendable {
     /// - Throws: ``PublisherStoreError``. Messages sent before are marked, except for at most one, which is sent again
     ///   with the same key.
     func run() async throws -> Outcome {
-        var outcome = Outcome(singles: singles)
+        var outcome = Outcome()
         let waiting = try store.pending()
         outcome.waitsUntil = waiting.filter { !$0.isReleased(at: now) }.compactMap(\.message.notBefore).min()
         let pending = try dropExpired(waiting.filter { $0.isReleased(at: now) })
@@ -54,17 +50,15 @@ struct OutboxSender: Sendable {
             guard try await send(row, &outcome) else { return try stop(outcome) }
         }
         for category in categories(of: pending) {
-            let rows = pending.filter { $0.message.category == category }
             let plan = OutboxPlan(
-                rows,
+                pending.filter { $0.message.category == category && !$0.wasAttempted },
                 cap: options.cap,
-                sent: singles[category, default: 0],
-                recent: try recent(category),
+                recent: try store.recentMessages(of: category, at: environment.now()),
                 announceWithin: options.announceWithin,
                 now: now
             )
             outcome.waitsUntil = [outcome.waitsUntil, plan.waitsUntil].compactMap(\.self).min()
-            for row in plan.single where !row.wasAttempted {
+            for row in plan.single {
                 guard try await send(row, &outcome) else { return try stop(outcome) }
             }
             guard isLast, !plan.folded.isEmpty else { continue }
@@ -77,12 +71,6 @@ struct OutboxSender: Sendable {
         }
         if outcome.wasContacted { try store.forgetFinished() }
         return outcome
-    }
-
-    private func recent(_ category: String) throws -> RecentMessages? {
-        guard let window = options.capWindow else { return nil }
-        let start = now.addingTimeInterval(-window.inSeconds)
-        return try store.recentMessages(of: category, since: start, window: window)
     }
 
     /// - Returns: True if sending continues.
@@ -104,7 +92,6 @@ struct OutboxSender: Sendable {
                 outcome.wasContacted = true
                 outcome.sent += 1
                 outcome.digests += row.message.isDigest ? 1 : 0
-                outcome.singles[row.message.category, default: 0] += row.message.isDigest ? 0 : 1
                 return true
             } catch let error as HubClientError {
                 if case .refused(let status, _, let detail, _) = error, Self.refusals.contains(status) {
@@ -168,6 +155,7 @@ struct OutboxSender: Sendable {
     private func fold(_ rows: [OutboxRow]) throws -> OutboxRow? {
         let digest = MessageComposer.digest(
             of: rows.map(\.message),
+            page: try store.page(of: rows.map(\.id)),
             idempotencyKey: environment.idempotencyKey()
         )
         return try store.fold(rows, into: digest, now: now)

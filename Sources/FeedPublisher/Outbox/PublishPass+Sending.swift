@@ -32,11 +32,9 @@ extension PublishPass {
             reporter: reporter,
             now: course.start,
             preview: preview,
-            singles: course.sent,
             isLast: isLast
         )
         let outcome = try await sender.run()
-        course.sent = outcome.singles
         course.hasHubFailed = outcome.trouble != nil
         course.report.sent += outcome.sent
         course.report.digests += outcome.digests

@@ -49,22 +49,21 @@ extension PublisherStore {
         }
     }
 
-    /// Returns the messages of a category that were sent within `window` from `start` on.
+    /// Returns the messages of a category that were sent within the window of the cap.
     ///
     /// Later times are ignored: those messages were sent while the clock was ahead.
-    func recentMessages(of category: String, since start: Date, window: Duration) throws -> RecentMessages {
+    func recentMessages(of category: String, at now: Date) throws -> RecentMessages {
         try read { store in
             let rows = try store.rows(
                 """
                 SELECT finished, isDigest FROM outbox
                 WHERE state = 'sent' AND category = ? AND finished > ? AND finished <= ?
                 """,
-                [category, start.timestamp, start.addingTimeInterval(window.inSeconds).timestamp]
+                [category, RecentMessages.start(at: now).timestamp, now.timestamp]
             ).map { row in
-                (try row.date("finished") ?? start, try row.decode(Bool.self, forColumn: "isDigest"))
+                (try row.date("finished") ?? now, try row.decode(Bool.self, forColumn: "isDigest"))
             }
             return RecentMessages(
-                window: window,
                 times: rows.filter { !$0.1 }.map(\.0).sorted(),
                 digest: rows.filter(\.1).map(\.0).max()
             )
@@ -107,6 +106,20 @@ extension PublisherStore {
         }
     }
 
+    /// Returns the page of the feed of the first of some rows whose feed has one.
+    func page(of rows: [Int64]) throws -> String? {
+        try read { store in
+            for row in rows {
+                let page = try store.rows(
+                    "SELECT page FROM feedPage JOIN outbox ON outbox.feed = feedPage.feed WHERE outbox.id = ?",
+                    [row]
+                ).first
+                if let page { return try page.decode(forColumn: "page") }
+            }
+            return nil
+        }
+    }
+
     func counts() throws -> OutboxCounts {
         try read { store in
             var counts = OutboxCounts()
@@ -139,6 +152,18 @@ extension StoreTransaction {
                 message.urgency, message.replaces.isEmpty ? nil : message.replaces.joined(separator: " "),
                 message.notBefore?.timestamp, message.expires?.timestamp, message.encodedShares,
             ]
+        )
+    }
+
+    /// Stores the page to which a digest of a feed's entries leads.
+    func save(page: String?, of feed: Int64) throws {
+        guard let page else { return }
+        try run(
+            """
+            INSERT INTO feedPage (feed, page) VALUES (?1, ?2)
+            ON CONFLICT DO UPDATE SET page = excluded.page WHERE page <> excluded.page
+            """,
+            [feed, page]
         )
     }
 

@@ -200,6 +200,16 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("12 pages of feeds") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE feedPage (
+                        feed INTEGER PRIMARY KEY REFERENCES feed(id) ON DELETE CASCADE,
+                        page TEXT NOT NULL
+                    ) STRICT;
+                    """
+            )
+        }
         return migrator
     }
 

@@ -9,8 +9,6 @@ internal import Synchronization
 ///
 /// Only one publisher may use a store at a time (``PublisherLock``).
 package final class PublishWatch: Sendable {
-    /// The window of time for a category's cap: the interval at which a timer would start passes.
-    package static let capWindow: Duration = .seconds(300)
     /// Maximum number of passes at the same time: one that waits for slow hosts does not delay the others.
     private static let maximumPasses = 8
     /// Shortest and longest time between two checks for due feeds; bounded because the wall clock may be set.
@@ -59,8 +57,6 @@ package final class PublishWatch: Sendable {
         hubs: AddressPolicy = .publicOnly
     ) {
         self.directory = directory
-        var pass = pass
-        pass.options.capWindow = Self.capWindow
         prototype = pass
         let feeds = ListedFeeds(pass.lists)
         self.feeds = feeds

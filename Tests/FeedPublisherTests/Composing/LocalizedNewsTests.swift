@@ -57,6 +57,30 @@ import Testing
         }
     }
 
+    @Test func `an alert in several languages is one message in those of the list`() async throws {
+        let (room, lists) = try await room()
+        let parts = [("de-DE", "Sturm"), ("en-GB", "Gale"), ("fr", "Tempête"), ("it", "Burrasca")].map {
+            language,
+            title in
+            """
+            <info><language>\(language)</language><category>Met</category><event>Wind</event><urgency>Expected</urgency>
+            <severity>Severe</severity><certainty>Likely</certainty><headline>\(title)</headline></info>
+            """
+        }
+        let alert = """
+            <alert xmlns="urn:oasis:names:tc:emergency:cap:1.2"><identifier>1</identifier><sender>met@x.example</sender>
+            <sent>2026-05-28T20:00:00+00:00</sent><status>Actual</status><msgType>Alert</msgType><scope>Public</scope>
+            \(parts.joined())</alert>
+            """
+        room.site.set("/en", FakeSite.Document(body: alert))
+        try await room.pass(lists)
+        #expect(
+            try read(room) == [
+                "Breaking World News : Gale | Breaking World News : Gale | Flash : Tempête | Breaking World News : Sturm"
+            ]
+        )
+    }
+
     @Test func `matching stories of one pass are one message, others go out in their own language`() async throws {
         let (room, lists) = try await room()
         publish(room, "/en", item("Mayor resigns", "en/mayor"), item("Only here", "en/only"))

@@ -154,5 +154,9 @@ import Testing
         #expect(found["summary"]?.hasSuffix("story 12; and 2 more") == true)
         let both = MessageComposer.digest(of: [digest, rows[0]], idempotencyKey: "e")
         #expect(both.entries == 13)
+        let leading = MessageComposer.digest(of: rows, page: "https://example.org/news", idempotencyKey: "f")
+        let texts = try MessageProperties(json: leading.body)
+        #expect(texts["summary"]?.hasSuffix("story 12; and 2 more https://example.org/news") == true)
+        #expect(texts["messageParam"]?.hasSuffix("story 12 https://example.org/news") == true)
     }
 }

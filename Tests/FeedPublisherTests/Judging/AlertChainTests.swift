@@ -62,7 +62,7 @@ import Testing
         try await alerts.pass { $0.cap = 2 }
         let titles = alerts.room.hub.titles
         #expect(titles.filter { $0 == "Cancelled: Flood in the valley" }.count == 1)
-        #expect(titles.last == "6 more Weather stories")
+        #expect(titles.last == "8 more Weather stories")
         let found = try #require(try alerts.properties().first { $0["status"] == "withdrawn" })
         let first = try alerts.properties()[0]
         #expect(found["story"] == first["story"])
