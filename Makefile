@@ -30,11 +30,16 @@ endif
 # Prints failures and the totals, and ends a run that hangs; .build/test.log has the whole output.
 RUN_TESTS = if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
 	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" .ci/run-tests .build/test.log swift test --skip-build
+# The publisher is run with the clock of each history. JUDGEMENT=required: without faketime, that is an error.
+JUDGEMENT ?=
+RUN_JUDGEMENT = command -v faketime >/dev/null || { \
+	echo "judgement: skipped, because the program 'faketime' is missing: apt-get install faketime"; [ -z "$(JUDGEMENT)" ]; exit; }; \
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Judgement/run.py --binary "$$(swift build --show-bin-path)/newswire"
 # A build reports its progress on a terminal only.
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster test test-long test-browser oracles program build bench fuzz install uninstall deb release lint format deps
+.PHONY: help demo demo-cluster test test-long test-browser judgement oracles program build bench fuzz install uninstall deb release lint format deps
 
 help: ## lists the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -52,15 +57,22 @@ demo-cluster: deps oracles ## runs three hubs and three log servers, of which so
 
 # Programs that the tests need, each in the package of its name; dbus-daemon is the session bus of the desktop's tests.
 test test-long: TEST_PROGRAMS := dbus-daemon python3
-lint test-browser demo-cluster: TEST_PROGRAMS := python3
+# What a test needs that is skipped without it.
+test judgement: WANTED_PROGRAMS := faketime
+lint test-browser demo-cluster judgement: TEST_PROGRAMS := python3
 
 test: deps lint oracles ## runs every check: style, imports, links, wording, unit and end-to-end tests
 	swift build --build-tests $(QUIET)
 	@$(RUN_TESTS)
+	@$(RUN_JUDGEMENT)
 
 test-long: deps oracles ## runs the tests, with the long runs of the random ones
 	swift build --build-tests $(QUIET)
 	@NEWSWIRE_LONG=1; export NEWSWIRE_LONG; $(RUN_TESTS)
+
+judgement: deps ## replays histories of feeds, and measures what the publisher announces of them
+	swift build --product newswire $(QUIET)
+	@$(RUN_JUDGEMENT)
 
 # Without browsers that can be installed it prints that, and succeeds.
 test-browser: deps oracles ## runs the pages in Firefox and Chromium; screenshots in .build/screenshots
@@ -131,16 +143,18 @@ deps:
 	@missing=; \
 	for program in pkg-config $(TEST_PROGRAMS); do command -v $$program >/dev/null || missing=1; done; \
 	[ -n "$$missing" ] || pkg-config --exists $(PKGCONFIGS) || missing=1; \
-	[ -z "$$missing" ] && exit 0; \
-	install="apt-get install --yes --no-install-recommends $(PACKAGES) $(TEST_PROGRAMS)"; \
+	wanted=; for program in $(WANTED_PROGRAMS); do command -v $$program >/dev/null || wanted=1; done; \
+	[ -z "$$missing$$wanted" ] && exit 0; \
+	install="apt-get install --yes --no-install-recommends $(PACKAGES) $(TEST_PROGRAMS) $(WANTED_PROGRAMS)"; \
 	if ! command -v apt-get >/dev/null; then \
+	  [ -n "$$missing" ] || exit 0; \
 	  echo "newswire needs the development files of libcurl, libnats, nghttp2, SQLite, libsystemd, libxml2 and zlib, and pkg-config" >&2; \
 	  [ -z "$(TEST_PROGRAMS)" ] || echo "its tests need $(TEST_PROGRAMS)" >&2; exit 69; \
 	elif [ "$$(id -u)" = 0 ]; then \
 	  export DEBIAN_FRONTEND=noninteractive; \
-	  $$install >/dev/null || { apt-get update && $$install; }; \
+	  $$install >/dev/null || { apt-get update && $$install; } || [ -z "$$missing" ]; \
 	elif sudo -n true 2>/dev/null; then \
-	  sudo -n $$install >/dev/null || { sudo -n apt-get update && sudo -n $$install; }; \
-	else \
+	  sudo -n $$install >/dev/null || { sudo -n apt-get update && sudo -n $$install; } || [ -z "$$missing" ]; \
+	elif [ -n "$$missing" ]; then \
 	  echo "some libraries or programs are missing; please run:" >&2; echo "  sudo $$install" >&2; exit 69; \
 	fi
