@@ -85,12 +85,17 @@ package struct PublishPass: Sendable {
             start: start
         )
         var before = turn.record
-        if preview != nil || before.hasHeldEntries(dueAt: environment.now()) { before.forgetDocument() }
+        if turn.isRelease {
+            return try released(FeedPoll.Outcome(record: before, isUnchanged: true, isPolled: false), turn)
+        }
+        // The first document after an upgrade adds what earlier versions did not store.
+        let isUpgrade = before.keysVersion < FeedRecord.currentKeys
+        if preview != nil || isUpgrade || before.hasHeldEntries(dueAt: environment.now()) { before.forgetDocument() }
 
         let document: FetchedDocument
         switch await poll.fetch(before) {
         case .cancelled: return nil
-        case .settled(let outcome): return try record(outcome, turn)
+        case .settled(let outcome): return try released(record(outcome, turn), turn)
         case .document(let fetched): document = fetched
         }
         if let interrupted = try begin(before.id, document) {
@@ -105,9 +110,9 @@ package struct PublishPass: Sendable {
             }
             var outcome = poll.succeeded(before, feed, document)
             if let judgement = try publish(feed, turn, as: outcome.record) {
-                outcome.add(judgement, source: turn.source)
+                outcome.add(judgement, feed, source: turn.source)
             }
-            return outcome
+            return try released(outcome, turn)
         }
     }
 
@@ -131,6 +136,7 @@ package struct PublishPass: Sendable {
         let composer = MessageComposer(list: list, language: source.language)
         let judge = NewsJudge(
             feed: feed,
+            title: source.title,
             record: before,
             existing: options.announceExisting,
             rules: source.rules,
@@ -143,16 +149,19 @@ package struct PublishPass: Sendable {
         guard isWhole || judge.identityRule == before.identityRule else { return nil }
         return try store.transaction { store in
             var state = try store.seen(judge.entryMarks, of: before)
-            state.known.formUnion(try store.seen(judge.furtherKeys(state), of: before.id))
+            let candidates = judge.candidates(state)
+            try store.seen(judge.furtherKeys(of: candidates), of: before.id, into: &state)
+            let earlier = try store.judgedEntries(of: before.id)
+            state.recent = earlier
             state.stories = try store.stories(
-                judge.storyKeys(state),
+                judge.storyKeys(of: candidates),
                 in: category,
                 hasLanguages: judge.voice.isOneOfSeveral
             )
-            if !isWhole { state.vanished = judge.entryMarks.count }
+            if !isWhole { state.vanished = judge.entries.count }
 
-            let judgement = judge.judge(state)
-            guard isWhole || !judgement.isReset else { return nil }
+            let judgement = judge.judge(candidates, state)
+            guard isWhole || !(judgement.isReset || judgement.isForeign) else { return nil }
 
             let edition = composer.edition(
                 of: judgement,
@@ -160,20 +169,46 @@ package struct PublishPass: Sendable {
                 idempotencyKey: environment.idempotencyKey
             )
 
-            let record = judge.record(after ?? before, after: judgement, isWhole: isWhole)
+            var record = judge.record(after ?? before, after: judgement, isWhole: isWhole)
             let marks = judge.marks(after: judgement)
-            try store.mark(marks, judge.entryMarks, of: record, now: now)
-            if isWhole { try store.forgetMarks(beside: marks, of: record) }
+            try store.mark(marks, of: record, now: now)
+            if isWhole, !judgement.isForeign { try store.forgetMarks(beside: marks, of: record) }
+            if before.heldUntil != nil || judgement.heldUntil != nil {
+                let held = try store.hold(judge.held(judgement), of: record)
+                // Earlier versions kept only the time.
+                let former = isWhole || before.keysVersion == FeedRecord.currentKeys ? nil : before.heldUntil
+                record.heldUntil = [judgement.heldUntil, held, former].compactMap(\.self).min()
+            }
             try store.record(edition, of: record.id, in: category, now: now)
             if !edition.stories.isEmpty { try store.save(page: feed.link, of: record.id) }
             try store.save(record)
             try store.endReading(record.id)
             let shown = FeedPreview(feed, list, source, judge, judgement, edition)
-            let earlier = try store.judgedEntries(of: record.id)
-            try store.save(JudgedEntry.merge(shown, by: judge, into: earlier, isWhole: isWhole), of: record.id)
+            if !judgement.isForeign {
+                try store.save(JudgedEntry.merge(shown, by: judge, into: earlier, isWhole: isWhole), of: record.id)
+            }
             preview?.add(shown)
             return judgement
         }
+    }
+
+    /// Publishes a feed's held entries that are due and have left the feed, or whose feed was not read.
+    private func released(_ outcome: FeedPoll.Outcome, _ turn: Turn) throws -> FeedPoll.Outcome {
+        let now = environment.now()
+        guard turn.record.hasHeldEntries(dueAt: now) else { return outcome }
+        var outcome = outcome
+        for held in try store.read({ try $0.heldEntries(of: turn.record.id, dueAt: now) }) {
+            guard let record = try store.feed(turn.record.id) else { break }
+            // One at a time: several entries could look like a document with new identifiers.
+            var feed = Feed(format: FeedFormat(.atom, version: nil))
+            feed.title = record.title
+            feed.entries = [held.entry]
+            if let judgement = try publish(feed, Turn(turn.source, in: turn.list, record), as: nil) {
+                outcome.add(judgement, feed, source: turn.source)
+            }
+        }
+        outcome.record = try store.feed(turn.record.id) ?? outcome.record
+        return outcome
     }
 
     /// Records a turn without a document to judge.
@@ -196,9 +231,20 @@ package struct PublishPass: Sendable {
 
 extension FeedPoll.Outcome {
     /// Adds the judgement of the turn's document.
-    fileprivate mutating func add(_ judgement: Judgement, source: FeedSource) {
-        announced = judgement.announcements.count + judgement.translations.count
-        recorded = judgement.silent
+    fileprivate mutating func add(_ judgement: Judgement, _ feed: Feed, source: FeedSource) {
+        announced += judgement.announcements.count + judgement.translations.count
+        recorded += judgement.silent
+        if judgement.isForeign {
+            let head = DocumentHead(title: feed.title, link: feed.link)
+            lines.append(
+                PublishLine(
+                    .notice,
+                    "feed '\(source.address.publicText)' returned a document of another site, "
+                        + "'\(ReportText.line(head.title ?? ""))' (\(ReportText.line(head.host ?? ""))); "
+                        + "it is read if the next poll returns it again"
+                )
+            )
+        }
         guard judgement.isReset else { return }
         lines.append(
             PublishLine(

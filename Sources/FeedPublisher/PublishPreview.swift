@@ -106,7 +106,7 @@ extension FeedPreview {
                 title: entry.title ?? message?.headlines ?? entry.id ?? entry.link ?? "",
                 link: entry.link,
                 date: entry.date,
-                dateTrouble: judge.dateTrouble(entry.date),
+                dateTrouble: judge.dates.trouble(entry.date),
                 fate: message.map { message in
                     message.notBefore.flatMap { $0 > judge.now ? .held(until: $0) : nil } ?? .waiting
                 } ?? .silent(silence, story: judgement.repeats[index]?.headline),

@@ -31,8 +31,8 @@ package struct PublishReport: Sendable, Equatable {
 
     /// Adds a feed's turn.
     mutating func add(_ outcome: FeedPoll.Outcome) {
-        polled += 1
-        unchanged += outcome.isUnchanged ? 1 : 0
+        polled += outcome.isPolled ? 1 : 0
+        unchanged += outcome.isPolled && outcome.isUnchanged ? 1 : 0
         failedFeeds += outcome.failure == nil ? 0 : 1
         announced += outcome.announced
         recorded += outcome.recorded

@@ -110,7 +110,7 @@ import Testing
             Item("story", id: "http://news.example/1", link: link),
             Item("story, edited", id: "http://news.example/1", link: link),
             Item("story", id: "https://www.news.example/1", link: link + "-new"),
-            Item("story", id: "another", link: link + "?utm_source=rss"),
+            Item("story, edited", id: "another", link: link + "?utm_source=rss"),
         ] {
             room.site.set("/w", items(item))
             room.site.set("/other", items(Item("the same elsewhere", id: "o1", link: link)))

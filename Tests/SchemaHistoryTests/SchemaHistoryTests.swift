@@ -110,6 +110,7 @@ struct SchemaHistoryTests {
                 "d0cddb6e 10 judged entries",
                 "cbd35bee 11 reasons of waits, age of validators, ends of outages",
                 "f461867e 12 pages of feeds",
+                "ce002247 13 entries of pages, texts of stories, held entries",
             ]
         ),
         History(

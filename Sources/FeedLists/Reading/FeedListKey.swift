@@ -116,13 +116,13 @@ package struct FeedListKey: Sendable {
         FeedListKey(
             "updates",
             "announce or ignore",
-            "`announce`: an entry whose title, text or files changed is announced again, the newest of a document and at most "
-                + "one an hour for each feed. Default: `ignore`."
+            "`announce`: an entry whose title, text or files changed is announced again; up to five edits of a feed at a time, "
+                + "once an hour, and the others later. Default: `ignore`."
         ),
         FeedListKey(
             "future",
             "announce or hold",
-            "An entry dated more than a day ahead is announced now without its date, or held until then. Default: `announce`."
+            "An entry dated ahead is announced now, or held until then. Default: `announce`."
         ),
         FeedListKey(
             "corrections",

@@ -4,7 +4,7 @@ package struct FeedRules: Sendable, Hashable {
     package var filters: [KeywordFilter] = []
     /// True if an entry that changed after it was read is announced again.
     package var announcesUpdates = false
-    /// True if an entry dated more than a day ahead is held until its date.
+    /// True if an entry dated ahead is held until its date.
     package var holdsFuture = false
     /// The marks of entries that correct or withdraw others.
     package var marks = EditorialMarks()

@@ -1,4 +1,5 @@
 internal import Feeds
+internal import FoundationEssentials
 internal import HubProtocol
 
 /// Follows the references of a document's alerts, to announced stories and to each other.
@@ -12,141 +13,136 @@ struct AlertChains {
     static let maximumReferences = 50
 
     private let judge: NewsJudge
-    private let state: SeenState
-    /// The alerts to consider, in the order in which they were sent.
-    private let positions: [Int]
-    /// Known entries of this feed that now contain another message under the same identity.
-    private let edited: Set<Int>
-    private let silences: [Int: SilenceReason]
+    private let known: Knowledge
+    /// The alerts to consider, in the order in which they were sent; known entries of this feed among them now contain
+    /// another message under the same identity.
+    private let messages: [Candidate]
 
     /// The alerts of this document by the keys that refer to them.
-    private var alerts: [EntryKey: Int] = [:]
-    /// The alert that replaced each alert.
-    private var successors: [Int: Int] = [:]
+    private var alerts: [EntryKey: Candidate] = [:]
+    /// The alert that replaced each alert, by the place of the replaced one.
+    private var successors: [Int: Candidate] = [:]
     /// The current alert of each known story, by the story's name.
-    private var claims: [String: Int] = [:]
+    private var claims: [String: Candidate] = [:]
     private var stories: [Int: [KnownStory]] = [:]
     private var wanted: Set<Int> = []
 
-    init(_ judge: NewsJudge, _ silences: [Int: SilenceReason], _ state: SeenState) {
+    init(_ judge: NewsJudge, _ candidates: [Candidate], _ known: Knowledge) {
         self.judge = judge
-        self.state = state
-        self.silences = silences
-        let all = judge.identities.indices.filter { judge.alert(at: $0) != nil }
-        let edited = all.filter { position in
-            silences[position] == .seenBefore(.entry) && state.edited.contains(judge.identities[position].key)
-                && judge.replacesOthers(position)
-        }
-        self.edited = Set(edited)
-        positions = (all.filter { silences[$0] == nil } + edited).filter { position in
-            guard let alert = judge.alert(at: position), alert.isForThePublic else { return false }
-            guard let story = judge.alertKey(of: position).flatMap({ state.stories[$0] }) else { return true }
+        self.known = known
+        messages = candidates.filter { candidate in
+            guard let alert = candidate.alert, alert.isForThePublic else { return false }
+            let isEdited = candidate.novelty == .edited
+            guard isEdited ? candidate.replacesOthers : known.document.recognized[candidate.place] == nil else {
+                return false
+            }
+            guard let story = candidate.keys.alert.flatMap({ known.seen.stories[$0] }) else { return true }
             // A known alert came through another feed, or a later alert names it. But an index may turn its own alert
             // into its cancellation.
-            return edited.contains(position) && judge.kind(position) == .cancel && !story.isWithdrawn
-                && story.feed == judge.record.id
-        }.sorted { judge.wasSentBefore($0, $1) }
+            return isEdited && candidate.kind == .cancel && !story.isWithdrawn && story.feed == known.record.id
+        }.sorted { $0.wasSent(before: $1, now: known.now) }
     }
 
     func settle(_ effects: inout Effects) {
         var chains = self
-        for position in positions {
-            if judge.kind(position) == .acknowledgement {
-                effects.silences[position] = .acknowledgement
+        for message in messages {
+            if message.kind == .acknowledgement {
+                effects.silences[message.place] = .acknowledgement
             } else {
-                chains.take(position)
+                chains.take(message)
             }
         }
         chains.finish(&effects)
     }
 
-    private mutating func take(_ position: Int) {
-        if judge.unwanted(position) == nil { wanted.insert(position) }
-        if judge.replacesOthers(position) {
-            let references = judge.references(of: position)
-            if edited.contains(position), let story = judge.ownStory(position, state) { claim(story, for: position) }
+    private mutating func take(_ message: Candidate) {
+        if known.unwanted(message) == nil { wanted.insert(message.place) }
+        if message.replacesOthers {
+            let references = message.keys.references
+            if message.novelty == .edited, let story = known.ownStory(message) { claim(story, for: message) }
             for key in references {
-                if let other = alerts[key] { supersede(last(other), by: position, references) }
+                if let other = alerts[key] { supersede(last(other), by: message, references) }
             }
             for key in references {
-                guard let story = state.stories[key], !story.isWithdrawn,
-                    judge.isSenderKnown(position) || story.feed == judge.record.id,
-                    isAbout(story, position, references)
+                guard let story = known.seen.stories[key], !story.isWithdrawn,
+                    message.isSenderKnown || story.feed == known.record.id,
+                    isAbout(story, message, references)
                 else { continue }
-                claim(story, for: position, references)
+                claim(story, for: message, references)
             }
         }
-        if let key = judge.alertKey(of: position) { alerts[key] = position }
+        if let key = message.keys.alert { alerts[key] = message }
     }
 
     /// True if a message refers to the current alert of a story, or was sent after it.
     ///
     /// A message that was sent beside an update, or before it but arrived late, is not about the current state.
-    private func isAbout(_ story: KnownStory, _ position: Int, _ references: Set<EntryKey>) -> Bool {
+    private func isAbout(_ story: KnownStory, _ message: Candidate, _ references: Set<EntryKey>) -> Bool {
         guard let last = story.alert else { return true }
-        return references.contains(last.key) || last.sent < judge.sent(position)
+        return references.contains(last.key) || last.sent < sent(message)
     }
 
-    private mutating func claim(_ story: KnownStory, for position: Int, _ references: Set<EntryKey> = []) {
+    private func sent(_ message: Candidate) -> Date { message.alert?.sent ?? known.now }
+
+    private mutating func claim(_ story: KnownStory, for message: Candidate, _ references: Set<EntryKey> = []) {
         if let other = claims[story.name] {
-            supersede(last(other), by: position, references)
+            supersede(last(other), by: message, references)
         } else {
-            claims[story.name] = position
-            stories[position, default: []].append(story)
+            claims[story.name] = message
+            stories[message.place, default: []].append(story)
         }
     }
 
     /// Replaces a message by one that refers to it, or by a later `Cancel` of its story.
     ///
     /// Two updates of one alert that do not refer to each other both remain: senders split an alert by areas this way.
-    private mutating func supersede(_ other: Int, by position: Int, _ references: Set<EntryKey>) {
-        guard other != position else { return }
-        let isNamed = judge.alertKey(of: other).map(references.contains) ?? false
-        let isOver = judge.kind(position) == .cancel && judge.sent(other) < judge.sent(position)
+    private mutating func supersede(_ other: Candidate, by message: Candidate, _ references: Set<EntryKey>) {
+        guard other.place != message.place else { return }
+        let isNamed = other.keys.alert.map(references.contains) ?? false
+        let isOver = message.kind == .cancel && sent(other) < sent(message)
         guard isNamed || isOver else { return }
-        successors[other] = position
-        stories[position, default: []] += stories.removeValue(forKey: other) ?? []
-        if wanted.contains(other) { wanted.insert(position) }
+        successors[other.place] = message
+        stories[message.place, default: []] += stories.removeValue(forKey: other.place) ?? []
+        if wanted.contains(other.place) { wanted.insert(message.place) }
     }
 
     /// Returns the last alert of a chain, and shortens the path to it, so that long chains cost no more than short
     /// ones.
-    private mutating func last(_ position: Int) -> Int {
-        var end = position
-        while let next = successors[end] { end = next }
-        var step = position
-        while let next = successors[step] {
-            successors[step] = end
+    private mutating func last(_ message: Candidate) -> Candidate {
+        var end = message
+        while let next = successors[end.place] { end = next }
+        var step = message
+        while let next = successors[step.place] {
+            successors[step.place] = end
             step = next
         }
         return end
     }
 
     private mutating func finish(_ effects: inout Effects) {
-        for position in positions where judge.kind(position) != .acknowledgement {
-            if successors[position] != nil {
-                if silences[position] == nil { effects.silences[position] = .superseded }
+        for message in messages where message.kind != .acknowledgement {
+            if successors[message.place] != nil {
+                if message.isUnknown { effects.silences[message.place] = .superseded }
                 continue
             }
             // Messages that the hub refused were never shown, and need not be replaced.
-            let known = (stories[position] ?? []).filter { $0.showing != .never || $0.unsent != nil }
-            switch judge.kind(position) {
+            let shown = (stories[message.place] ?? []).filter { $0.showing != .never || $0.unsent != nil }
+            switch message.kind {
             case .alert, .acknowledgement: break
-            case .cancel:
-                effects.withdraw(position, named(judge.change(.withdrawn, position, of: known), position))
+            case .cancel: effects.withdraw(message, named(judge.change(.withdrawn, message, of: shown), message))
             case .update:
-                if judge.alert(at: position)?.expires.map({ $0 <= judge.now }) ?? false {
+                if message.alert?.expires.map({ $0 <= known.now }) ?? false {
                     // The update has expired, and so have the messages that it replaces.
-                    if known.isEmpty {
-                        effects.silences[position] = .expired
+                    if shown.isEmpty {
+                        effects.silences[message.place] = .expired
                     } else {
-                        effects.withdraw(position, named(judge.change(.withdrawn, position, of: known), position))
+                        effects.withdraw(message, named(judge.change(.withdrawn, message, of: shown), message))
                     }
-                } else if !known.isEmpty {
-                    effects.changes[position] = named(judge.change(.update, position, of: known), position)
-                } else if !edited.contains(position) {
-                    effects.news[position] = named(judge.news(position), position)
-                    if wanted.contains(position) { effects.wanted.insert(position) }
+                } else if !shown.isEmpty {
+                    effects.changes[message.place] = named(judge.change(.update, message, of: shown), message)
+                } else if message.isUnknown {
+                    effects.news[message.place] = named(judge.news(message), message)
+                    if wanted.contains(message.place) { effects.wanted.insert(message.place) }
                 }
             }
         }
@@ -154,12 +150,12 @@ struct AlertChains {
 
     /// Returns the change with the keys that the message refers to, so that an alert that arrives late through another
     /// feed is recognized.
-    private mutating func named(_ change: StoryChange, _ position: Int) -> StoryChange {
-        guard judge.isSenderKnown(position) else { return change }
+    private mutating func named(_ change: StoryChange, _ message: Candidate) -> StoryChange {
+        guard message.isSenderKnown else { return change }
         var change = change
-        for key in judge.references(of: position) {
-            if let other = alerts[key], last(other) != position { continue }
-            if let story = state.stories[key], !story.isWithdrawn, !change.merges.contains(story.name) { continue }
+        for key in message.keys.references {
+            if let other = alerts[key], last(other).place != message.place { continue }
+            if let story = known.seen.stories[key], !story.isWithdrawn, !change.merges.contains(story.name) { continue }
             change.keys.append(key)
         }
         return change

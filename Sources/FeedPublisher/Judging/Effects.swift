@@ -2,7 +2,7 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// The changes that a document's entries make to announced stories, by the entries' positions among its identities.
+/// The changes that a document's entries make to announced stories, by the entries' places.
 struct Effects {
     /// Changes that are sent for this reason, regardless of filters and first readings.
     var changes: [Int: StoryChange] = [:]
@@ -16,31 +16,30 @@ struct Effects {
     var wanted: Set<Int> = []
 
     /// Records that an entry withdraws known stories; a story that was never shown ends without a message.
-    mutating func withdraw(_ position: Int, _ change: StoryChange) {
+    mutating func withdraw(_ candidate: Candidate, _ change: StoryChange) {
         guard change.status == nil else {
-            changes[position] = change
+            changes[candidate.place] = change
             return
         }
         closed.append(change)
-        silences[position] = .nothingToWithdraw
+        silences[candidate.place] = .nothingToWithdraw
     }
 }
 
 extension NewsJudge {
     /// Finds the entries that replace or withdraw announced stories or other entries of this document.
-    func effects(_ silences: [Int: SilenceReason], _ state: SeenState) -> Effects {
+    func effects(_ candidates: [Candidate], _ known: Knowledge) -> Effects {
         var effects = Effects()
-        AlertChains(self, silences, state).settle(&effects)
-        settleMarked(&effects, silences, state)
+        AlertChains(self, candidates, known).settle(&effects)
+        settleMarked(candidates, known, &effects)
         return effects
     }
 
     /// Returns the change of an entry that is news on its own.
-    func news(_ position: Int) -> StoryChange {
-        var change = StoryChange(name: name(of: position), keys: ownKeys(of: position))
+    func news(_ candidate: Candidate) -> StoryChange {
+        var change = StoryChange(name: name(of: candidate), keys: candidate.keys.all)
         change.language = voice.name
-        change.content = contents[position]
-        change.alert = lastAlert(position)
+        describe(candidate, in: &change)
         return change
     }
 
@@ -48,29 +47,36 @@ extension NewsJudge {
     ///
     /// It applies to the entry's language. A withdrawal in the main language applies to all languages: what is wrong
     /// there is wrong in all of them.
-    func change(_ status: MessageStatus, _ position: Int, of stories: [KnownStory]) -> StoryChange {
+    func change(_ status: MessageStatus, _ candidate: Candidate, of stories: [KnownStory]) -> StoryChange {
         let known = stories.sorted { ($0.announced, $0.name) < ($1.announced, $1.name) }
-        let name = name(of: position)
+        let name = name(of: candidate)
         var change =
             status == .withdrawn && voice.language == nil
             ? StoryChange(withdrawing: known, in: known.flatMap(\.others), else: name)
             : StoryChange(status, of: known, by: voice, else: name)
-        change.keys = ownKeys(of: position)
-        change.content = contents[position]
-        change.alert = lastAlert(position)
+        change.keys = candidate.keys.all
+        describe(candidate, in: &change)
         return change
     }
 
-    private func lastAlert(_ position: Int) -> LastAlert? {
-        alertKey(of: position).map { LastAlert(key: $0, sent: sent(position)) }
+    /// Notes what later entries of the story are compared with.
+    private func describe(_ candidate: Candidate, in change: inout StoryChange) {
+        change.content = candidate.content
+        change.text = candidate.keys.text
+        change.published = candidate.entry.date
+        change.alert = lastAlert(candidate)
+    }
+
+    private func lastAlert(_ candidate: Candidate) -> LastAlert? {
+        candidate.keys.alert.map { LastAlert(key: $0, sent: candidate.alert?.sent ?? now) }
     }
 
     /// Returns the time from which a message may be sent, after the list's hour and the pause between corrections of
     /// one story.
     ///
     /// Corrections of shown messages do not wait for the hour, and neither do urgent alerts.
-    func release(_ position: Int, _ change: StoryChange) -> Date? {
+    func release(_ candidate: Candidate, _ change: StoryChange) -> Date? {
         if change.status == .withdrawn || !change.replaces.isEmpty { return change.notBefore }
-        return feed.entries[identities[position].index].alert?.isUrgent == true ? nil : holdUntil
+        return candidate.alert?.isUrgent == true ? nil : holdUntil
     }
 }

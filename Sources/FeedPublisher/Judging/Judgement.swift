@@ -12,6 +12,8 @@ struct Judgement: Sendable {
     var isFirstReading = false
     /// True if all entries of the document have new identifiers.
     var isReset = false
+    /// True if the document is of another site: nothing of it is recorded.
+    var isForeign = false
     /// Reasons why the other entries are not announced, by their position in ``Feed/entries``.
     var silences: [Int: SilenceReason] = [:]
     /// Known stories of other feeds that this document also tells, by the same positions.
@@ -21,15 +23,39 @@ struct Judgement: Sendable {
     /// The earliest time at which an entry that waits for its date is due.
     var heldUntil: Date?
 
+    /// Links that another entry had before.
+    var sharedLinks: Set<EntryKey> = []
     /// Stories that end without a message, because they were never shown.
     var closed: [StoryChange] = []
 
     var announcesUpdate: Bool { announcements.contains(where: \.isUpdate) }
+
+    /// Takes over the verdicts on a document's candidates; its other entries were seen before.
+    mutating func take(_ verdicts: [Verdict], of judge: NewsJudge) {
+        silences = Dictionary(uniqueKeysWithValues: judge.entries.map { ($0.index, SilenceReason.seenBefore(.entry)) })
+        var told: [Int: Verdict] = [:]
+        for verdict in verdicts {
+            let index = verdict.candidate.index
+            switch verdict.decision {
+            case .silent(let reason): silences[index] = reason
+            case .repeats(let story, let reason):
+                silences[index] = reason
+                repeats[index] = story
+            case .announced, nil:
+                silences[index] = nil
+                told[verdict.candidate.place] = verdict
+            }
+        }
+        announcements = judge.dates.inOrder(told.values.map(\.candidate)).compactMap { candidate in
+            guard let verdict = told[candidate.place], let change = verdict.change else { return nil }
+            return judge.announcement(of: candidate, change, isUpdate: verdict.isUpdate)
+        }
+    }
 }
 
 struct Announcement: Sendable {
     let entry: Entry
-    /// Position in ``Feed/entries``.
+    /// Position in ``Feed/entries``; negative for an entry that is no longer there.
     let index: Int
     /// The date to show, never after the fetch; `nil` if the entry has no credible date.
     let date: Date?

@@ -30,6 +30,10 @@ struct KnownStory: Sendable, Equatable {
     var showing = Showing.singly
     /// Hash of the latest content.
     var content: EntryKey?
+    /// Hash of the latest text; `nil` for stories of versions that did not store it.
+    var text: EntryKey?
+    /// The latest date of its entry.
+    var published: Date?
     var isWithdrawn = false
     var alert: LastAlert?
     /// The time from which its last message could be sent, if that message was a correction.

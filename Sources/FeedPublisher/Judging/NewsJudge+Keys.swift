@@ -1,125 +1,147 @@
 internal import FeedLists
 internal import Feeds
+internal import FoundationEssentials
 
 /// The keys that identify a document's entries.
 extension NewsJudge {
     /// Number of readings after which all keys of a document are marked again.
     static let refreshPeriod: Int64 = 16
 
-    /// The keys by which the document is looked up first.
-    var entryMarks: [EntryMark] {
-        identities.indices.map { EntryMark(key: identities[$0].key, content: contents[$0]) }
+    /// The names at the ends of the document's titles.
+    var publishers: PublisherNames { PublisherNames(of: feed, title: title) }
+
+    func candidate(_ read: ReadEntry, _ novelty: Candidate.Novelty, _ publishers: PublisherNames) -> Candidate {
+        Candidate(
+            read: read,
+            novelty: novelty,
+            keys: keys(of: read, publishers),
+            mark: rules.marks.mark(of: read.entry)
+        )
     }
 
-    /// Returns further keys to look up, of entries with unknown identities.
-    func furtherKeys(_ state: SeenState) -> [SeenKey] {
-        identities.indices.filter { state.unknown.contains(identities[$0].key) }.flatMap { position in
-            otherKeys(of: position) + (rules.holdsFuture ? [SeenKey(.held, identities[position].key)] : [])
+    /// True if the stories of the category matter; they change nothing for the entries of a first reading that are only
+    /// recorded.
+    var needsStories: Bool { record.baseline != nil || existing != .none || !rules.marks.isEmpty }
+
+    private func keys(of read: ReadEntry, _ publishers: PublisherNames) -> CandidateKeys {
+        let entry = read.entry
+        var keys = seenKeys(of: read)
+        guard needsStories || entry.alert != nil else { return keys }
+        keys.alert = entry.alert?.reference.map(alertKey)
+        keys.storyLink = keys.link.map(voice.own)
+        if entry.alert == nil, let title = entry.title {
+            let told = StoryTitle(title, by: publishers)
+            keys.storyTitle = told.key.map(ownTitle)
+            keys.acrossFeeds = told.keyAcrossFeeds.map(voice.own)
+            keys.shown = told.shownKeys.map(voice.own)
+            keys.formerStoryTitle = FormerStoryTitle.key(title).map(voice.own)
         }
-    }
-
-    /// Returns the keys that recognize stories of other feeds, of entries that may be announced.
-    func storyKeys(_ state: SeenState) -> [EntryKey] {
-        identities.indices.flatMap { position -> [EntryKey] in
-            let key = identities[position].key
-            if state.unknown.contains(key) {
-                return sharedKeys(of: position) + references(of: position) + translatedKeys(of: position)
+        keys.text = ContentKey.text(of: entry)
+        keys.translated = read.translations.map(voice.own)
+        keys.elsewhere = read.translations.flatMap(voice.elsewhere)
+        if rules.marks.mark(of: entry) != nil {
+            keys.markedLink = markedLink(of: entry)
+            keys.unmarkedTitle = entry.title.flatMap {
+                StoryTitle($0, by: publishers, without: rules.marks).key.map(ownTitle)
             }
-            let isWanted = rules.announcesUpdates || replacesOthers(position) || mark(of: position) != nil
-            return state.edited.contains(key) && isWanted ? ownKeys(of: position) + references(of: position) : []
+            keys.formerUnmarkedTitle = entry.title.flatMap { FormerStoryTitle.key($0, without: rules.marks) }
+                .map(voice.own)
         }
+        keys.references = references(of: entry)
+        return keys
     }
 
-    /// Returns the keys to mark after a judgement, in addition to those known before.
-    ///
-    /// A held entry is not marked as seen. The other keys of known entries are marked only at every ``refreshPeriod``:
-    /// they are looked up when an entry changes its identity.
-    func marks(after judgement: Judgement) -> [SeenKey] {
-        let refreshesAll = (record.readings + 1) % Self.refreshPeriod == 0
-        return identities.indices.flatMap { position -> [SeenKey] in
-            let key = identities[position].key
-            switch judgement.silences[identities[position].index] {
-            case .held: return [SeenKey(.held, key)]
-            case .seenBefore(.entry), .edited, .updateLimit:
-                return [SeenKey(.entry, key)] + (refreshesAll ? otherKeys(of: position) : [])
-            default: return [SeenKey(.entry, key)] + otherKeys(of: position)
-            }
-        }
+    /// Returns the key of a title among those of this feed.
+    private func ownTitle(_ key: EntryKey) -> EntryKey { voice.own(EntryKey(key, feed: record.id)) }
+
+    /// Returns the keys within the feed only.
+    private func seenKeys(of read: ReadEntry) -> CandidateKeys {
+        CandidateKeys(
+            // Every entry may have the same identifier.
+            loose: identityRule == .id ? read.identity.loose : nil,
+            link: link(of: read),
+            title: Self.title(of: read.entry),
+            page: page(of: read),
+            own: EntryKey(read.key, feed: record.id)
+        )
     }
 
-    func otherKeys(of position: Int) -> [SeenKey] {
-        let identity = identities[position]
-        return [
-            loose(of: identity).map { SeenKey(.loose, $0) }, link(of: identity).map { SeenKey(.link, $0) },
-            title(of: position).map { SeenKey(.title, $0) },
-        ].compactMap(\.self)
-    }
-
-    func title(of position: Int) -> EntryKey? {
-        alert(at: position) == nil ? TitleKey.of(feed.entries[identities[position].index]) : nil
-    }
-
-    /// Returns the keys by which the story is known once it is announced in this feed's language.
-    func stories(of position: Int) -> [EntryKey] {
-        if let key = alertKey(of: position) { return [key] }
-        return [storyLink(of: position), storyTitle(of: position)].compactMap(\.self)
-            + (translationKeys.isEmpty ? [] : translationKeys[position].map(voice.own))
-    }
-
-    /// Returns the keys by which the story is known if it is announced in other languages.
-    func translatedKeys(of position: Int) -> [EntryKey] {
-        translationKeys.isEmpty ? [] : translationKeys[position].flatMap(voice.elsewhere)
-    }
-
-    /// Returns the keys under which the story is stored.
-    func ownKeys(of position: Int) -> [EntryKey] { [entryKey(of: position)] + sharedKeys(of: position) }
-
-    /// Returns the members of ``ownKeys(of:)`` that other entries may have, too.
-    private func sharedKeys(of position: Int) -> [EntryKey] {
-        let keys = stories(of: position)
-        guard mark(of: position) != nil else { return keys }
-        return keys + markedKeys(of: position).filter { !keys.contains($0) }
-    }
-
-    func entryKey(of position: Int) -> EntryKey { EntryKey(identities[position].key, feed: record.id) }
-
-    /// Returns the name of the story that begins with this entry.
-    func name(of position: Int) -> String {
-        let key = alertKey(of: position) ?? entryKey(of: position)
-        return StoryName.of(category, key.description)
-    }
-
-    func storyLink(of position: Int) -> EntryKey? { link(of: identities[position]).map(voice.own) }
-
-    func storyTitle(of position: Int) -> EntryKey? {
-        guard alert(at: position) == nil else { return nil }
-        return feed.entries[identities[position].index].title.flatMap { FormerStoryTitle.key($0) }.map(voice.own)
-    }
-
-    /// Returns the key of the identifier in any spelling; `nil` if every entry has the same one.
-    func loose(of identity: EntryIdentity) -> EntryKey? {
-        identityRule == .id ? identity.loose : nil
-    }
+    static func title(of entry: Entry) -> EntryKey? { entry.alert == nil ? TitleKey.of(entry) : nil }
 
     /// Returns the key of the link; `nil` for a link to a whole site, which many entries have.
-    func link(of identity: EntryIdentity) -> EntryKey? {
-        let entry = feed.entries[identity.index]
-        guard entry.alert?.reference == nil, let key = identity.link, let link = entry.link,
+    private func link(of read: ReadEntry) -> EntryKey? {
+        guard read.entry.alert?.reference == nil, let key = read.identity.link, let link = read.entry.link,
             let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot
         else { return nil }
         return key
     }
-}
 
-/// A hash of an entry's content: its title, text and files, but not its dates and counts.
-///
-/// For a message about other alerts it includes the message's identifier.
-enum ContentKey {
-    static func of(_ entry: Entry) -> EntryKey {
-        var parts = ["content", entry.title ?? "", entry.summary ?? ""] + entry.enclosures.map(\.url)
-        if let alert = entry.alert, alert.kind != .alert {
-            parts += ["alert", alert.reference ?? "", alert.messageType ?? ""]
+    /// Returns the key of a link that identifies none of several entries, or an entry although it leads to a whole site.
+    private func page(of read: ReadEntry) -> EntryKey? {
+        guard read.entry.alert == nil else { return nil }
+        if read.identity.link == nil { return read.identity.page }
+        return read.isKnownByLink && link(of: read) == nil ? read.identity.page : nil
+    }
+
+    /// Returns the key of a marked entry's link, even if two entries have the link: the story and its correction.
+    ///
+    /// A link of more entries leads to a page of many stories.
+    func markedLink(of entry: Entry) -> EntryKey? {
+        guard let link = entry.link, let key = EntryKey(link: link), !isCrowded(key),
+            let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot,
+            feed.link.flatMap(EntryKey.init(link:)) != key
+        else { return nil }
+        return voice.own(key)
+    }
+
+    /// Returns the keys to mark after a judgement, in addition to those known before.
+    ///
+    /// A held entry is not marked as seen, and an edited one that waits keeps its former content. The other keys of
+    /// known entries are marked only at every ``refreshPeriod``, and if an earlier version stored them: they are looked
+    /// up when an entry changes its identity.
+    func marks(after judgement: Judgement) -> [SeenMark] {
+        guard !judgement.isForeign else { return [] }
+        let isUpgrade = record.keysVersion < FeedRecord.currentKeys
+        let refreshesAll = isUpgrade || (record.readings + 1) % Self.refreshPeriod == 0
+        return entries.flatMap { read -> [SeenMark] in
+            let own = SeenMark(.entry, read.key, content: read.mark.content)
+            switch judgement.silences[read.index] {
+            case .held: return [SeenMark(.held, read.key)]
+            case .updateLimit: return [SeenMark(.entry, read.key)]
+            case .seenBefore(.entry):
+                return [own] + (refreshesAll ? marks(beside: read, judgement, isWhole: isUpgrade) : [])
+            default: return [own] + marks(beside: read, judgement, isWhole: true)
+            }
         }
-        return EntryKey(hashing: parts.flatMap { Array($0.utf8) + [0] })
+    }
+
+    /// Returns the marks of an entry's other keys, with what later entries are compared with if `isWhole`.
+    private func marks(beside read: ReadEntry, _ judgement: Judgement, isWhole: Bool) -> [SeenMark] {
+        let keys = seenKeys(of: read)
+        var marks = [keys.loose.map { SeenMark(.loose, $0) }].compactMap(\.self)
+        if let key = keys.link ?? keys.page {
+            var mark = SeenMark(.link, key)
+            let isOne = keys.link != nil || read.isKnownByLink
+            mark.isShared = !isOne || judgement.sharedLinks.contains(key)
+            if isWhole, isOne {
+                mark.content = read.mark.content
+                mark.title = PageTitle.key(of: read.entry)
+                mark.date = read.entry.date
+            }
+            marks.append(mark)
+        }
+        if let key = keys.title { marks.append(SeenMark(.title, key, content: isWhole ? read.mark.content : nil)) }
+        return marks
+    }
+
+    /// Returns the entries that are held with their dates, and those that are not, without.
+    func held(_ judgement: Judgement) -> [(key: EntryKey, until: Date?, entry: Entry)] {
+        guard !judgement.isForeign else { return [] }
+        return entries.map { ($0.key, judgement.silences[$0.index]?.heldUntil, $0.entry) }
+    }
+
+    /// Returns the name of the story that begins with this entry.
+    func name(of candidate: Candidate) -> String {
+        StoryName.of(category, (candidate.keys.alert ?? candidate.keys.successor ?? candidate.keys.own).description)
     }
 }

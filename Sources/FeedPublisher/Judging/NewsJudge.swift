@@ -3,25 +3,15 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 
-/// Decides which entries of a document are news.
+/// Decides which entries of a document are news, by the rules in ``NewsRules``.
 ///
-/// An entry is new if its key, its loose key and its link are unknown within the feed. Dates alone never decide: they
-/// are absent, wrong or updated too often (feeds.md §3).
+/// It is pure: the caller looks up the keys that it asks for, in three steps, since most entries are known and need
+/// none of the later ones.
 struct NewsJudge: Sendable {
-    /// An entry that is older than the newest known one by this much should have been read before, even if its
-    /// publisher is slow.
-    static let resetAge: Duration = .seconds(86_400)
-    /// The smallest number of new entries that can be a reset; fewer are limited by the cap.
-    static let smallestReset = 4
-    /// Time within which nearly equal titles of two feeds are one story; shorter than the period of a daily column.
-    static let storyWindow: Duration = .seconds(12 * 3_600)
-    /// Time between two announced updates of one feed: some texts change at each fetch.
-    static let updatePause: Duration = .seconds(3_600)
-
     let feed: Feed
-    let identities: [EntryIdentity]
-    /// Hashes of the entries' contents, parallel to ``identities``.
-    let contents: [EntryKey]
+    /// The feed's name in its list.
+    let title: String?
+    /// The feed's record from before the document.
     let record: FeedRecord
     let existing: ExistingEntries
     let rules: FeedRules
@@ -30,15 +20,21 @@ struct NewsJudge: Sendable {
     /// The time until which ordinary news waits.
     let holdUntil: Date?
     let voice: Voice
-    /// Keys that identify entries across languages, parallel to ``identities``; empty for lists in one language.
-    let translationKeys: [[EntryKey]]
-    /// Links that more than two entries have; empty if the list has no marks.
-    let crowdedLinks: Set<EntryKey>
     let now: Date
+    /// The document's distinct entries.
+    let entries: [ReadEntry]
+    /// The identity rule to store, so that a feed that shrinks keeps its keys.
+    let identityRule: IdentityRule
+    /// Links that more than two entries have; empty if the list has no marks.
+    private let crowdedLinks: Set<EntryKey>
+
+    /// Smallest number of entries with their own links that show that a feed's links are distinct.
+    private static let fewestDistinct = 3
 
     /// Creates the judge of a document; `record` is the feed's record from before it.
     init(
         feed: Feed,
+        title: String? = nil,
         record: FeedRecord,
         existing: ExistingEntries,
         rules: FeedRules = FeedRules(),
@@ -48,6 +44,7 @@ struct NewsJudge: Sendable {
         now: Date
     ) {
         self.feed = feed
+        self.title = title
         self.record = record
         self.existing = existing
         self.rules = rules
@@ -55,28 +52,251 @@ struct NewsJudge: Sendable {
         self.holdUntil = holdUntil
         self.voice = voice
         self.now = now
-        (identityRule, identities) = feed.identity(startingAt: record.identityRule)
-        translationKeys = voice.translationKeys(of: identities, in: feed, by: identityRule)
-        contents = identities.map { ContentKey.of(feed.entries[$0.index]) }
-        let links = rules.marks.isEmpty ? [] : identities.compactMap { feed.entries[$0.index].link }
+        let dates = CredibleDates(now: now)
+        let (rule, identities) = feed.identity(startingAt: record.identityRule)
+        let translations = voice.translationKeys(of: identities, in: feed, by: rule)
+        identityRule = rule
+        let isDraft = identities.map { feed.entries[$0.index].isDraft }
+        entries = identities.enumerated().filter { !isDraft[$0.offset] }.map { place, identity -> ReadEntry in
+            let entry = feed.entries[identity.index]
+            return ReadEntry(
+                place: place,
+                entry: entry,
+                identity: identity,
+                mark: ContentKey.mark(entry, key: identity.key),
+                translations: translations.isEmpty ? [] : translations[place],
+                date: dates.believed(entry.date)
+            )
+        }
+        let links = rules.marks.isEmpty ? [] : entries.compactMap(\.entry.link)
         let counts = links.compactMap { EntryKey(link: $0) }.reduce(into: [:]) { $0[$1, default: 0] += 1 }
         crowdedLinks = Set(counts.filter { $0.value > 2 }.keys)
     }
 
-    /// The identity rule to store, so that a feed that shrinks keeps its keys.
-    let identityRule: IdentityRule
+    var dates: CredibleDates { CredibleDates(now: now) }
+    private var head: DocumentHead { DocumentHead(title: feed.title, link: feed.link) }
+
+    func isCrowded(_ link: EntryKey) -> Bool { crowdedLinks.contains(link) }
+
+    // MARK: Look-ups
+
+    /// The keys by which the document is looked up first.
+    var entryMarks: [EntryMark] { entries.map(\.mark) }
+
+    /// Returns the entries that may have to be announced, given which identities are known.
+    func candidates(_ seen: SeenState) -> [Candidate] {
+        // Finding the names needs all titles of the document.
+        let publishers = needsStories && !(seen.unknown.isEmpty && seen.edited.isEmpty) ? publishers : PublisherNames()
+        return entries.compactMap { read in
+            let isUnknown = seen.unknown.contains(read.key)
+            guard isUnknown || seen.edited.contains(read.key) else { return nil }
+            return candidate(read, isUnknown ? .unknown : .edited, publishers)
+        }
+    }
+
+    /// Returns the further keys of unknown entries within the feed.
+    func furtherKeys(of candidates: [Candidate]) -> [SeenKey] {
+        candidates.filter { $0.isUnknown || $0.read.isKnownByLink }.flatMap { candidate in
+            candidate.keys.seen + [candidate.keys.page].compactMap { $0.map { SeenKey(.link, $0) } }
+                + (rules.holdsFuture ? [SeenKey(.held, candidate.read.key)] : [])
+        }
+    }
+
+    /// Returns the keys by which stories of the category are recognized.
+    func storyKeys(of candidates: [Candidate]) -> [EntryKey] {
+        let keys = candidates.flatMap { candidate -> [EntryKey] in
+            let keys = candidate.keys
+            guard !candidate.isUnknown else { return keys.shared + keys.former + keys.references + keys.elsewhere }
+            let isWanted = rules.announcesUpdates || candidate.replacesOthers || candidate.mark != nil
+            return isWanted || candidate.read.isKnownByLink ? keys.all + keys.former + keys.references : []
+        }
+        return keys + deletionKeys()
+    }
+
+    // MARK: Judging
+
+    /// Judges the candidates, given what is known of all keys.
+    func judge(_ candidates: [Candidate], _ seen: SeenState) -> Judgement {
+        var known = Knowledge(record: record, seen: seen, rules: rules, now: now)
+        known.document = facts(candidates, known)
+        let candidates = candidates.map { settled($0, known) }
+        let unknown = candidates.filter { candidate in
+            known.document.recognized[candidate.place].map { if case .held = $0 { true } else { false } } ?? true
+        }
+        let open = candidates.filter { known.document.recognized[$0.place] == nil }
+        known.document.unknown = unknown.count
+        known.document.effects = effects(candidates, known)
+        let effects = known.document.effects
+        known.document.recognizedTitles = recognizedTitles(candidates, known)
+        known.document.timeline = Timeline(entries, new: Set(open.map(\.place)), known)
+        let unsettled = open.filter { effects.silences[$0.place] == nil }
+        let untitled = unsettled.filter { SameTitleAndDate().decision(on: $0, known) == nil }
+        known.document.decision = NewsRules.document.lazy.compactMap { $0.decision(on: untitled, known) }.first
+        if known.document.decision == .foreign { return foreign() }
+        if known.document.decision == .firstReading {
+            let wanted = unsettled.filter { candidate in
+                effects.changes[candidate.place] == nil
+                    && (effects.wanted.contains(candidate.place) || known.unwanted(candidate) == nil)
+            }
+            known.document.chosen = Set(first(existing, of: wanted).map(\.place))
+        }
+
+        var verdicts = Repeat.within(candidates.map { Verdict($0, decision(on: $0, known)) }, dates)
+        var judgement = Judgement()
+        judgement.isFirstReading = known.document.decision == .firstReading
+        judgement.isReset = known.document.decision == .newIdentifiers
+        judgement.closed = effects.closed
+        judgement.sharedLinks = sharedLinks(candidates, known)
+        judgement.translations = takeTranslations(&verdicts, known)
+        announceUpdates(&verdicts, known)
+        for index in verdicts.indices where verdicts[index].change == nil {
+            let candidate = verdicts[index].candidate
+            switch verdicts[index].decision {
+            case .announced(let change): verdicts[index].change = change
+            case nil: verdicts[index].change = effects.news[candidate.place] ?? news(candidate)
+            case .silent, .repeats: break
+            }
+        }
+        judgement.take(verdicts, of: self)
+        let deleted = withdrawDeleted(seen)
+        judgement.announcements += deleted.announcements
+        judgement.closed += deleted.closed
+        judgement.heldUntil = known.document.recognized.values.compactMap(\.heldUntil).min()
+        let waiting = unknown.count { known.document.recognized[$0.place] != nil }
+        let places = Set(unknown.map(\.place))
+        let told = verdicts.count { verdict in
+            guard places.contains(verdict.candidate.place) else { return false }
+            if case .silent(let reason) = verdict.decision { return reason == .translation }
+            if case .repeats = verdict.decision { return false }
+            return true
+        }
+        judgement.silent = unknown.count - waiting - told
+        return judgement
+    }
+
+    /// Returns the links of this document that another entry had before.
+    private func sharedLinks(_ candidates: [Candidate], _ known: Knowledge) -> Set<EntryKey> {
+        Set(
+            candidates.filter { known.page(of: $0) != nil && known.document.recognized[$0.place] == nil }
+                .compactMap { $0.keys.link ?? $0.keys.page }
+        )
+    }
+
+    private func decision(on candidate: Candidate, _ known: Knowledge) -> Decision? {
+        let effects = known.document.effects
+        if let change = effects.changes[candidate.place] { return .announced(change) }
+        if let reason = effects.silences[candidate.place] { return .silent(reason) }
+        if let reason = known.document.recognized[candidate.place] { return .silent(reason) }
+        return NewsRules.news.decision(on: candidate, known)
+    }
+
+    /// Returns the judgement of a document of another site.
+    private func foreign() -> Judgement {
+        var judgement = Judgement(isForeign: true)
+        judgement.heldUntil = record.heldUntil
+        judgement.silences = Dictionary(uniqueKeysWithValues: entries.map { ($0.index, SilenceReason.foreign) })
+        return judgement
+    }
+
+    /// Returns the document's facts, with the entries that the rules of recognition know.
+    private func facts(_ candidates: [Candidate], _ known: Knowledge) -> DocumentFacts {
+        var known = known
+        known.document.head = head
+        known.document.count = entries.count
+        let linked = entries.filter { $0.entry.link != nil }
+        known.document.hasDistinctLinks =
+            linked.count >= Self.fewestDistinct && linked.allSatisfy { $0.identity.link != nil }
+        if !known.seen.recent.isEmpty, candidates.contains(where: \.isUnknown) {
+            let keys = Set(entries.map(\.key))
+            known.document.departed = known.seen.recent.filter { entry in
+                entry.key.flatMap(EntryKey.init(hexadecimal:)).map { !keys.contains($0) } ?? false
+            }
+        }
+        // Both spellings of one identifier in one document.
+        var spellings: Set<EntryKey> = []
+        for candidate in candidates where candidate.isUnknown {
+            guard let key = candidate.keys.loose, !known.contains(.loose, key) else { continue }
+            if !spellings.insert(key).inserted { known.document.spelledTwice.insert(candidate.place) }
+        }
+        for candidate in candidates {
+            guard case .silent(let reason)? = NewsRules.recognition.decision(on: candidate, known) else { continue }
+            known.document.recognized[candidate.place] = reason
+        }
+        return known.document
+    }
+
+    /// Returns a candidate with the keys that its link allows, given the entries that had the link before.
+    private func settled(_ candidate: Candidate, _ known: Knowledge) -> Candidate {
+        guard let page = known.page(of: candidate) else { return candidate }
+        var candidate = candidate
+        // A page of many stories identifies none of them.
+        if page.isShared || known.document.recognized[candidate.place] == nil { candidate.keys.storyLink = nil }
+        if !candidate.isUnknown, known.document.recognized[candidate.place] == nil {
+            let parts = [candidate.keys.own.bytes, candidate.content?.bytes ?? []].flatMap(\.self)
+            candidate.keys.successor = EntryKey(hashing: parts)
+        }
+        return candidate
+    }
+
+    /// Returns the titles and dates that recognized entries still bear, if an unknown one may have one of them.
+    private func recognizedTitles(_ candidates: [Candidate], _ known: Knowledge) -> Set<EntryKey> {
+        guard candidates.contains(where: { known.contains(.title, $0.keys.title) }) else { return [] }
+        let open = Set(
+            candidates.map(\.place).filter { place in
+                known.document.recognized[place] == nil && known.document.effects.silences[place] == nil
+            }
+        )
+        return Set(entries.filter { !open.contains($0.place) }.compactMap { Self.title(of: $0.entry) })
+    }
+
+    func announcement(of candidate: Candidate, _ change: StoryChange, isUpdate: Bool = false) -> Announcement {
+        var change = change
+        change.notBefore = release(candidate, change)
+        return Announcement(
+            entry: candidate.entry,
+            index: candidate.index,
+            date: dates.shown(candidate.entry.date),
+            change: change,
+            isUpdate: isUpdate,
+            isMarked: candidate.mark?.isInTitle ?? false
+        )
+    }
+
+    private func first(_ existing: ExistingEntries, of candidates: [Candidate]) -> [Candidate] {
+        switch existing {
+        case .none: []
+        case .all: candidates
+        case .newest(let count): dates.inOrder(candidates).suffix(max(0, count))
+        }
+    }
+
+    // MARK: Results
 
     /// The latest credible date of this document and earlier ones, to be stored.
     var newestEntry: Date? {
-        let dates = feed.entries.compactMap { believed($0.date) } + [record.newestEntry].compactMap(\.self)
+        let own = feed.entries.compactMap { $0.isDraft ? nil : self.dates.believed($0.date) }
+        let dates = own + [record.newestEntry].compactMap(\.self)
         return dates.filter { $0 <= now }.max()
     }
 
     /// Returns a feed's record with the changes of a judgement of its document, whole or not.
     func record(_ record: FeedRecord, after judgement: Judgement, isWhole: Bool) -> FeedRecord {
         var record = record
+        guard !judgement.isForeign else {
+            // The former document counts, and the next poll must read the whole one.
+            record.readings = self.record.readings
+            record.completeReading = self.record.completeReading
+            record.title = self.record.title
+            record.format = self.record.format
+            record.foreignHead = head.text
+            record.forgetDocument()
+            return record
+        }
         if isWhole {
             record.identityRule = identityRule
+            record.keysVersion = FeedRecord.currentKeys
+            record.site = head.host ?? record.site
+            record.foreignHead = nil
             record.newestEntry = newestEntry
         }
         record.heldUntil = [isWhole ? nil : record.heldUntil, judgement.heldUntil].compactMap(\.self).min()
@@ -84,195 +304,35 @@ struct NewsJudge: Sendable {
         return record
     }
 
-    /// Judges the entries, given what is known of the document's keys and stories.
-    func judge(_ state: SeenState) -> Judgement {
-        var judgement = Judgement()
-        var silences = known(state)
-        let unknown = Set(open(silences))
-        if rules.holdsFuture {
-            for position in unknown { silences[position] = held(position, state) }
-        }
-        judgement.heldUntil = silences.values.compactMap { if case .held(let date) = $0 { date } else { nil } }.min()
-        var effects = effects(silences, state)
-        silences.merge(effects.silences) { $1 }
-        judgement.closed = effects.closed
-        /// Excludes entries that have a reason to be silent, except corrections of shown messages.
-        func silence(_ reason: (Int) -> SilenceReason?) {
-            for position in open(silences) where effects.changes[position] == nil {
-                silences[position] = reason(position)
-            }
-        }
-        let waiting = silences.values.count { if case .held = $0 { true } else { false } }
-        if record.baseline == nil {
-            judgement.isFirstReading = true
-            silence { effects.wanted.contains($0) ? nil : unwanted($0) }
-            let chosen = Set(first(existing, of: open(silences).filter { effects.changes[$0] == nil }))
-            silence { chosen.contains($0) ? nil : .firstReading }
-        } else {
-            // If identifiers change at each fetch, or all at once, equal titles with equal dates are not news.
-            let isMostlyUnknown = unknown.count * 2 >= identities.count
-            let standing = Set(silences.keys.compactMap { title(of: $0) })
-            silence { position in
-                guard let title = title(of: position), state.known.contains(SeenKey(.title, title)) else { return nil }
-                return isMostlyUnknown || (isToldByTitle(position) && !standing.contains(title))
-                    ? .seenBefore(.title) : nil
-            }
-            if isMostlyUnknown, isReset(open(silences), state) {
-                judgement.isReset = true
-                silence { isLater($0, than: record.newestEntry) ? nil : .newIdentifiers }
-            }
-        }
-        // Filter only now: a reset is recognized from all unknown entries.
-        silence { effects.wanted.contains($0) ? nil : unwanted($0) }
-        silence { position in
-            guard let (kind, story) = knownStory(position, state) else { return nil }
-            judgement.repeats[identities[position].index] = story
-            return story.isWithdrawn ? .withdrawn : .sameStory(kind)
-        }
-        for position in effects.changes.keys { silences[position] = nil }
-        judgement.translations = takeTranslations(&silences, &effects, state)
-        let update = markEdited(&silences, effects, state)
-        judgement.announcements = inOrder(open(silences)).map { position in
-            var change = effects.changes[position] ?? effects.news[position] ?? news(position)
-            if position == update { change = updated(position, state) }
-            change.notBefore = release(position, change)
-            return announcement(position, change, isUpdate: position == update)
-        }
-        let told = unknown.count { silences[$0] == nil || silences[$0] == .translation }
-        judgement.silent = unknown.count - waiting - told
-        judgement.silences = Dictionary(uniqueKeysWithValues: silences.map { (identities[$0.key].index, $0.value) })
-        return judgement
-    }
-
-    func announcement(_ position: Int, _ change: StoryChange, isUpdate: Bool = false) -> Announcement {
-        let index = identities[position].index
-        let entry = feed.entries[index]
-        return Announcement(
-            entry: entry,
-            index: index,
-            date: shownDate(entry.date),
-            change: change,
-            isUpdate: isUpdate,
-            isMarked: rules.marks.mark(of: entry)?.isInTitle ?? false
-        )
-    }
-
-    /// Returns the change that an announced update of an edited entry makes to its story.
-    private func updated(_ position: Int, _ state: SeenState) -> StoryChange {
-        let story = ownStory(position, state)
-        var change = change(.update, position, of: [story].compactMap(\.self))
-        // The entry was recorded without a message, but people may know it from elsewhere.
-        if story == nil { change.status = .update }
-        return change
-    }
-
-    /// Returns the same story of another feed: under one link at any time, or under nearly one title within
-    /// ``storyWindow``.
-    private func knownStory(_ position: Int, _ state: SeenState) -> (SeenKind, KnownStory)? {
-        let key = alertKey(of: position) ?? storyLink(of: position)
-        if let key, let story = state.stories[key] { return (.link, story) }
-        guard let title = storyTitle(of: position), let story = state.stories[title], let feed = story.feed,
-            feed != record.id, abs(now.timeIntervalSince(story.announced)) <= Self.storyWindow.inSeconds
-        else { return nil }
-        return (.title, story)
-    }
-
-    /// Notes which known entries have changed, and announces the newest of them if the list asks for updates and none
-    /// was announced recently.
-    private func markEdited(_ silences: inout [Int: SilenceReason], _ effects: Effects, _ state: SeenState) -> Int? {
-        let edited = identities.indices.filter { position in
-            silences[position] == .seenBefore(.entry) && state.edited.contains(identities[position].key)
-        }
-        for position in edited { silences[position] = rules.announcesUpdates ? .updateLimit : .edited }
-        guard rules.announcesUpdates, record.baseline != nil,
-            record.lastUpdate.map({ abs(now.timeIntervalSince($0)) >= Self.updatePause.inSeconds }) ?? true
-        else { return nil }
-        // Stories that this document corrects or withdraws get no further message.
-        let settled = Set((effects.changes.values + effects.closed).flatMap(\.merges))
-        let wanted = edited.filter { position in
-            // A story that another feed announced is updated by that feed only.
-            let story = ownStory(position, state)
-            let isOwn = story.map { $0.feed == record.id && !$0.isWithdrawn && !settled.contains($0.name) } ?? true
-            return isOwn && unwanted(position) == nil
-        }
-        guard let newest = inOrder(wanted).last else { return nil }
-        silences[newest] = nil
-        return newest
-    }
-
-    func unwanted(_ position: Int) -> SilenceReason? {
-        if let alert = feed.entries[identities[position].index].alert {
-            if !alert.isForThePublic { return .notForThePublic }
-            if let expiry = alert.expires, expiry <= now { return .expired }
-        }
-        guard rules.filters.contains(where: { !$0.isEmpty }) else { return nil }
-        let text = KeywordFilter.FilterText(feed.entries[identities[position].index])
-        return rules.filters.lazy.compactMap { $0.silence(text) }.first
-    }
-
-    /// Returns the reason of an entry that is not among ``identities``.
+    /// Returns the reason of an entry that is not among ``entries``.
     func withoutIdentity(_ entry: Entry) -> SilenceReason {
-        entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
+        if entry.isDraft { return .draft }
+        return entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
+    }
+}
+
+/// A candidate with the decision on it; without one, it is news.
+struct Verdict: Sendable {
+    let candidate: Candidate
+    var decision: Decision?
+    /// The change of an entry that is news and belongs to a known story.
+    var change: StoryChange?
+    /// True for an edited entry that is announced as an update.
+    var isUpdate = false
+
+    init(_ candidate: Candidate, _ decision: Decision?) {
+        self.candidate = candidate
+        self.decision = decision
     }
 
-    /// Returns the positions of identities that this feed had before, or that appear twice.
-    private func known(_ state: SeenState) -> [Int: SilenceReason] {
-        var spellings: Set<EntryKey> = []
-        var known: [Int: SilenceReason] = [:]
-        for (position, identity) in identities.enumerated() {
-            if state.known.contains(SeenKey(.entry, identity.key)) {
-                known[position] = .seenBefore(.entry)
-                continue
-            }
-            if let key = loose(of: identity) {
-                if state.known.contains(SeenKey(.loose, key)) {
-                    known[position] = .seenBefore(.loose)
-                    continue
-                }
-                // Both spellings of one identifier in one document.
-                guard spellings.insert(key).inserted else {
-                    known[position] = .repeated
-                    continue
-                }
-            }
-            if let link = link(of: identity), state.known.contains(SeenKey(.link, link)) {
-                known[position] = .seenBefore(.link)
-            }
-        }
-        return known
-    }
-
-    /// True if title and date identify an entry; two alerts of one minute often share them, and have reliable
-    /// identifiers.
-    private func isToldByTitle(_ position: Int) -> Bool {
-        let entry = feed.entries[identities[position].index]
-        return entry.date != nil && entry.alert == nil
-    }
-
-    private func open(_ silences: [Int: SilenceReason]) -> [Int] {
-        identities.indices.filter { silences[$0] == nil }
-    }
-
-    /// True if most of the document is unknown, as many entries are gone, and the new entries are old: the feed has
-    /// renamed its entries.
-    ///
-    /// Age is judged by the feed's own dates: our clock may have been years ahead when the feed was last read.
-    private func isReset(_ unknown: [Int], _ state: SeenState) -> Bool {
-        guard unknown.count >= Self.smallestReset, unknown.count * 4 >= identities.count * 3,
-            state.vanished * 2 >= unknown.count, let newest = record.newestEntry, newest <= now
-        else { return false }
-        let limit = newest.addingTimeInterval(-Self.resetAge.inSeconds)
-        let old = unknown.count { position in
-            believed(feed.entries[identities[position].index].date).map { $0 < limit } ?? false
-        }
-        return old * 2 > unknown.count
-    }
-
-    private func first(_ existing: ExistingEntries, of positions: [Int]) -> [Int] {
-        switch existing {
-        case .none: []
-        case .all: positions
-        case .newest(let count): inOrder(positions).suffix(max(0, count))
+    /// True if the entry is announced.
+    var isTold: Bool {
+        switch decision {
+        case nil, .announced: true
+        case .silent, .repeats: false
         }
     }
+
+    /// True if the entry is news, and no rule has decided otherwise.
+    var isNews: Bool { if case nil = decision { true } else { false } }
 }

@@ -13,13 +13,23 @@ package enum SilenceReason: Sendable, Equatable {
     case firstReading
     /// All entries of the document have new identifiers, and this one is not newer than those read before.
     case newIdentifiers
+    /// It is in a document of another site, which waits for the next poll.
+    case foreign
+    /// It is a draft.
+    case draft
+    /// It is clearly older than the newest known entry or than the first reading.
+    case old
+    /// It is an entry of the same second whose title and link were corrected.
+    case retitled
+    /// The feed announced the same title and text less than twelve hours ago.
+    case `repeat`
     /// Another feed of the category announced it, under the same link or nearly the same title.
     case sameStory(SeenKind)
     /// It is announced in the message of another language's entry, as its translation.
     case translation
     /// It was read before, and has changed.
     case edited
-    /// It has changed, and an update would follow the last one too soon.
+    /// It has changed, and waits, because an update would follow the last one too soon.
     case updateLimit
     /// It contains a term that its list excludes.
     case excluded(String)
@@ -40,6 +50,11 @@ package enum SilenceReason: Sendable, Equatable {
     /// It withdraws a story that was never shown.
     case nothingToWithdraw
 
+    /// The date for which the entry waits.
+    var heldUntil: Date? {
+        if case .held(let date) = self { date } else { nil }
+    }
+
     /// A stable word, for programs.
     package var name: String {
         switch self {
@@ -48,6 +63,11 @@ package enum SilenceReason: Sendable, Equatable {
         case .blank: "blank"
         case .firstReading: "firstReading"
         case .newIdentifiers: "newIdentifiers"
+        case .foreign: "foreign"
+        case .draft: "draft"
+        case .old: "old"
+        case .retitled: "retitled"
+        case .repeat: "repeat"
         case .sameStory: "sameStory"
         case .translation: "translation"
         case .edited: "edited"
@@ -75,11 +95,16 @@ package enum SilenceReason: Sendable, Equatable {
         case .blank: "it has no id, link, title or text"
         case .firstReading: "first reading of this feed: recorded, not announced"
         case .newIdentifiers: "the feed gave all its entries new ids, and this one is not newer than the last reading"
+        case .foreign: "the document is of another site; it waits for the next poll"
+        case .draft: "a draft, which is not recorded until it is published"
+        case .old: "older than what this feed had at its last reading"
+        case .retitled: "seen before, with another link and title; both were corrected"
+        case .repeat: "the same title and text as a story that this feed announced less than twelve hours ago"
         case .sameStory(.title): "nearly the same title as a story announced from another feed"
         case .sameStory: "same story as one announced from another feed"
         case .translation: "sent as a translation, in the message of another feed's entry"
-        case .edited: "seen before, and edited since; its list has no 'updates: announce'"
-        case .updateLimit: "seen before, and edited since; this feed announces one update an hour"
+        case .edited: "seen before, and edited since; its list does not announce the change"
+        case .updateLimit: "seen before, and edited since; it waits, because this feed announces updates once an hour"
         case .excluded(let term): "its list excludes '\(term)'"
         case .notIncluded: "it contains none of the words that its list includes"
         case .held(let date): "held until \(date.formatted(.iso8601))"
@@ -107,6 +132,8 @@ package enum DateTrouble: String, Sendable {
     case ahead
     /// Further ahead: not shown.
     case future
+    /// So far ahead that it is a mistake, as with the year of another calendar: not shown.
+    case calendar
     /// Before feeds existed: not shown.
     case ancient
 
@@ -114,6 +141,7 @@ package enum DateTrouble: String, Sendable {
         switch self {
         case .ahead: "future-dated by less than a day: shown as now"
         case .future: "future-dated: its date is left out"
+        case .calendar: "dated more than five years ahead, as in another calendar: its date is left out"
         case .ancient: "dated before 1990: its date is left out"
         }
     }

@@ -13,6 +13,10 @@ struct StoryChange: Sendable, Equatable {
     var keys: [EntryKey] = []
     /// Hash of the current content.
     var content: EntryKey?
+    /// Hash of the current text.
+    var text: EntryKey?
+    /// The current date of the entry.
+    var published: Date?
     /// The story's current alert.
     var alert: LastAlert?
     var status: MessageStatus?

@@ -83,35 +83,32 @@ extension NewsJudge {
     ///
     /// A message includes one entry of each language; a second one gets a message of its own. A message that corrects
     /// or withdraws includes none, and none includes an entry with another sending time.
-    func takeTranslations(
-        _ silences: inout [Int: SilenceReason],
-        _ effects: inout Effects,
-        _ state: SeenState
-    ) -> [Translation] {
-        guard !translationKeys.isEmpty else { return [] }
+    func takeTranslations(_ verdicts: inout [Verdict], _ known: Knowledge) -> [Translation] {
+        guard voice.isOneOfSeveral else { return [] }
         var taken: Set<String> = []
         var translations: [Translation] = []
-        for position in identities.indices where silences[position] == nil && effects.changes[position] == nil {
-            let known = translatedKeys(of: position).compactMap { state.stories[$0] }
+        for index in verdicts.indices where verdicts[index].isNews {
+            let candidate = verdicts[index].candidate
+            let told = candidate.keys.elsewhere.compactMap { known.seen.stories[$0] }
             // A withdrawal in the main language applies to all languages.
-            guard !known.contains(where: { $0.language == LanguageShare.main && $0.isWithdrawn }) else {
-                silences[position] = .withdrawn
+            guard !told.contains(where: { $0.language == LanguageShare.main && $0.isWithdrawn }) else {
+                verdicts[index].decision = .silent(.withdrawn)
                 continue
             }
-            let untold = known.filter { story in
+            let untold = told.filter { story in
                 !story.isWithdrawn && !taken.contains(story.name)
                     && !story.others.contains { $0.language == voice.name }
             }
-            var change = effects.news[position] ?? news(position)
-            let hour = release(position, change)
+            var change = known.document.effects.news[candidate.place] ?? news(candidate)
+            let hour = release(candidate, change)
             let waiting = untold.first { takesTranslation($0, leavingAt: hour) }
             guard let story = waiting ?? untold.first else { continue }
             taken.insert(story.name)
             change.name = story.name
-            effects.news[position] = change
+            verdicts[index].change = change
             if waiting != nil {
-                silences[position] = .translation
-                translations.append(Translation(announcement: announcement(position, change), story: story))
+                verdicts[index].decision = .silent(.translation)
+                translations.append(Translation(announcement: announcement(of: candidate, change), story: story))
             }
         }
         return translations

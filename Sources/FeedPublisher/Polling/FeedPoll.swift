@@ -26,6 +26,8 @@ struct FeedPoll: Sendable {
         var record: FeedRecord
         var lines: [PublishLine] = []
         var isUnchanged = false
+        /// False if only held entries were released.
+        var isPolled = true
         /// The line that explains why there is no document; `nil` if there is one, or nothing is new.
         var failure: PublishLine?
         var announced = 0

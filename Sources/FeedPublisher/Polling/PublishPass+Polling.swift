@@ -28,13 +28,23 @@ extension PublishPass {
         let hosts: Set<String>
         /// Number of consecutive runs of the program that ended while they read its documents.
         let deaths: Int
+        /// True if the feed is not due, and only its held entries are.
+        let isRelease: Bool
 
-        init(_ source: FeedSource, in list: FeedList, _ record: FeedRecord, hosts: Set<String> = [], deaths: Int = 0) {
+        init(
+            _ source: FeedSource,
+            in list: FeedList,
+            _ record: FeedRecord,
+            hosts: Set<String> = [],
+            deaths: Int = 0,
+            isRelease: Bool = false
+        ) {
             self.list = list
             self.source = source
             self.record = record
             self.hosts = hosts
             self.deaths = deaths
+            self.isRelease = isRelease
         }
 
         /// Returns how many turns the feed has missed: 0 up to one of its intervals, 1 up to three, 2 up to seven and
@@ -187,8 +197,8 @@ extension PublishPass {
         guard let resident else { return try await take(turn, start) }
         return try await resident.turns.holding(turn.record.id) {
             let record = try store.feed(turn.record.id) ?? turn.record
-            let outcome = try await take(Turn(turn.source, in: turn.list, record), start)
-            if let outcome { try resident.polled(turn.source, record, outcome) }
+            let outcome = try await take(Turn(turn.source, in: turn.list, record, isRelease: turn.isRelease), start)
+            if let outcome, outcome.isPolled { try resident.polled(turn.source, record, outcome) }
             return outcome
         }
     }
@@ -203,20 +213,26 @@ extension PublishPass {
         var next: Date?
         for (list, source) in lists.lists.lazy.flatMap({ list in list.feeds.lazy.map { (list, $0) } }) {
             guard let record = records[source.address.text] else { continue }
-            let hosts = record.hosts(source)
+            var hosts = record.hosts(source)
+            var isRelease = false
             if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
-                next = [next, reason.until].compactMap(\.self).min()
+                next = [next, reason.until, record.heldUntil.flatMap { $0 > now ? $0 : nil }].compactMap(\.self).min()
                 preview?.add(FeedPreview(list, source, record, state: .notAsked(reason)))
-                continue
+                guard record.hasHeldEntries(dueAt: now), preview == nil else { continue }
+                isRelease = true
             }
-            // Files have no host that must be spared.
-            let host = source.address.isFile ? source.address.text : source.politenessHost(record.asked(source))
-            let busy = source.address.isFile ? [host] : hosts
+            if isRelease { hosts = [] }
+            // Files have no host that must be spared, and a release needs none.
+            let isFree = source.address.isFile || isRelease
+            let host = isFree ? source.address.text : source.politenessHost(record.asked(source))
+            let busy = isFree ? [host] : hosts
             let limit = source.isLocal ? Self.concurrentLocalFeeds : 1
             if let resident, resident.isBusy(record.id, on: busy, limit: limit) { continue }
             if turns[host] == nil { order.append(host) }
             let deaths = interrupted[record.id]?.deaths ?? 0
-            turns[host, default: []].append(Turn(source, in: list, record, hosts: hosts, deaths: deaths))
+            turns[host, default: []].append(
+                Turn(source, in: list, record, hosts: hosts, deaths: isRelease ? 0 : deaths, isRelease: isRelease)
+            )
         }
         for (host, feeds) in turns {
             for turn in feeds { resident?.take(turn, turn.hosts.union([host])) }

@@ -38,7 +38,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
         into earlier: [JudgedEntry],
         isWhole: Bool
     ) -> [JudgedEntry] {
-        let keys = Dictionary(judge.identities.map { ($0.index, $0.key.bytes) }) { first, _ in first }
+        let keys = Dictionary(judge.entries.map { ($0.index, $0.key.bytes) }) { first, _ in first }
         let known = Dictionary(earlier.compactMap { entry in entry.key.map { ($0, entry) } }) { first, _ in first }
         let current = newest(preview.entries).map { index in
             let entry = JudgedEntry(preview.entries[index], key: keys[index].map(hexadecimal), at: judge.now)

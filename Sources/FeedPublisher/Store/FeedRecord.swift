@@ -6,6 +6,9 @@ internal import FoundationEssentials
 ///
 /// A pass changes its copy, and writes it in one transaction with everything else that one fetch changes.
 struct FeedRecord: Sendable, Equatable {
+    /// The present value of ``keysVersion``: links and titles have contents, titles and dates.
+    static let currentKeys = 1
+
     /// The feed's number, to which the keys of entries refer: it never changes, even if the feed moves, and is never
     /// reused.
     let id: Int64
@@ -42,12 +45,18 @@ struct FeedRecord: Sendable, Equatable {
     /// Number of consecutive documents that were not read to their end.
     var incompleteReadings = 0
     var identityRule = IdentityRule.id
+    /// The version of the rules by which its keys were stored; ``currentKeys`` after a reading by this version.
+    var keysVersion = 0
     var retired: Date?
     /// The time when one of its updates was last announced.
     var lastUpdate: Date?
     /// The earliest time at which a held entry is due.
     var heldUntil: Date?
     var title: String?
+    /// The host of its page.
+    var site: String?
+    /// ``DocumentHead/text`` of a document of another site, if the last poll brought one.
+    var foreignHead: String?
     var format: String?
 
     /// Makes the next request ask for the whole document.

@@ -42,7 +42,8 @@ extension PublisherStore {
                         UPDATE feed SET url = ?, movedURL = NULL, moveURL = NULL, moveFirstSeen = NULL,
                         movePolls = NULL, etag = NULL, lastModified = NULL, validatorURL = NULL, bodyHash = NULL,
                         identicalAnswers = 0, due = NULL, wait = NULL, failures = 0, failingSince = NULL,
-                        troubleKind = NULL, trouble = NULL, recoveredAt = NULL, retired = NULL WHERE id = ?
+                        troubleKind = NULL, trouble = NULL, recoveredAt = NULL, retired = NULL, site = NULL,
+                        foreignHead = NULL WHERE id = ?
                         """,
                         [address.text, former.id]
                     )
@@ -104,8 +105,8 @@ extension StoreTransaction {
             bodyHash = ?, identicalAnswers = ?, due = ?, wait = ?, failures = ?, failingSince = ?, troubleKind = ?,
             trouble = ?, lastSuccess = ?, newestEntry = ?, baseline = ?, readings = ?, completeReading = ?,
             incompleteReadings = ?, identityRule = ?, retired = ?, title = ?, format = ?, validatorURL = ?, pace = ?,
-            skipHours = ?, skipDays = ?, lastUpdate = ?, heldUntil = ?, bodyReceived = ?, recoveredAt = ?
-            WHERE id = ?
+            skipHours = ?, skipDays = ?, lastUpdate = ?, heldUntil = ?, bodyReceived = ?, recoveredAt = ?,
+            keysVersion = ?, site = ?, foreignHead = ? WHERE id = ?
             """,
             [
                 record.movedURL, record.move?.url, record.move?.firstSeen.timestamp, record.move?.polls,
@@ -118,7 +119,7 @@ extension StoreTransaction {
                 record.retired?.timestamp, record.title, record.format, record.validators.url,
                 record.pace.interval?.milliseconds, record.pace.skipHours.bits, record.pace.skipDays.bits,
                 record.lastUpdate?.timestamp, record.heldUntil?.timestamp, record.bodyReceived?.timestamp,
-                record.recoveredAt?.timestamp, record.id,
+                record.recoveredAt?.timestamp, record.keysVersion, record.site, record.foreignHead, record.id,
             ]
         )
     }
@@ -163,6 +164,9 @@ extension FeedRecord {
         heldUntil = try row.date("heldUntil")
         bodyReceived = try row.date("bodyReceived")
         recoveredAt = try row.date("recoveredAt")
+        keysVersion = try row.decode(forColumn: "keysVersion")
+        site = try row.decode(forColumn: "site")
+        foreignHead = try row.decode(forColumn: "foreignHead")
         title = try row.decode(forColumn: "title")
         format = try row.decode(forColumn: "format")
     }

@@ -210,6 +210,28 @@ extension PublisherStore {
                     """
             )
         }
+        migrator.registerMigration("13 entries of pages, texts of stories, held entries") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE seen ADD COLUMN title BLOB CHECK (length(title) = 16);
+                    ALTER TABLE seen ADD COLUMN date INTEGER;
+                    ALTER TABLE seen ADD COLUMN isShared INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE story ADD COLUMN text BLOB CHECK (length(text) = 16);
+                    ALTER TABLE story ADD COLUMN published INTEGER;
+                    ALTER TABLE feed ADD COLUMN keysVersion INTEGER NOT NULL DEFAULT 0;
+                    ALTER TABLE feed ADD COLUMN site TEXT;
+                    ALTER TABLE feed ADD COLUMN foreignHead TEXT;
+                    CREATE TABLE held (
+                        feed INTEGER NOT NULL REFERENCES feed(id) ON DELETE CASCADE,
+                        key BLOB NOT NULL CHECK (length(key) = 16),
+                        due INTEGER NOT NULL,
+                        entry TEXT NOT NULL CHECK (json_type(entry) = 'object'),
+                        PRIMARY KEY (feed, key)
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE INDEX held_by_due ON held (feed, due);
+                    """
+            )
+        }
         return migrator
     }
 

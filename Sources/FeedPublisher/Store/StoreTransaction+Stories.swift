@@ -10,7 +10,7 @@ extension StoreTransaction {
 
     private static let columns = """
         story.feed AS teller, story.firstSeen, story.name, story.content, story.isWithdrawn, story.alertKey,
-            story.alertSent, story.language, outbox.*
+            story.alertSent, story.language, story.text, story.published, outbox.*
         """
 
     /// Returns the stories of a folded category by some of their keys.
@@ -77,16 +77,17 @@ extension StoreTransaction {
         let content = change.content.map { Data($0.bytes) }
         let alert = change.alert.map { Data($0.key.bytes) }
         let sent = change.alert?.sent.timestamp
+        let text = change.text.map { Data($0.bytes) }
         let isWithdrawn = change.status == .withdrawn || row == nil
         for name in change.merges {
             try run(
                 """
                 UPDATE story SET name = ?, feed = ?, outbox = ?, content = ?, isWithdrawn = ?, alertKey = ?,
-                alertSent = ? WHERE category = ? AND name = ? AND (? OR language = ?)
+                alertSent = ?, text = ?, published = ? WHERE category = ? AND name = ? AND (? OR language = ?)
                 """,
                 [
-                    change.name, feed, row, content, isWithdrawn, alert, sent, category, name, change.isForAll,
-                    change.language,
+                    change.name, feed, row, content, isWithdrawn, alert, sent, text, change.published?.timestamp,
+                    category, name, change.isForAll, change.language,
                 ]
             )
         }
@@ -95,12 +96,12 @@ extension StoreTransaction {
             try run(
                 """
                 INSERT OR REPLACE INTO story
-                (category, key, firstSeen, feed, outbox, name, content, isWithdrawn, alertKey, alertSent, language)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (category, key, firstSeen, feed, outbox, name, content, isWithdrawn, alertKey, alertSent, language,
+                text, published) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
                     category, Data(key.bytes), now.timestamp, feed, row, change.name, content, isWithdrawn, alert,
-                    sent, change.language,
+                    sent, change.language, text, change.published?.timestamp,
                 ]
             )
         }
@@ -118,6 +119,8 @@ extension KnownStory {
         name = try row.decode(forColumn: "name")
         language = try row.decode(forColumn: "language")
         content = try row.key("content")
+        text = try row.key("text")
+        published = try row.date("published")
         isWithdrawn = try row.decode(forColumn: "isWithdrawn")
         if let key = try row.key("alertKey"), let sent = try row.date("alertSent") {
             alert = LastAlert(key: key, sent: sent)

@@ -22,6 +22,8 @@ package struct Entry: Sendable, Equatable {
     package var point: GeographicPoint?
     /// The alert that the entry contains or repeats.
     package var alert: Alert?
+    /// True for a draft, which its publisher does not want to be shown (RFC 5023 §13.1.1).
+    package var isDraft = false
 
     /// The title, then texts that replace an empty title.
     var titleTexts: [FeedText] = []

@@ -45,8 +45,21 @@ package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var bytes: [UInt8] {
-        [high, low].flatMap { half in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: half >> $0) }
+        [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
+            for index in 0..<Self.byteCount {
+                let half = index < 8 ? high : low
+                buffer[index] = UInt8(truncatingIfNeeded: half >> UInt64(56 - index % 8 * 8))
+            }
+            count = Self.byteCount
         }
+    }
+
+    /// Restores a key from its ``description``.
+    package init?(hexadecimal text: String) {
+        guard text.utf8.count == Self.byteCount * 2, let high = UInt64(text.prefix(16), radix: 16),
+            let low = UInt64(text.suffix(16), radix: 16)
+        else { return nil }
+        (self.high, self.low) = (high, low)
     }
 
     package var description: String {

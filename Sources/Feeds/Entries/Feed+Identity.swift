@@ -26,6 +26,8 @@ package struct EntryIdentity: Sendable, Equatable {
     /// `nil` when several entries of this document have the link, or when it is the feed's own page: such a link does
     /// not identify a story.
     package let link: EntryKey?
+    /// The key of the link even if several entries of this document have it.
+    package let page: EntryKey?
 }
 
 extension EntryKey {
@@ -47,6 +49,9 @@ extension EntryKey {
         }
         self.init("alert", parts[0], parts[1], String(Int64(sent.timeIntervalSince1970)))
     }
+
+    /// Creates the key of an identifier, as in ``EntryIdentity/key``.
+    package init(id: String) { self.init("id", id) }
 
     /// Creates the key of a feed's entry among the entries of all feeds.
     package init(_ key: EntryKey, feed: Int64) {
@@ -78,7 +83,7 @@ extension Feed {
         let rules = IdentityRule.allCases.filter { $0 >= rule }
         for rule in rules.dropLast() {
             let keys = entries.indices.map { key(of: entries[$0], link: links[$0], by: rule) }
-            if isFit(keys) { return (rule, identities(keys, links: links)) }
+            if isFit(keys) { return (rule, identities(distinguished(keys, links: links), links: links)) }
         }
         let keys = entries.indices.map { key(of: entries[$0], link: links[$0], by: .titleAndText) }
         return (.titleAndText, identities(keys, links: links))
@@ -89,6 +94,37 @@ extension Feed {
         guard let most = counts.values.max() else { return true }
         let isSharedByAll = most > 1 && most == keys.count && !entries.contains { $0.updated != nil }
         return most <= Self.toleratedRepeats && !isSharedByAll
+    }
+
+    /// Returns the keys with those replaced that entries of one page share which only their link identifies.
+    ///
+    /// They are entries of their own if their links differ behind `#`, or both titles and dates do.
+    private func distinguished(_ keys: [EntryKey?], links: [String?]) -> [EntryKey?] {
+        let counts = keys.compactMap(\.self).reduce(into: [:]) { $0[$1, default: 0] += 1 }
+        guard counts.contains(where: { $0.value > 1 }) else { return keys }
+        let shared = Dictionary(
+            grouping: keys.indices.filter { index in
+                keys[index].map {
+                    counts[$0, default: 0] > 1 && links[index].map { EntryKey("link", $0) } == keys[index]
+                }
+                    ?? false
+            }
+        ) { keys[$0] }
+        var keys = keys
+        for (key, places) in shared {
+            let fragments = Set(places.map { entries[$0].link.flatMap(URLReference.init)?.fragment })
+            if fragments.count == places.count {
+                for place in places {
+                    let fragment = entries[place].link.flatMap(URLReference.init)?.fragment ?? ""
+                    keys[place] = key.map { EntryKey("fragment", $0.description, fragment) }
+                }
+            } else if Set(places.map { entries[$0].title }).count > 1, Set(places.map { entries[$0].date }).count > 1 {
+                for place in places where entries[place].date != nil {
+                    keys[place] = self.key(of: entries[place], link: nil, by: .titleAndDate)
+                }
+            }
+        }
+        return keys
     }
 
     private func identities(_ keys: [EntryKey?], links: [String?]) -> [EntryIdentity] {
@@ -112,7 +148,8 @@ extension Feed {
                 index: index,
                 key: key,
                 loose: entries[index].id.map { EntryKey("loose", Self.withoutScheme($0)) },
-                link: links[index].flatMap { linkCounts[$0] == 1 ? EntryKey("link", $0) : nil }
+                link: links[index].flatMap { linkCounts[$0] == 1 ? EntryKey("link", $0) : nil },
+                page: links[index].map { EntryKey("link", $0) }
             )
         }
     }

@@ -15,6 +15,8 @@ package struct Feed: Sendable, Equatable {
     package var hints = PollingHints()
     /// The entries in document order.
     package var entries: [Entry] = []
+    /// The identifiers of entries that the publisher has deleted (RFC 6721).
+    package var deletedIDs: [String] = []
     /// The reason why the document, although it was read, is not well-formed.
     package var malformed: String?
     /// False when the document was truncated or not read to its end.

@@ -22,7 +22,7 @@ package enum FeedFinding: Sendable, Equatable, CustomStringConvertible {
         case .malformed(let reason): "not well-formed, but read: \(reason)"
         case .incomplete: "truncated, or over a limit: entries after the last complete one are missing"
         case .truncated:
-            "more than \(FeedReader.maximumEntries) entries: only the first \(FeedReader.maximumEntries) are read"
+            "more than \(FeedReader.maximumEntries) entries: only the newest \(FeedReader.maximumEntries) are read"
         case .empty: "no entries"
         case .indistinguishable(let count):
             "\(Self.entries(count)) without identifier, link, title and text cannot be distinguished and \(Self.be(count)) left out"

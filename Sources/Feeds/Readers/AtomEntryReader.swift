@@ -75,6 +75,7 @@ struct AtomEntryReader {
         entry.pictureBase = context.baseText(of: content ?? element)
         entry.point = GeoRSS.point(of: element, context: context)
         entry.alert = AlertReader.alert(in: element, content: content, context: context)
+        if context.hasDrafts { entry.isDraft = Self.isDraft(element) }
         return entry
     }
 
@@ -90,6 +91,12 @@ struct AtomEntryReader {
             )
         }
         return named.first ?? fields.all(.dcCreator).lazy.compactMap { Person($0.element.text) }.first
+    }
+
+    /// True if the publisher marks an entry as a draft (RFC 5023 §13.1.1).
+    private static func isDraft(_ element: XMLElement) -> Bool {
+        let draft = element.first("app:control")?.first("app:draft")
+        return FeedText.trimmed(draft?.text)?.lowercased() == "yes"
     }
 
     private func text(_ element: XMLElement?) -> FeedText? { AtomText.text(element, isOld: isOld) }

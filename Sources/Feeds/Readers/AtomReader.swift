@@ -44,15 +44,22 @@ struct AtomReader {
         let author = entries.author(of: root)?.name
         let elements = all(root, "entry").filter(\.isClosed)
         feed.isTruncated = elements.count > FeedReader.maximumEntries
-        feed.entries = elements.prefix(FeedReader.maximumEntries).map {
-            entries.entry($0, feedAuthor: author)
-        }
+        feed.entries = NewestEntries.read(elements) { entries.entry($0, feedAuthor: author) }
+        feed.deletedIDs = Self.deletedIDs(root)
         return feed
     }
 
     private func first(_ element: XMLElement, _ name: String) -> XMLElement? { element.first(prefix + name) }
 
     private func all(_ element: XMLElement, _ name: String) -> [XMLElement] { element.all(prefix + name) }
+
+    /// Returns the identifiers of deleted entries, at most ``FeedReader/maximumEntries``.
+    ///
+    /// Source: RFC 6721 §3.
+    private static func deletedIDs(_ root: XMLElement) -> [String] {
+        let notices = root.all("at:deleted-entry").prefix(FeedReader.maximumEntries)
+        return notices.compactMap { FeedText.trimmed($0.attribute("ref")) }
+    }
 
     // MARK: Links
 

@@ -18,6 +18,7 @@ struct FeedContext {
     let hasAlerts: Bool
     let hasMedia: Bool
     let hasPlaces: Bool
+    let hasDrafts: Bool
 
     init(url: String, tree: XMLTree) {
         self.tree = tree
@@ -26,6 +27,7 @@ struct FeedContext {
         hasAlerts = tree.uses(AlertReader.names)
         hasMedia = tree.uses(MediaRSS.names)
         hasPlaces = tree.uses(GeoRSS.names)
+        hasDrafts = tree.uses("app:draft")
     }
 
     /// Makes a channel's page the base of references without `xml:base` if the feed is on another host, as with a feed

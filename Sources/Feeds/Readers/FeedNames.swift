@@ -22,7 +22,8 @@ enum FeedNames {
         "version", "href", "hreflang", "rel", "type", "mode", "length", "url", "src", "term", "label", "ispermalink",
         "medium", "width", "rdf:about", "rdf:resource", "media:group", "media:content", "media:thumbnail",
         "media:title", "media:description", "news:news", "image:image", "georss:where", "georss:point",
-        "geo:point", "geo:lat", "geo:long", "geo:lon", "gml:point",
+        "geo:point", "geo:lat", "geo:long", "geo:lon", "gml:point", "app:control", "app:draft", "at:deleted-entry",
+        "ref",
     ]
 
     /// The elements of an alert that an entry may contain.
@@ -52,6 +53,7 @@ enum FeedNames {
         "opengis.net/gml": "gml", "w3.org/2003/01/geo/wgs84_pos": "geo", "purl.org/rss/1.0/modules/slash": "slash",
         "purl.org/syndication/thread/1.0": "thr", "urn:oasis:names:tc:emergency:cap:1.1": "cap",
         "urn:oasis:names:tc:emergency:cap:1.2": "cap", "incident.com/cap/1.0": "cap",
+        "w3.org/2007/app": "app", "purl.org/atom/app": "app", "purl.org/atompub/tombstones/1.0": "at",
         "google.com/schemas/sitemap-news/0.9": "news", "google.com/schemas/sitemap-image/1.1": "image",
     ]
 

@@ -7,7 +7,7 @@ package enum FeedReader {
     ///
     /// Ordinary feeds have 10 KB to 2 MB, podcast archives up to 10 MB.
     package static let maximumBytes = 16 * 1_048_576
-    /// The largest number of entries read from the start of a document: publishers put the newest first.
+    /// The largest number of entries read of a document, the newest ones.
     package static let maximumEntries = 5_000
 
     /// The number of bytes at the beginning of a document that are searched for namespaces that no element uses.

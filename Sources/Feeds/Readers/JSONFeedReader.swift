@@ -28,12 +28,9 @@ struct JSONFeedReader {
         feed.hubs = (root["hubs"]?.list ?? []).filter { text($0, "type")?.lowercased() == "websub" }
             .compactMap { link($0, "url") }
         let author = author(of: root)?.name
-        let items = root["items"]?.list ?? []
+        let items = (root["items"]?.list ?? []).filter { $0.members != nil }
         feed.isTruncated = items.count > FeedReader.maximumEntries
-        feed.entries = items.prefix(FeedReader.maximumEntries).compactMap { item in
-            guard item.members != nil else { return nil }
-            return entry(item, feedAuthor: author)
-        }
+        feed.entries = NewestEntries.read(items) { entry($0, feedAuthor: author) }
         return feed
     }
 

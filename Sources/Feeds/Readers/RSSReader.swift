@@ -45,7 +45,7 @@ struct RSSReader {
         var items: [XMLElement] = []
         Self.findItems(below: root, depth: 0, &items)
         feed.isTruncated = items.count > FeedReader.maximumEntries
-        feed.entries = items.prefix(FeedReader.maximumEntries).map(entries.entry)
+        feed.entries = NewestEntries.read(items, entries.entry)
         return feed
     }
 
@@ -60,12 +60,10 @@ struct RSSReader {
     }
 
     /// Finds items beside and inside the channel, and inside other items with a missing end tag, in document order.
-    ///
-    /// One more than the limit is returned, so that a truncated document can be recognized.
     private static func findItems(below element: XMLElement, depth: Int, _ items: inout [XMLElement]) {
         guard depth < maximumDepth else { return }
         for child in element.children {
-            guard items.count <= FeedReader.maximumEntries, let level = levels.position(of: child) else { continue }
+            guard let level = levels.position(of: child) else { continue }
             if level == 0, child.isClosed { items.append(child) }
             findItems(below: child, depth: depth + 1, &items)
         }

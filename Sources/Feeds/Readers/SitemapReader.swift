@@ -14,16 +14,13 @@ enum SitemapReader {
     static func feed(root: XMLElement, context: FeedContext) -> Feed {
         var feed = Feed(format: FeedFormat(.sitemap, version: nil))
         let pages = root.children.lazy.filter { $0.isClosed && $0.localName == "url" }
-        let articles = Array(
-            pages.compactMap { url in url.first("news:news").map { (url: url, news: $0) } }
-                .prefix(FeedReader.maximumEntries + 1)
-        )
+        let articles = Array(pages.compactMap { url in url.first("news:news").map { (url: url, news: $0) } })
         feed.isTruncated = articles.count > FeedReader.maximumEntries
         if let publication = articles.lazy.compactMap({ $0.news.first("news:publication") }).first {
             feed.title = FeedText.title(publication.first("news:name")?.text, .undecided)
             feed.language = FeedText.trimmed(publication.first("news:language")?.text)
         }
-        feed.entries = articles.prefix(FeedReader.maximumEntries).map { entry($0.url, $0.news, context) }
+        feed.entries = NewestEntries.read(articles) { entry($0.url, $0.news, context) }
         return feed
     }
 

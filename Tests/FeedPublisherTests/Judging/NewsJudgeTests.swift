@@ -8,8 +8,10 @@ import Testing
 /// Readings of one feed, one after the other, with a memory like the store's.
 private struct Reader {
     var record = FeedRecord(id: 1, url: "https://news.example/feed")
-    var known: Set<SeenKey> = []
+    var known: [SeenKey: SeenMark] = [:]
     var last: Set<EntryKey> = []
+    var recent: [JudgedEntry] = []
+    var title = "Example"
     var now = Date(timeIntervalSince1970: 1_780_000_000)
 
     /// - Returns: The titles announced, in order.
@@ -29,21 +31,58 @@ private struct Reader {
         var feed = Feed(format: FeedFormat(.rss, version: "2.0"))
         feed.link = link
         feed.entries = entries
+        feed.title = title
         let judge = NewsJudge(feed: feed, record: record, existing: existing, now: now)
-        let keys = Set(judge.entryMarks.map(\.key))
+        let marks = judge.entryMarks
+        let keys = Set(marks.map(\.key))
         var state = SeenState()
-        state.unknown = keys.filter { !known.contains(SeenKey(.entry, $0)) }
-        state.known = known.intersection(keys.map { SeenKey(.entry, $0) } + judge.furtherKeys(state))
-        state.vanished = last.subtracting(keys).count
-        let judgement = judge.judge(state)
-        known.formUnion(judge.marks(after: judgement))
+        state.unknown = keys.filter { known[SeenKey(.entry, $0)] == nil }
+        state.edited = Set(
+            marks.filter { mark in
+                known[SeenKey(.entry, mark.key)].map { $0.content != nil && $0.content != mark.content } ?? false
+            }.map(\.key)
+        )
+        let candidates = judge.candidates(state)
+        let looked = keys.map { SeenKey(.entry, $0) } + judge.furtherKeys(of: candidates)
+        state.details = known.filter { looked.contains($0.key) }
+        state.known = Set(state.details.keys)
+        state.recent = recent
+        (state.before, state.vanished) = (last.count, last.subtracting(keys).count)
+        let judgement = judge.judge(candidates, state)
+        for mark in judge.marks(after: judgement) {
+            var mark = mark
+            if mark.content == nil, let former = known[mark.key] {
+                (mark.content, mark.title, mark.date) = (former.content, former.title, former.date)
+            }
+            mark.isShared = mark.isShared || known[mark.key]?.isShared ?? false
+            known[mark.key] = mark
+        }
+        guard !judgement.isForeign else {
+            record = judge.record(record, after: judgement, isWhole: true)
+            now += 600
+            return judgement
+        }
         last = keys
+        recent = judge.entries.compactMap { try? judged($0) }
         record = judge.record(record, after: judgement, isWhole: true)
+        record.title = title
         record.baseline = record.baseline ?? now
         record.lastSuccess = now
         now += 600
         return judgement
     }
+}
+
+/// An entry as it is stored to explain the decision on it.
+private func judged(_ read: ReadEntry) throws -> JudgedEntry {
+    struct Stored: Encodable {
+        let key: String
+        let title: String
+        let date: Date?
+        let judgedAt = Date(timeIntervalSince1970: 1_780_000_000)
+    }
+    let stored = Stored(key: read.key.description, title: read.entry.title ?? "", date: read.entry.date)
+    return try JSONDecoder().decode(JudgedEntry.self, from: try JSONEncoder().encode(stored))
 }
 
 private func entry(
@@ -87,11 +126,14 @@ private func entry(
         #expect(reader.read([test, over, warning, entry("a")]) == [])
     }
 
-    @Test func `an empty first reading is a baseline`() {
+    @Test func `after an empty first reading old entries are not news, and later ones are`() {
         var reader = Reader()
         #expect(reader.read([]) == [])
         let old = (0..<8).map { entry("e\($0)", daysAgo: 300) }
-        #expect(reader.read(old).count == 8)
+        #expect(reader.read(old + [entry("new", daysAgo: -0.001), entry("undated")]) == ["new", "undated"])
+        var other = Reader()
+        #expect(other.read([]) == [])
+        #expect(other.read([entry("late", daysAgo: 0.5)]) == ["late"], "the first story of a new site")
     }
 
     @Test(arguments: [
@@ -105,7 +147,7 @@ private func entry(
 
     @Test func `entries go by date, and by reverse document order where dates are equal or absent`() {
         var reader = Reader()
-        _ = reader.read([])
+        _ = reader.read([entry("first", daysAgo: 5)])
         let titles = reader.read([
             entry("undated 2"), entry("old", daysAgo: 2), entry("new", daysAgo: 1), entry("same", daysAgo: 2),
             entry("undated 1"),
@@ -135,12 +177,169 @@ private func entry(
         #expect(reader.read([entry(after, "one, edited"), entry("x"), entry("y")]) == [])
     }
 
-    @Test func `a changed id with the same link is no news`() {
+    @Test func `a changed id with the same link and date, title or content is no news`() {
+        let link = "https://news.example/one"
+        let first = entry("1#0", "one", link: link + "?utm_source=rss", daysAgo: 1.1)
+        for second in [
+            entry("1#1", "one: update", link: link, daysAgo: 1.1), entry("1#1", "One!", link: link, daysAgo: 1),
+            entry("1#1", "one", link: link),
+        ] {
+            var reader = Reader()
+            _ = reader.read([first, entry("x"), entry("y")])
+            #expect(reader.read([second, entry("x"), entry("y")]) == [], "\(second.title ?? "")")
+        }
+    }
+
+    @Test func `another story under one link is news, whichever ids, dates and other links the feed has`() {
+        let link = "https://weather.example/report"
+        for others in [[], [entry("x", link: "https://a.example/x"), entry("y", link: "https://a.example/y")]] {
+            for id in [nil, "1"] {
+                var reader = Reader()
+                _ = reader.read([entry(id, "No alerts in effect", link: link, daysAgo: 0.3)] + others)
+                let warning = entry(id.map { _ in "2" }, "TORNADO WARNING", link: link, daysAgo: -0.001)
+                #expect(reader.read([warning] + others) == ["TORNADO WARNING"])
+                #expect(reader.read([warning] + others) == [])
+                let clear = entry(id.map { _ in "3" }, "No alerts in effect", link: link, daysAgo: -0.9)
+                #expect(reader.read([clear] + others) == ["No alerts in effect"])
+            }
+        }
+    }
+
+    @Test func `a forecast with one link and title is news each day`() {
         var reader = Reader()
-        _ = reader.read([entry("1#0", "one", link: "https://news.example/one?utm_source=rss"), entry("x"), entry("y")])
-        #expect(
-            reader.read([entry("1#1", "one: update", link: "https://news.example/one"), entry("x"), entry("y")]) == []
+        for day in 0..<3 {
+            var forecast = entry(
+                "rv-\(day)",
+                "Weather forecast",
+                link: "https://w.example/riverton",
+                daysAgo: -Double(day)
+            )
+            forecast.summary = "Day \(day): some sun."
+            #expect(reader.read([forecast]) == (day == 0 ? [] : ["Weather forecast"]))
+            #expect(reader.read([forecast]) == [])
+            reader.now += 86_400
+        }
+    }
+
+    @Test func `two entries without ids that share a link are both news, and neither is repeated`() {
+        let page = "https://grid.example/outages"
+        let north = entry(nil, "Power cut in the north", link: page, daysAgo: 0.2)
+        let south = entry(nil, "Power cut in the south", link: page, daysAgo: -0.001)
+        let names = ["x", "y", "z"]
+        let others = names.map { (name: String) in
+            entry(nil, name, link: "https://grid.example/\(name)", daysAgo: 1)
+        }
+        var reader = Reader()
+        _ = reader.read([north] + others)
+        #expect(reader.read([south, north] + others) == ["Power cut in the south"])
+        #expect(reader.read([south, north] + others) == [])
+        #expect(reader.read([south] + others) == [])
+    }
+
+    @Test func `links that differ behind # only are different where the feed's links do so`() {
+        func post(_ number: Int, _ hour: Double) -> Entry {
+            entry(nil, "Post \(number)", link: "https://news.example/live#post-\(number)", daysAgo: -hour / 24)
+        }
+        var reader = Reader()
+        _ = reader.read([post(0, -1)])
+        #expect(reader.read([post(1, 0.01), post(0, -1)]) == ["Post 1"])
+        #expect(reader.read([post(2, 0.02), post(1, 0.01), post(0, -1)]) == ["Post 2"])
+        #expect(reader.read([post(2, 0.02), post(1, 0.01), post(0, -1)]) == [])
+    }
+
+    @Test func `two incidents of one day and title with different texts are two`() {
+        func incident(_ id: String?, _ text: String) -> Entry {
+            var incident = entry(id, "Road closed")
+            incident.published = Date(timeIntervalSince1970: 1_779_926_400)
+            incident.summary = text
+            return incident
+        }
+        var reader = Reader()
+        _ = reader.read([incident("1", "Main street")])
+        #expect(reader.read([incident("2", "Mill street")]) == ["Road closed"])
+        #expect(reader.read([incident("3", "Mill street")]) == [], "only the id has changed")
+        var other = Reader()
+        _ = other.read([])
+        #expect(other.read([incident("1", "Main street"), incident("2", "Mill street")]).count == 2)
+    }
+
+    @Test func `an entry whose title and address were corrected together is no news`() {
+        var reader = Reader()
+        let others = (0..<5).map { entry("o\($0)", link: "https://news.example/o\($0)", daysAgo: Double($0)) }
+        _ = reader.read(others)
+        let wrong = entry(
+            "resuce",
+            "Resuce dogs find missing hiker",
+            link: "https://news.example/resuce",
+            daysAgo: -0.001
         )
+        #expect(reader.read([wrong] + others) == [wrong.title])
+        let right = entry(
+            "rescue",
+            "Rescue dogs find missing hiker",
+            link: "https://news.example/rescue",
+            daysAgo: -0.001
+        )
+        #expect(reader.read([right] + others) == [])
+        let another = entry("wolves", "Wolves find missing hiker", link: "https://news.example/wolves", daysAgo: -0.001)
+        #expect(reader.read([another] + others) == [another.title], "another word is another story")
+    }
+
+    // MARK: Old entries
+
+    private func hourly(_ range: Range<Int>, every hours: Double = 5) -> [Entry] {
+        range.map { entry("e\($0)", link: "https://news.example/e\($0)", daysAgo: (3 + hours * Double($0)) / 24) }
+    }
+
+    @Test(arguments: [(10, 40), (1, 20), (10, 13)])
+    func `entries with which a document grows downwards are old`(before: Int, after: Int) {
+        var reader = Reader()
+        _ = reader.read(hourly(0..<before))
+        let judgement = reader.judge([entry("new", daysAgo: -0.001)] + hourly(0..<after))
+        #expect(judgement.announcements.map(\.entry.id) == ["new"])
+        #expect(judgement.silences[after] == .old)
+    }
+
+    @Test func `entries that move up into the places of deleted ones are old`() {
+        var reader = Reader()
+        _ = reader.read(hourly(0..<10, every: 1))
+        #expect(reader.read(hourly(2..<12, every: 1)) == [])
+        var backwards = Reader()
+        _ = backwards.read(hourly(0..<10, every: 1).reversed())
+        #expect(backwards.read(hourly(2..<12, every: 1).reversed()) == [])
+    }
+
+    @Test(arguments: [0, 8])
+    func `an article of years ago is old, wherever it appears`(place: Int) {
+        var reader = Reader()
+        let entries = hourly(0..<8)
+        _ = reader.read(entries)
+        var document = entries
+        document.insert(entry("archive", daysAgo: 1_100), at: place)
+        #expect(reader.read(document) == [])
+    }
+
+    @Test func `late stories and slow feeds are news`() {
+        var reader = Reader()
+        let entries = hourly(0..<8)
+        _ = reader.read(entries)
+        #expect(reader.read([entry("late", daysAgo: 14 / 24)] + entries) == ["late"])
+        #expect(reader.read([entry("later", daysAgo: 47 / 24)] + entries) == ["later"])
+        var weekly = Reader()
+        let issues = (1...5).map { entry("w\($0)", daysAgo: Double($0) * 7) }
+        _ = weekly.read(issues)
+        #expect(weekly.read([entry("new", daysAgo: 5)] + issues) == ["new"])
+        #expect(weekly.read([entry("second", daysAgo: 6), entry("new", daysAgo: 5)] + issues) == ["second"])
+    }
+
+    @Test func `an alert that has not expired is never old`() {
+        var reader = Reader()
+        _ = reader.read(hourly(0..<8))
+        var alert = entry("flood", daysAgo: 20)
+        alert.alert = Alert()
+        alert.alert?.info = [Alert.Info()]
+        alert.alert?.info[0].expires = reader.now + 3_600
+        #expect(reader.read([alert] + hourly(0..<8)) == ["flood"])
     }
 
     @Test func `links to a home page make no two entries one`() {
@@ -244,6 +443,46 @@ private func entry(
         #expect(reader.read([alert] + stable) == ["Storm warning"], "an alert is known by its identifier")
     }
 
+    @Test func `a document of another site waits for the next poll`() {
+        var reader = Reader()
+        let own = hourly(0..<8)
+        _ = reader.read(own)
+        reader.title = "Shop news"
+        let shop = (0..<8).map { entry("s\($0)", "Offer \($0)", daysAgo: -0.001) }
+        let judgement = reader.judge(shop, link: "https://shop.example/")
+        #expect(judgement.isForeign && judgement.announcements.isEmpty && judgement.silences[0] == .foreign)
+        #expect(reader.record.title == "Example")
+        reader.title = "Example"
+        #expect(reader.read([entry("n", daysAgo: -0.001)] + own) == ["n"], "our own document again")
+        reader.title = "Shop news"
+        #expect(reader.judge(shop, link: "https://shop.example/").isForeign)
+        #expect(reader.read(shop, link: "https://shop.example/").count == 8, "the feed has moved")
+    }
+
+    @Test func `a feed with another title or another site, or with known entries, is read`() {
+        let changes: [(title: String, link: String, first: Int)] = [
+            ("Renamed", "https://news.example/", 20), ("Example", "https://moved.example/", 20),
+            ("Renamed", "https://moved.example/", 1), ("Renamed", "https://www.news.example/", 20),
+        ]
+        for change in changes {
+            var reader = Reader()
+            _ = reader.read(hourly(0..<8))
+            reader.title = change.title
+            let old = change.first < 8 ? hourly(change.first..<8) : []
+            #expect(reader.read([entry("n", daysAgo: -0.001)] + old, link: change.link) == ["n"])
+        }
+    }
+
+    @Test func `a draft is not recorded until it is published`() {
+        var reader = Reader()
+        _ = reader.read([entry("a")])
+        var draft = entry("b")
+        draft.isDraft = true
+        let judgement = reader.judge([draft, entry("a")])
+        #expect(judgement.announcements.isEmpty && judgement.silent == 0)
+        #expect(reader.read([entry("b"), entry("a")]) == ["b"])
+    }
+
     @Test func `a date ahead is shown as now, and one far ahead or of 1970 not at all`() {
         var reader = Reader()
         _ = reader.read([])
@@ -275,8 +514,11 @@ private func entry(
         )
         var state = SeenState()
         state.unknown = Set(judge.entryMarks.map(\.key))
-        state.stories = [try #require(judge.storyKeys(state).first): KnownStory(feed: 1, announced: .distantPast)]
-        let judgement = judge.judge(state)
+        let candidates = judge.candidates(state)
+        state.stories = [
+            try #require(judge.storyKeys(of: candidates).first): KnownStory(feed: 1, announced: judge.now)
+        ]
+        let judgement = judge.judge(candidates, state)
         #expect(judgement.announcements.map(\.entry.id) == ["b"])
         #expect(judgement.silent == 1)
     }

@@ -39,11 +39,12 @@ import Testing
         try store.transaction { store in
             let entries = keys.filter { $0.kind == .entry }.map { EntryMark(key: $0.key) }
             var state = try store.seen(entries, of: record)
-            state.known.formUnion(try store.seen(keys.filter { $0.kind != .entry }, of: record.id))
+            try store.seen(keys.filter { $0.kind != .entry }, of: record.id, into: &state)
             state.stories = try store.stories(links, in: "world", hasLanguages: false)
             let stories = messages.map { ($0, StoryChange(name: $0.idempotencyKey, keys: links)) }
-            try store.mark(keys, entries, of: record, now: now)
-            try store.forgetMarks(beside: keys, of: record)
+            let marks = keys.map { SeenMark($0.kind, $0.key) }
+            try store.mark(marks, of: record, now: now)
+            try store.forgetMarks(beside: marks, of: record)
             try store.record(Edition(stories: stories), of: record.id, in: "world", now: now)
             try store.save(record)
             return state

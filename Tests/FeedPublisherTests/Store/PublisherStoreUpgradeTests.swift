@@ -58,13 +58,14 @@ import Testing
         let now = Date(timeIntervalSince1970: 1_780_001_000)
         try store.transaction { [record] store in
             let entries = [EntryMark(key: key, content: link)]
-            let state = try store.seen(entries, of: record)
+            var state = try store.seen(entries, of: record)
             #expect(state.known == [SeenKey(.entry, key)] && state.edited.isEmpty && state.unknown.isEmpty)
-            #expect(try store.seen([SeenKey(.title, key)], of: record.id) == [SeenKey(.title, key)])
+            try store.seen([SeenKey(.title, key)], of: record.id, into: &state)
+            #expect(state.known.contains(SeenKey(.title, key)))
             var known = KnownStory(feed: nil, announced: Date(timeIntervalSince1970: 1_780_000_000))
             known.name = "k000000000000003"
             #expect(try store.stories([link], in: "world", hasLanguages: false) == [link: known])
-            try store.mark([SeenKey(.entry, key)], entries, of: record, now: now)
+            try store.mark([SeenMark(.entry, key, content: link)], of: record, now: now)
             try store.save(record)
         }
         #expect(try store.feeds()["https://news.example/feed"] == record)
@@ -156,10 +157,9 @@ import Testing
         let key = try #require(EntryKey(bytes: Array(UInt8(0)...15)))
         let link = try #require(EntryKey(bytes: Array((UInt8(0)...15).reversed())))
         let (seen, story) = try store.read { store in
-            (
-                try store.seen([SeenKey(.entry, key)], of: 7),
-                try store.stories([link], in: "world", hasLanguages: false)[link]
-            )
+            var state = SeenState()
+            try store.seen([SeenKey(.entry, key)], of: 7, into: &state)
+            return (state.known, try store.stories([link], in: "world", hasLanguages: false)[link])
         }
         #expect(seen == [SeenKey(.entry, key)])
         #expect(story?.isWithdrawn == true && story?.alert == LastAlert(key: key, sent: seconds(3)))

@@ -1,0 +1,7 @@
+/// Leaves out what the list does not want, and alerts that are not for the public or have expired.
+struct Filtered: EntryRule {
+    func decision(on candidate: Candidate, _ known: Knowledge) -> Decision? {
+        guard !known.document.effects.wanted.contains(candidate.place) else { return nil }
+        return known.unwanted(candidate).map { .silent($0) }
+    }
+}
