@@ -30,11 +30,15 @@ endif
 # Prints failures and the totals, and ends a run that hangs; .build/test.log has the whole output.
 RUN_TESTS = if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
 	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" .ci/run-tests .build/test.log swift test --skip-build
-# The publisher is run with the clock of each history. JUDGEMENT=required: without faketime, that is an error.
+# The publisher is run with the clock of each history; errors are printed when there are more than allowed, and .build/judgement.log
+# has the tables. JUDGEMENT=required: without faketime, that is an error.
 JUDGEMENT ?=
 RUN_JUDGEMENT = command -v faketime >/dev/null || { \
 	echo "judgement: skipped, because the program 'faketime' is missing: apt-get install faketime"; [ -z "$(JUDGEMENT)" ]; exit; }; \
-	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Judgement/run.py --binary "$$(swift build --show-bin-path)/newswire"
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Judgement/run.py --binary "$$(swift build --show-bin-path)/newswire" \
+	  --min-scenarios 97 --max-lost 1 --max-false 6 --max-wrong 2 --max-pairs-lost 2 --min-pairs 92 >.build/judgement.log 2>&1 || \
+	  { cat .build/judgement.log; exit 1; }; \
+	grep -E '^(scenarios|pairs) right' .build/judgement.log
 # A build reports its progress on a terminal only.
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
