@@ -115,7 +115,7 @@ import Testing
         let list = try await room.publish(["feeds", "list"], traps: false)
         #expect(list.output.contains("crashed this program"), "\(list.output)")
         room.set(["a2", "a1"], ["b2", "b1"], ["c2", "c1"])
-        let repaired = try await room.publish(["publish", "--force"])
+        let repaired = try await room.publish(["publish", "--force", "--cap", "9"])
         #expect(repaired.status == 0, "\(repaired.errors)")
         #expect(room.sent == ["a1", "a2", "b1", "b2", "c1", "c2"])
     }
