@@ -49,7 +49,8 @@ struct FeedDocumentTests {
         #expect(feed.entries.count == document.entries.count)
         for (read, entry) in zip(feed.entries, document.entries) {
             #expect(read.id == entry.id)
-            #expect(read.title == entry.title)
+            // Titles of JSON Feed are plain text, but so many have references that ours are read like them.
+            #expect(read.title == (type == .json ? entry.title.replacing("&amp;", with: "&") : entry.title))
             #expect(
                 read.summary
                     == (entry.text ?? (type == .json || type == .atom && entry.link == nil ? entry.title : nil))
