@@ -14,11 +14,12 @@ struct HealthReportTests {
 
     /// Makes a pass and reports, as `newswire publish` does.
     @discardableResult
-    private func pass(_ room: Newsroom, _ paths: String...) async throws -> PublishReport {
+    private func pass(_ room: Newsroom, _ paths: String..., cap: Int = 20) async throws -> PublishReport {
         let store = try room.store()
         defer { try? store.close() }
         var options = PublishOptions()
         options.force = true
+        options.cap = cap
         let pass = try room.prepared(room.lists(["World": paths]), store: store, options)
         let report = try await pass.run()
         await pass.reportHealth(after: report)
@@ -92,6 +93,19 @@ struct HealthReportTests {
         }
         // At 0, 60 and 120 seconds.
         #expect(room.hub.reports.count == 3)
+    }
+
+    @Test func `messages that wait for their digest lead to no report of their own`() async throws {
+        let room = try Newsroom()
+        var titles = ["0"]
+        for number in 1...8 {
+            room.site.set("/a", FakeSite.Document(body: FakeSite.rss(titles.map { FakeSite.Item($0) })))
+            try await pass(room, "/a", cap: 1)
+            titles.append("\(number)")
+            room.advance(5)
+        }
+        // The first one, and one when messages begin to wait.
+        #expect(room.hub.reports.count == 2)
     }
 
     @Test func `the newest twenty entries of a feed are reported, and fewer of many feeds`() async throws {
