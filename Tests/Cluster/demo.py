@@ -170,7 +170,7 @@ def main():
 
             def publish():
                 return first.run(
-                    "publish", "--force", "--feeds", f"{folder}/feeds", "--state", f"{folder}/publisher",
+                    "publish", "--force", "--cap", "100", "--feeds", f"{folder}/feeds", "--state", f"{folder}/publisher",
                     "--connection-file", connection, check=False,
                 )
 
