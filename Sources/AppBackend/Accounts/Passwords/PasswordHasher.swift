@@ -1,5 +1,4 @@
 import FairShares
-import Glibc
 import HostSystem
 import HubProtocol
 import Synchronization
@@ -7,17 +6,17 @@ import Synchronization
 /// Hashes and checks passwords one at a time, on its own thread.
 ///
 /// One derivation needs a core and megabytes of memory for a fraction of a second. If several ran at once, a client
-/// that sends wrong passwords could use up the whole machine. The thread has a low priority, so that signed-in clients
-/// are served first. When too many attempts wait, one of the network, account or password with the most of them is
-/// refused; users on networks and devices that they have used before have places of their own, and come first.
+/// that sends wrong passwords could use up the whole machine. The thread has an ordinary priority: with a low one, the
+/// work of refusing a flood of attempts would leave it no time for those that wait.
+///
+/// When too many attempts wait, one of the network, account or password with the most of them is refused; users on
+/// networks and devices that they have used before have places of their own, and come first.
 package final class PasswordHasher: Sendable {
     /// The largest number of waiting derivations.
     package static let maximumWaiting = 32
     /// The largest number of further ones of users on networks and devices that they have used before, and of
     /// operators.
     static let maximumKnownWaiting = 8
-    /// The nice value of the thread.
-    private static let niceness: Int32 = 10
 
     private struct Job: Sendable {
         let run: @Sendable () -> Void
@@ -126,8 +125,6 @@ package final class PasswordHasher: Sendable {
     private func startThread(with first: Job) {
         do {
             try BackgroundThread.start { [self] in
-                // On Linux this applies to the calling thread only.
-                setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, Self.niceness)
                 first.run()
                 while let job = next() { job.run() }
             }
