@@ -79,7 +79,7 @@ package struct FeedListKey: Sendable {
             "headers",
             "names with texts",
             "Headers of requests for the feed, in addition to newswire's own or instead of `Accept`. Secret ones belong "
-                + "into `headers-file`."
+                + "in `headers-file`."
         ),
         FeedListKey(
             "headers-file",
