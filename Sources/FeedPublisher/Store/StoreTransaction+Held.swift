@@ -18,23 +18,23 @@ extension StoreTransaction {
     ///
     /// - Returns: The earliest date of the feed's held entries.
     func hold(_ entries: [(key: EntryKey, until: Date?, entry: Entry)], of feed: FeedRecord) throws -> Date? {
-        var count =
-            try rows("SELECT count(*) AS n FROM held WHERE feed = ?", [feed.id]).first?
-            .decode(Int.self, forColumn: "n") ?? 0
+        var kept = Set(try rows("SELECT key FROM held WHERE feed = ?", [feed.id]).compactMap { try $0.key("key") })
         for (key, until, entry) in entries {
             guard let until else {
-                if count > 0 { try run("DELETE FROM held WHERE feed = ? AND key = ?", [feed.id, Data(key.bytes)]) }
+                if kept.remove(key) != nil {
+                    try run("DELETE FROM held WHERE feed = ? AND key = ?", [feed.id, Data(key.bytes)])
+                }
                 continue
             }
-            guard count < HeldEntry.maximumCount else { continue }
+            guard kept.contains(key) || kept.count < HeldEntry.maximumCount else { continue }
             let text = String(decoding: try JSONEncoder().encode(HeldEntry(entry)), as: UTF8.self)
             try run(
                 "INSERT OR REPLACE INTO held (feed, key, due, entry) VALUES (?, ?, ?, ?)",
                 [feed.id, Data(key.bytes), until.timestamp, text]
             )
-            count += 1
+            kept.insert(key)
         }
-        guard count > 0 else { return nil }
+        guard !kept.isEmpty else { return nil }
         return try rows("SELECT min(due) AS due FROM held WHERE feed = ?", [feed.id]).first?.date("due")
     }
 }

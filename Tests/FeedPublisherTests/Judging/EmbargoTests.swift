@@ -31,6 +31,21 @@ import Testing
         room.site.set("/w", FakeSite.Document(body: FakeSite.rss(items), etag: etag))
     }
 
+    @Test func `a date that changes among hundreds of embargoes counts`() async throws {
+        let (room, lists) = try await room()
+        var items = (1...600).map { Item("event \($0)", id: "e\($0)", date: Self.nextWeek) }
+        publish(room, items)
+        try await room.pass(lists)
+        items[599] = Item("event 600", id: "e600", date: Self.tomorrow)
+        publish(room, items)
+        room.advance(60)
+        try await room.pass(lists)
+        publish(room, [Item("first")])
+        room.advance(86_400)
+        try await room.pass(lists)
+        #expect(room.hub.titles == ["event 600"])
+    }
+
     @Test func `each entry waits for its date, however near, and is announced once`() async throws {
         let (room, lists) = try await room()
         publish(
