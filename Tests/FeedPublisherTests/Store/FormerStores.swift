@@ -108,11 +108,12 @@ enum FormerStores {
 
         """# + stories(firstReadAt: 1780000000196, lastReading: 2)
 
-    /// Returns the keys of the five stories of the first reading.
+    /// Returns the rows with the keys of the five stories of the first reading.
     ///
     /// - Parameters:
     ///   - time: The time of the first reading, in milliseconds since 1970.
     ///   - reading: The number of the last reading that had them.
+    /// - Returns: Statements for the table `seen`.
     private static func stories(firstReadAt time: Int64, lastReading reading: Int) -> String {
         """
         INSERT INTO "seen" VALUES(1,0,X'32EBB72DE17C61D1255EBE2ECC69F557',\(time),\(reading),X'B94F9E4F99BBA4A27BE6FA0332F61BD4');
