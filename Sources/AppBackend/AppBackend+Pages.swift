@@ -58,6 +58,14 @@ extension AppBackend {
     package func unregister(_ id: InstallationID, of user: UserName) async throws {
         try await devices.delete(id, for: user)
     }
+
+    /// Deletes an installation, whoever its user is.
+    ///
+    /// - Throws: ``BackendRefusal`` for failures of the hub.
+    package func unregister(_ id: InstallationID) async throws {
+        let key = DeviceKey.installation(id)
+        try await devices.turns.pass(key) { try await devices.erase(key) }
+    }
 }
 
 // MARK: - Devices

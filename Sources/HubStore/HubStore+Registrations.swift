@@ -141,6 +141,34 @@ extension HubStore {
             ).compactMap { try? InstallationID($0) }
         }
     }
+
+    /// Installations of a hub whose ids have a prefix, in the order of their ids, after a given id; at most `limit`.
+    ///
+    /// Installations that cannot be read are left out of the page.
+    ///
+    /// - Returns: The installations, and the id to continue after; that is `nil` when there are no more.
+    package func installations(
+        hub: HubKey,
+        prefix: String,
+        after id: String?,
+        limit: Int
+    ) async throws -> (found: [Installation], next: String?) {
+        // Above every ASCII character that can follow the prefix.
+        let end = "\(prefix.lowercased())\u{7f}"
+        return try await pool.read { db in
+            let rows = try Row.fetchAll(
+                try db.cachedStatement(
+                    sql: """
+                        SELECT installationID, record FROM installation
+                        WHERE hubID = ? AND installationID > ? AND installationID < ? ORDER BY installationID LIMIT ?
+                        """
+                ),
+                arguments: [hub, id ?? prefix.lowercased(), end, limit]
+            )
+            let found = rows.compactMap { try? Installation(record: $0["record"]) }
+            return (found, rows.count == limit ? rows.last?["installationID"] : nil)
+        }
+    }
 }
 
 /// Statements about registrations, in one place so that a test can check their query plans.

@@ -47,6 +47,15 @@ struct PageHub: Sendable {
         try await client.delete(id, channel: channel)
     }
 
+    /// Installations whose ids have a prefix, after a given id.
+    func installations(
+        _ prefix: String,
+        after id: String?,
+        limit: Int
+    ) async throws -> (found: [Installation], next: String?) {
+        try await service.installations(in: name, prefix: prefix, after: id, limit: limit)
+    }
+
     /// True if the hub delivers to browsers.
     var deliversToBrowsers: Bool { service.deliversToBrowsers(name) }
 

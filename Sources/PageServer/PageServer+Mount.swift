@@ -1,4 +1,5 @@
 import AppBackend
+import HubProtocol
 package import HubServer
 import Logging
 import MountedBackend
@@ -18,7 +19,7 @@ extension PageServer {
         )
     }
 
-    /// Ends expired sessions, and deletes what they registered.
+    /// Ends expired sessions, and deletes what they and former sessions registered.
     ///
     /// - Throws: The first failure, after the sessions that have none.
     func endExpiredSessions() async throws {
@@ -26,7 +27,9 @@ extension PageServer {
         func attempt(_ work: () async throws -> Void) async {
             do { try await work() } catch { failure = failure ?? error }
         }
-        for name in try await store.hubNames() {
+        // Sessions of deleted hubs end, and a hub without sessions may have installations of former ones.
+        let served = Set(service.hubNames.map(\.folded))
+        for name in service.hubNames + (try await store.hubNames().filter { !served.contains($0.folded) }) {
             let hub = hub(name)
             // The registrations of a deleted hub are gone; those of a disabled hub must wait.
             guard hub != nil || !service.has(name) else { continue }
@@ -34,14 +37,30 @@ extension PageServer {
                 if hub != nil { try await noteIdentity(of: name) }
                 let registrar = hub.map { ReaderRegistrar(pages: self, hub: $0) }
                 for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
-                    await attempt {
-                        try await registrar?.remove(session)
-                        try await store.end(session)
-                    }
+                    await attempt { try await end(session, registrar) }
+                }
+                if let registrar {
+                    let count = try await registrar.removeStrays()
+                    guard count > 0 else { return }
+                    logger.notice(
+                        "removed devices of readers whose sessions are gone",
+                        metadata: ["hub.name": "\(name)", "devices.removed": "\(count)"]
+                    )
                 }
             }
         }
         if let failure { throw failure }
+    }
+
+    /// Ends a session in its turn, unless its reader has come back.
+    private func end(_ session: ReaderSession, _ registrar: ReaderRegistrar?) async throws {
+        try await turns.pass(session.id) {
+            guard let session = try await store.session(id: session.id),
+                session.seenAt <= clock.now() - ReaderSession.lifetime
+            else { return }
+            try await registrar?.remove(session)
+            try await store.end(session)
+        }
     }
 
     /// The largest number of sessions of a hub that are ended in one round; others wait for the next round.

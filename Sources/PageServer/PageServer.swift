@@ -21,6 +21,8 @@ package final class PageServer: Sendable {
     let sharedPages = SharedPages()
     /// The limit of changes of each session: the hub's quotas do not apply to changes by its own pages.
     let changes: MinuteLimiter<Int64>
+    /// Turns of the requests that change a session; no request that has one waits for another session's.
+    let turns = DeviceTurns<Int64>(maximumWaiting: PageServer.changesPerMinute)
     /// The limit of requests with each address of feeds.
     let feedRequests: MinuteLimiter<Int64>
     /// Tag prefixes that identify users.

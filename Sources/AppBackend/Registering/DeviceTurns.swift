@@ -1,27 +1,33 @@
-import Synchronization
+package import Synchronization
 
-/// Serializes changes of a device or push handle; waiting requests are served in the order of their arrival.
+/// Serializes changes of a device, push handle or reader's session; waiting requests are served in the order of their
+/// arrival.
 ///
 /// A change is made in the store and at the hub, one after the other. Two simultaneous changes could be made there in
 /// different orders.
-final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
+package final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
     /// The largest number of requests that wait for one device.
-    static var maximumWaiting: Int { 16 }
+    package static var maximumWaiting: Int { 16 }
+
+    private let maximumWaiting: Int
 
     /// Waiting requests of each device that is being changed.
     private let waiting = Mutex<[Key: [CheckedContinuation<Bool, Never>]]>([:])
 
     /// Called when a request has begun to wait, for tests.
-    let onWait = Mutex<@Sendable () -> Void>({})
+    package let onWait = Mutex<@Sendable () -> Void>({})
+
+    /// - Parameter maximumWaiting: The largest number of requests that wait for one key.
+    package init(maximumWaiting: Int = DeviceTurns.maximumWaiting) { self.maximumWaiting = maximumWaiting }
 
     /// Number of requests that wait for a device; `nil` if it is not being changed.
-    func waitingCount(_ key: Key) -> Int? { waiting.withLock { $0[key]?.count } }
+    package func waitingCount(_ key: Key) -> Int? { waiting.withLock { $0[key]?.count } }
 
     /// Runs a piece of work when the device's turn comes.
     ///
     /// - Throws: 503 when too many requests wait, `CancellationError` when the request was cancelled, and errors of
     ///   the work.
-    func pass<Output>(_ key: Key, _ work: () async throws -> Output) async throws -> Output {
+    package func pass<Output>(_ key: Key, _ work: () async throws -> Output) async throws -> Output {
         try await take(key)
         defer { yield(key) }
         try Task.checkCancellation()
@@ -31,7 +37,7 @@ final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
     /// Runs a piece of work at once if nobody is changing the device; `nil` otherwise.
     ///
     /// It never waits, so that a request may call it that has another device's turn.
-    func passIfFree<Output>(_ key: Key, _ work: () async throws -> Output) async throws -> Output? {
+    package func passIfFree<Output>(_ key: Key, _ work: () async throws -> Output) async throws -> Output? {
         let isFree = waiting.withLock { waiting in
             guard waiting[key] == nil else { return false }
             waiting[key] = []
@@ -50,7 +56,7 @@ final class DeviceTurns<Key: Hashable & Sendable>: Sendable {
                     waiting[key] = []
                     return true
                 }
-                guard others.count < Self.maximumWaiting else { return false }
+                guard others.count < maximumWaiting else { return false }
                 waiting[key] = others + [turn]
                 return nil
             }

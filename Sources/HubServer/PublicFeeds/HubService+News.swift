@@ -1,5 +1,6 @@
 package import HubProtocol
 import HubRouting
+import HubStore
 import PushServices
 package import WebPages
 
@@ -28,6 +29,22 @@ extension HubService {
         guard let hub = try? directory.hub(named: name.text) else { return nil }
         return try await hub.publicFeeds.createdAt(hub)
     }
+
+    /// Installations whose ids have a prefix, in the order of their ids, after a given id; at most `limit`.
+    ///
+    /// Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if the hub is gone.
+    package func installations(
+        in name: HubName,
+        prefix: String,
+        after id: String?,
+        limit: Int
+    ) async throws -> (found: [Installation], next: String?) {
+        let hub = try directory.hub(named: name.text)
+        return try await hub.store.installations(hub: hub.record.id, prefix: prefix, after: id, limit: limit)
+    }
+
+    /// The names of all hubs, disabled or not.
+    package var hubNames: [HubName] { directory.all.map(\.hub.record.name) }
 
     /// True if a hub exists, disabled or not.
     package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }

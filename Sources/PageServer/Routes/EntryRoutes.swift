@@ -40,10 +40,13 @@ enum EntryRoutes {
 
     private static func leave(_ request: PageRequest) async throws -> Response {
         _ = try await request.form()
-        if let visitor = try await request.visitor {
-            if visitor.caller != nil { try await request.revokeToken() }
-            try await request.registrar.remove(visitor.session)
-            try await request.pages.store.end(visitor.session)
+        // Revoke first, so that it takes effect even if the hub does not answer.
+        try await request.revokeToken()
+        try await request.changing { request, _ in
+            // Without its token a session may have ended already, or go on without its user.
+            guard let session = try await request.storedSession else { return }
+            try await request.registrar.remove(session)
+            try await request.pages.store.end(session)
         }
         return request.seeOther(request.home, cookie: await request.cookie.clearing)
     }
@@ -61,8 +64,11 @@ enum EntryRoutes {
         let (session, ended) = try await begin(secret, choice, isInvited, user, request)
         if let ended {
             do {
-                try await request.registrar.remove(ended)
-                try await request.pages.store.end(ended)
+                // Never wait for it: this request may have another session's turn.
+                _ = try await request.pages.turns.passIfFree(ended.id) {
+                    try await request.registrar.remove(try await request.pages.store.session(id: ended.id) ?? ended)
+                    try await request.pages.store.end(ended)
+                }
             } catch {
                 request.pages.logger.debug(
                     "cannot remove a session that made room; the hourly round will",

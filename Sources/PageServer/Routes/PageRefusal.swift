@@ -41,6 +41,11 @@ struct PageRefusal: Error {
         "The server could not do this now; its log has the details. Reload this page to try again."
     )
 
+    /// The refusal of a request whose session has ended meanwhile.
+    static func ended(_ frame: PageFrame) -> PageRefusal {
+        PageRefusal(.unauthorized, frame, "This session has ended", "Open the page again.")
+    }
+
     static func uninvited(_ frame: PageFrame) -> PageRefusal {
         PageRefusal(
             .unauthorized,

@@ -13,6 +13,8 @@ struct PageRequest: Sendable {
     let hub: PageHub
     let request: Request
     let context: BackendRequestContext
+    /// True if the request has the turn of its session: see ``changing(_:)``.
+    var hasTurn = false
 
     init(_ pages: PageServer, hub: PageHub, request: Request, context: BackendRequestContext) {
         self.pages = pages

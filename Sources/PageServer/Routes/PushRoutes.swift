@@ -1,6 +1,5 @@
 import AppBackend
 import Formats
-import Foundation
 import HTTPTypes
 import HubClient
 import HubProtocol
@@ -55,7 +54,7 @@ enum PushRoutes {
             auth: subscription.keys.auth
         )
         do {
-            try await store(channel, of: visitor, request)
+            guard try await store(channel, request) else { return ReaderRoutes.status(.unauthorized) }
         } catch HubClientError.refused(400, _, _, _) {
             return ReaderRoutes.status(.badRequest)
         } catch let refusal as BackendRefusal where refusal.status.kind == .clientError {
@@ -64,41 +63,44 @@ enum PushRoutes {
         return ReaderRoutes.status(.noContent)
     }
 
-    /// Stores a subscription at the hub, then in the pages' database.
-    private static func store(
-        _ channel: BrowserPushChannel,
-        of visitor: Visitor,
-        _ request: PageRequest
-    ) async throws {
-        let (session, registrar) = (visitor.session, request.registrar)
-        let id = try session.browser?.installation ?? InstallationID("browser-\(UUID().uuidString.lowercased())")
-        let browser = SessionBrowser(installation: id, channel: channel)
-        // Record it first: an unrecorded subscription could not be removed.
-        if session.browser != browser { try await request.pages.store.setBrowser(browser, of: session) }
-        // Otherwise the browser would show each message twice.
-        for other in try await request.pages.store.others(with: browser, than: session, hub: request.hub.name) {
-            if let former = other.browser { try await registrar.remove(former, of: other) }
-            try await request.pages.store.setBrowser(nil, of: other)
-        }
-        var changed = visitor
-        changed.session.browser = browser
-        do {
-            try await request.registering(changed) {
-                try await registrar.register(browser, of: session, as: visitor.caller?.name, request.context)
+    /// Stores a subscription in the pages' database, then at the hub: an unrecorded one could not be removed.
+    ///
+    /// - Returns: False if the session has ended.
+    private static func store(_ channel: BrowserPushChannel, _ request: PageRequest) async throws -> Bool {
+        let losers = try await request.changing { request, visitor -> [Int64]? in
+            guard var visitor else { return nil }
+            let (store, registrar, former) = (request.pages.store, request.registrar, visitor.session)
+            let (browser, losers) = try await store.subscribe(channel, former, hub: request.hub.name)
+            guard let browser else { return nil }
+            visitor.session.browserInstallation = browser.installation
+            visitor.session.browser = browser
+            do {
+                try await request.registering(visitor) { [visitor] in
+                    try await registrar.register(
+                        browser,
+                        of: visitor.session,
+                        as: visitor.caller?.name,
+                        request.context
+                    )
+                }
+            } catch {
+                if former.browser != browser { try? await store.setSubscription(former.browser, of: former) }
+                throw error
             }
-        } catch {
-            if session.browser != browser { try? await request.pages.store.setBrowser(session.browser, of: session) }
-            throw error
+            return losers
         }
+        // Each in its own turn, and after this one has ended: two sessions that wait for each other would wait for ever.
+        for id in losers ?? [] { try await request.registrar.removeUnsubscribedBrowser(ofSession: id) }
+        return losers != nil
     }
 
     private static func unsubscribe(_ request: PageRequest) async throws -> Response {
         _ = try await request.form()
-        guard let visitor = try await request.visitor else { return ReaderRoutes.status(.unauthorized) }
-        if let browser = visitor.session.browser {
-            try await request.registrar.remove(browser, of: visitor.session)
-            try await request.pages.store.setBrowser(nil, of: visitor.session)
+        return try await request.changing { request, visitor in
+            guard let visitor else { return ReaderRoutes.status(.unauthorized) }
+            try await request.registrar.removeBrowser(of: visitor.session)
+            try await request.pages.store.setSubscription(nil, of: visitor.session)
+            return ReaderRoutes.status(.noContent)
         }
-        return ReaderRoutes.status(.noContent)
     }
 }

@@ -139,14 +139,17 @@ enum ReaderRoutes {
             categories: Set(categories.compactMap { choosable[$0] }).sorted { $0.text < $1.text },
             language: try await language(form, before: visitor?.session.choice.language, request)
         )
-        if var visitor {
+        if let visitor {
             try request.admitChange(of: visitor.session)
-            visitor.session.choice = choice
-            try await request.registering(visitor) { [visitor] in
-                try await request.registrar.register(visitor, request.context)
+            return try await request.changing { request, visitor in
+                guard var visitor else { throw PageRefusal.ended(request.frame) }
+                visitor.session.choice = choice
+                try await request.registering(visitor) { [visitor] in
+                    try await request.registrar.register(visitor, request.context)
+                }
+                try await request.pages.store.set(choice, of: visitor.session)
+                return request.seeOther(request.home)
             }
-            try await request.pages.store.set(choice, of: visitor.session)
-            return request.seeOther(request.home)
         }
         let begun = try await EntryRoutes.begin(choice, isInvited: false, request)
         return request.seeOther(request.home, cookie: await request.cookie.setting(begun.secret))
@@ -182,14 +185,19 @@ enum ReaderRoutes {
 
     private static func events(_ request: PageRequest) async throws -> Response {
         guard let visitor = try await request.visitor else { return status(.unauthorized) }
-        let session = visitor.session
-        try request.admitChange(of: session)
+        try request.admitChange(of: visitor.session)
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
         // The hub may have been restored, or have dropped the installation.
-        try await request.registering(visitor) {
-            try await request.registrar.registerStream(session, as: visitor.caller?.name, request.context)
+        let registered = try await request.changing { request, visitor -> ReaderSession? in
+            guard let visitor else { return nil }
+            let (session, user) = (visitor.session, visitor.caller?.name)
+            try await request.registering(visitor) {
+                try await request.registrar.registerStream(session, as: user, request.context)
+            }
+            return session
         }
+        guard let session = registered else { return status(.unauthorized) }
         var response = try await request.hub.events(
             of: session.installation,
             channel: session.channel,

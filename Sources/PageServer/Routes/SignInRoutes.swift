@@ -43,7 +43,9 @@ enum SignInRoutes {
                 request.context
             )
             let secure = SecureMessageRoutes.id(form["secure"])
-            return try await signIn(login.caller.name, token: login.token, for: secure, request)
+            return try await request.changing { request, visitor in
+                try await signIn(login.caller.name, token: login.token, for: secure, visitor, request)
+            }
         } catch let refusal as SignInRefusal {
             return try await refuse(refusal, name, SecureMessageRoutes.id(form["secure"]), request)
         }
@@ -56,10 +58,11 @@ enum SignInRoutes {
         _ user: UserName,
         token: String,
         for secure: Int64?,
+        _ visitor: Visitor?,
         _ request: PageRequest
     ) async throws -> Response {
         let (store, registrar) = (request.pages.store, request.registrar)
-        let session = try await ownSession(of: user, request)
+        let session = try await ownSession(of: user, visitor, request)
         // Use a new secret: a third party who has seen the former cookie must not be signed in with it.
         let secret = SessionSecret.random()
         try await store.setUser(user, of: session)
@@ -77,8 +80,12 @@ enum SignInRoutes {
     }
 
     /// The visitor's session, without its former user.
-    private static func ownSession(of user: UserName, _ request: PageRequest) async throws -> ReaderSession {
-        if let visitor = try await request.visitor {
+    private static func ownSession(
+        of user: UserName,
+        _ visitor: Visitor?,
+        _ request: PageRequest
+    ) async throws -> ReaderSession {
+        if let visitor {
             guard let caller = visitor.caller else { return visitor.session }
             try await request.revokeToken()
             if caller.name == user { return visitor.session }
@@ -129,7 +136,8 @@ enum SignInRoutes {
         }
         // Revoke first, so that it takes effect even if the hub does not answer.
         try await request.revokeToken()
-        let left = try await request.leave(visitor.session)
+        // Without its token the session's user leaves it.
+        let left = try await request.changing { $1 }
         return request.seeOther(request.home, cookie: left == nil ? await request.cookie.clearing : nil)
     }
 

@@ -28,6 +28,15 @@ extension PageStore {
         }
     }
 
+    /// The session with an id; `nil` if it has been deleted.
+    func session(id: Int64) async throws -> ReaderSession? {
+        try await read { db in
+            try Row.fetchOne(db, sql: "SELECT * FROM session WHERE sessionID = ?", arguments: [id]).map {
+                try ReaderSession($0)
+            }
+        }
+    }
+
     /// Begins a session, of `user` if there is one.
     ///
     /// The sessions of a user count for the user, and not for the network. Those with an invitation do not count: each
@@ -44,7 +53,7 @@ extension PageStore {
         user: UserName? = nil,
         at now: Timestamp
     ) async throws -> (begun: ReaderSession, ended: ReaderSession?) {
-        let installation = try InstallationID("page-\(UUID().uuidString.lowercased())")
+        let installation = try ReaderInstallation.page.newID()
         let channel = PushChannelSecret.random()
         let beginner = user.map { "user:\($0.key)" } ?? network
         return try await write { db in
@@ -146,6 +155,7 @@ extension ReaderSession {
             sealedToken: row["token"],
             isInvited: row["isInvited"],
             formerUser: (row["formerUser"] as String?).flatMap { UserName($0) },
+            browserInstallation: try (row["browser"] as String?).map { try InstallationID($0) },
             browser: try SessionBrowser(row)
         )
     }

@@ -25,7 +25,12 @@ struct ReaderSession: Sendable {
     var isInvited = true
     /// The user who was the last one to sign in here, even after signing out.
     var formerUser: UserName?
-    /// The browser's own installation, for notifications while no page is open.
+    /// The id of the browser's own installation, for notifications while no page is open; `nil` before the first
+    /// subscription.
+    ///
+    /// A session keeps it to its end, so that the installation can be removed whatever failed or ran at the same time.
+    var browserInstallation: InstallationID?
+    /// The browser's subscription; `nil` while notifications are off.
     var browser: SessionBrowser?
 }
 

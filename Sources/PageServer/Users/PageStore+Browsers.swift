@@ -5,31 +5,77 @@ import HubProtocol
 import SQLiteFiles
 
 extension PageStore {
-    /// Records the browser of a session.
-    func setBrowser(_ browser: SessionBrowser?, of session: ReaderSession) async throws {
+    /// Records a subscription of a session's browser, and the id of its installation if the session has none yet.
+    ///
+    /// Other sessions of the hub lose the subscription, such as one whose cookie was deleted: the browser would show each
+    /// message twice.
+    ///
+    /// - Returns: The recorded browser, `nil` if the session has ended, and the ids of the sessions that have lost it.
+    func subscribe(
+        _ channel: BrowserPushChannel,
+        _ session: ReaderSession,
+        hub: HubName
+    ) async throws -> (browser: SessionBrowser?, losers: [Int64]) {
+        let (id, subscription) = (try ReaderInstallation.browser.newID(), try channel.text)
+        return try await write { db in
+            let chosen = try String.fetchOne(
+                db,
+                sql: """
+                    UPDATE session SET browser = coalesce(browser, ?), subscription = ?
+                    WHERE sessionID = ? AND seenAt > 0 RETURNING browser
+                    """,
+                arguments: [id.text, subscription, session.id]
+            )
+            guard let chosen else { return (nil, []) }
+            let losers = try Int64.fetchAll(
+                db,
+                sql: """
+                    UPDATE session SET subscription = NULL WHERE subscription = ? AND hub = ? AND sessionID <> ?
+                    RETURNING sessionID
+                    """,
+                arguments: [subscription, hub.folded, session.id]
+            )
+            return (SessionBrowser(installation: try InstallationID(chosen), channel: channel), losers)
+        }
+    }
+
+    /// Records another subscription of a session, or that it has none.
+    func setSubscription(_ browser: SessionBrowser?, of session: ReaderSession) async throws {
+        let subscription = try browser?.channel.text
         try await write { db in
             try db.execute(
-                sql: "UPDATE session SET browser = ?, subscription = ? WHERE sessionID = ?",
-                arguments: [browser?.installation.text, browser?.subscription, session.id]
+                sql: "UPDATE session SET subscription = ? WHERE sessionID = ?",
+                arguments: [subscription, session.id]
             )
         }
     }
 
-    /// Other sessions of a hub with a subscription of the same browser, such as one whose cookie was deleted.
-    func others(with browser: SessionBrowser, than session: ReaderSession, hub: HubName) async throws -> [ReaderSession]
-    {
+    /// The installations that sessions of a hub have, in folded form: those of their pages and of their browsers.
+    ///
+    /// An installation of a browser without a subscription maps to the session, whose changes decide about it.
+    func installations(hub: HubName) async throws -> (known: Set<String>, unsubscribed: [String: Int64]) {
         try await read { db in
-            let rows = try Row.fetchAll(
+            var (known, unsubscribed) = (Set<String>(), [String: Int64]())
+            let rows = try Row.fetchCursor(
                 db,
-                sql: "SELECT * FROM session WHERE subscription = ? AND hub = ? AND sessionID <> ?",
-                arguments: [browser.subscription, hub.folded, session.id]
+                sql: "SELECT sessionID, installation, browser, subscription FROM session WHERE hub = ?",
+                arguments: [hub.folded]
             )
-            return try rows.map { try ReaderSession($0) }
+            while let row = try rows.next() {
+                known.insert((row["installation"] as String).lowercased())
+                guard let browser = (row["browser"] as String?)?.lowercased() else { continue }
+                if (row["subscription"] as String?) == nil {
+                    unsubscribed[browser] = row["sessionID"]
+                } else {
+                    known.insert(browser)
+                }
+            }
+            return (known, unsubscribed)
         }
     }
 }
 
-extension SessionBrowser {
+extension BrowserPushChannel {
     private static var encoder: JSONEncoder {
         let encoder = JSONEncoder()
         // Equal subscriptions must give equal text.
@@ -38,11 +84,13 @@ extension SessionBrowser {
     }
 
     /// The subscription as a JSON object; equal for equal subscriptions.
-    fileprivate var subscription: String? {
-        (try? Self.encoder.encode(channel)).map { String(decoding: $0, as: UTF8.self) }
+    fileprivate var text: String {
+        get throws { String(decoding: try Self.encoder.encode(self), as: UTF8.self) }
     }
+}
 
-    /// Reads a browser; `nil` for a session without one.
+extension SessionBrowser {
+    /// Reads a browser; `nil` for a session without a subscription.
     init?(_ row: Row) throws {
         guard let id = row["browser"] as String?, let text = row["subscription"] as String? else { return nil }
         let channel = try JSONReader.decode(BrowserPushChannel.self, from: text, limits: .stored)

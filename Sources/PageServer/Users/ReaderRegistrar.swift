@@ -64,15 +64,58 @@ struct ReaderRegistrar: Sendable {
 
     /// Deletes the installations of a session.
     func remove(_ session: ReaderSession) async throws {
-        if let browser = session.browser { try await remove(browser, of: session) }
+        try await removeBrowser(of: session)
         if let user = session.user { try await backend?.unregister(session.installation, of: user) }
         // The app backend does not delete installations without a user.
         try await hub.delete(session.installation, channel: session.channel)
     }
 
-    /// Deletes the installation of a session's browser.
-    func remove(_ browser: SessionBrowser, of session: ReaderSession) async throws {
-        if let user = session.user { try await backend?.unregister(browser.installation, of: user) }
-        try await hub.delete(browser.installation, channel: nil)
+    /// Deletes the installation of a session's browser, with or without a subscription.
+    func removeBrowser(of session: ReaderSession) async throws {
+        guard let id = session.browserInstallation else { return }
+        if let user = session.user { try await backend?.unregister(id, of: user) }
+        try await hub.delete(id, channel: nil)
     }
+
+    /// Deletes the installation of a session's browser in the session's turn, unless the session has a subscription.
+    func removeUnsubscribedBrowser(ofSession id: Int64) async throws {
+        try await pages.turns.pass(id) {
+            guard let session = try await pages.store.session(id: id), session.browser == nil else { return }
+            try await removeBrowser(of: session)
+        }
+    }
+
+    /// Deletes installations that earlier versions, crashes and deleted databases have left: their sessions are gone,
+    /// or have no subscription.
+    ///
+    /// The hub is read before the pages' database, which has each installation before the hub has it.
+    ///
+    /// - Returns: Number of installations that were deleted.
+    func removeStrays() async throws -> Int {
+        var count = 0
+        for kind in ReaderInstallation.allCases {
+            var last: String?
+            repeat {
+                let page = try await hub.installations(kind.prefix, after: last, limit: Self.readAtOnce)
+                last = page.next
+                let ours = page.found.filter(kind.isOurs)
+                if ours.isEmpty { continue }
+                let (known, unsubscribed) = try await pages.store.installations(hub: hub.name)
+                for installation in ours where !known.contains(installation.id.folded) {
+                    if let session = unsubscribed[installation.id.folded] {
+                        try await removeUnsubscribedBrowser(ofSession: session)
+                    } else if let backend = try await backend {
+                        try await backend.unregister(installation.id)
+                    } else {
+                        try await hub.delete(installation.id, channel: nil)
+                    }
+                    count += 1
+                }
+            } while last != nil
+        }
+        return count
+    }
+
+    /// The number of installations that are read at once.
+    private static let readAtOnce = 2_000
 }

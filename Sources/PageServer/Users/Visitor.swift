@@ -32,7 +32,24 @@ extension PageRequest {
             if let caller = try await caller(of: session, secret, backend) {
                 return Visitor(session: session, caller: caller)
             }
+            guard hasTurn else { return try await changing { $1 } }
             return try await leave(session)
+        }
+    }
+
+    /// Makes a change of the visitor's session, one at a time for each session.
+    ///
+    /// The change gets the visitor as of its turn: what the request has read before may be outdated. It gets the
+    /// request, too, which has the turn.
+    ///
+    /// - Throws: 503 when too many requests wait, and errors of the change.
+    func changing<Output>(_ change: (PageRequest, Visitor?) async throws -> Output) async throws -> Output {
+        // A request without a session has nothing to share.
+        guard !hasTurn, let session = try await storedSession else { return try await change(self, try await visitor) }
+        return try await pages.turns.pass(session.id) {
+            var request = self
+            request.hasTurn = true
+            return try await change(request, try await request.visitor)
         }
     }
 
@@ -72,7 +89,8 @@ extension PageRequest {
         return visitor
     }
 
-    /// Registers installations of a visitor, and removes them if the visitor has left or signed out meanwhile.
+    /// Registers installations of a visitor in the session's turn, and removes them if the visitor's account or token has
+    /// ended meanwhile.
     ///
     /// Otherwise the browser would continue to get messages, including those to its former user.
     ///
@@ -81,7 +99,7 @@ extension PageRequest {
         try await register()
         if let present = try await self.visitor, present.caller?.name == visitor.caller?.name { return }
         try await registrar.remove(visitor.session)
-        throw PageRefusal(.unauthorized, frame, "This session has ended", "Open the page again.")
+        throw PageRefusal.ended(frame)
     }
 
     /// Ends the session of a reader who may not read without an account.
@@ -89,6 +107,7 @@ extension PageRequest {
         if visitor.session.isInvited || isAtOpenDoor { return visitor }
         // A user who cannot be checked now remains signed in.
         guard visitor.session.user == nil else { return nil }
+        guard hasTurn else { return try await changing { $1 } }
         try await registrar.remove(visitor.session)
         try await pages.store.end(visitor.session)
         return nil
