@@ -22,13 +22,16 @@ extension HubClient {
         return try result.get()
     }
 
-    /// The request of ``events(installation:channel:after:)``, for callers that send it in another way.
+    /// The request of ``events(installation:channel:after:)``, for callers that send it in another way; with
+    /// `heartbeatEvents`, heartbeats are events.
     package func eventRequest(
         installation id: InstallationID,
         channel: PushChannelSecret,
-        after: String?
+        after: String?,
+        heartbeatEvents: Bool = false
     ) -> OutboundRequest {
         var call = HubCall("GET", path(id) + "/stream")
+        if heartbeatEvents { call.query = [(StreamHeartbeat.parameter, StreamHeartbeat.event)] }
         call.channel = channel
         call.headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-cache")]
         if let after { call.headers.append((HeaderName.lastEventID, after)) }

@@ -68,9 +68,13 @@ package struct EventEncoding: Sendable {
         return CohortEntries.Entry(sequence: loss.sequence, bytes: bytes, isGap: true)
     }
 
-    /// A block without data, which states that the stream is complete up to a position.
-    func heartbeat(_ sequence: LogSequence) -> ByteBuffer {
-        ByteBuffer(bytes: ServerSentEvent(id: position(sequence)).encoded())
+    /// A block that states that the stream is complete up to a position, without data unless it must be an event.
+    func heartbeat(_ sequence: LogSequence, asEvent: Bool) -> ByteBuffer {
+        let id = position(sequence)
+        let block =
+            asEvent
+            ? ServerSentEvent(id: id, event: StreamEventName.heartbeat, data: "{}") : ServerSentEvent(id: id)
+        return ByteBuffer(bytes: block.encoded())
     }
 
     func gap(after cursor: String?, resumesAfter sequence: LogSequence, reason: String, loss: Loss? = nil) -> ByteBuffer

@@ -113,11 +113,17 @@ package final class StreamLoop: @unchecked Sendable {
     /// Creates a session for a request, which the caller then asks the hub to attach.
     ///
     /// `place` is the stream's place in a quota, kept until the stream has ended.
-    package func open(_ output: any StreamOutput, place: (any Sendable)? = nil, isPoll: Bool = false) -> StreamSession {
+    package func open(
+        _ output: any StreamOutput,
+        place: (any Sendable)? = nil,
+        isPoll: Bool = false,
+        hasHeartbeatEvents: Bool = false
+    ) -> StreamSession {
         eventLoop.preconditionInEventLoop()
         let id = StreamID(loop: index, number: nextSession)
         nextSession += 1
         let session = StreamSession(id: id, loop: self, output: output, place: place, isPoll: isPoll)
+        session.hasHeartbeatEvents = hasHeartbeatEvents
         sessions[id.number] = session
         // Deferred, because the output must know its session first.
         if let closure { eventLoop.execute { self.refuse(session, closure) } }
@@ -307,7 +313,7 @@ package final class StreamLoop: @unchecked Sendable {
     /// Writes a heartbeat: the stream is complete up to its position.
     private func writePosition(_ session: StreamSession) {
         settle(session)
-        session.write(encoding.heartbeat(session.cursor))
+        session.write(encoding.heartbeat(session.cursor, asEvent: session.hasHeartbeatEvents))
     }
 
     // MARK: - From the store

@@ -20,6 +20,8 @@ package final class StreamSession: @unchecked Sendable {
     package let loop: StreamLoop
     let output: any StreamOutput
     let isPoll: Bool
+    /// True if heartbeats are events, which the script of a page sees.
+    var hasHeartbeatEvents = false
     /// The stream's place in a quota, which is free again once this value is released.
     private var place: (any Sendable)?
     private(set) var ordinal: Ordinal = 0

@@ -82,7 +82,7 @@ struct PageHub: Sendable {
         // A stream ends with its token: with one token for all, they would end in the same second.
         let ownToken = InternalClients.makeClient(of: name, calls)
         var head = try InternalTransport.head(
-            of: ownToken.eventRequest(installation: id, channel: channel, after: position)
+            of: ownToken.eventRequest(installation: id, channel: channel, after: position, heartbeatEvents: true)
         )
         // For logs and limits by address: the reader's address, not a proxy's.
         for name in ["Forwarded", "X-Forwarded-For"] {

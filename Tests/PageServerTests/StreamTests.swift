@@ -41,6 +41,22 @@ struct StreamTests {
         _ = try await hub.client.send(body, tags: "World", idempotencyKey: nil)
     }
 
+    @Test func `a page's script sees heartbeats, and an agent gets those without data`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            try await client { http in
+                let stream = try await stream(hub, Self.path, http, headers: [("Cookie", cookie)])
+                var text = ""
+                // The first one ends what the page has missed.
+                while !text.contains("\n\n"), let chunk = try await stream.nextChunk() {
+                    text += String(decoding: chunk, as: UTF8.self).replacing("retry: 2000\n\n", with: "")
+                }
+                #expect(text.contains("event: heartbeat\ndata: {}\n"), "\(text)")
+                stream.cancel()
+            }
+        }
+    }
+
     @Test func `a page's stream gets the news`() async throws {
         try await PagesHub.run { hub in
             let cookie = try await hub.reader(of: "World")

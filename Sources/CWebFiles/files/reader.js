@@ -133,6 +133,7 @@ function take(entry) {
     gap.hidden = false;
   }
   if (entry.kind === "state") fill(connection, entry.text);
+  if (entry.kind === "check") check();
 }
 
 function tell(entry) {
@@ -143,6 +144,9 @@ function tell(entry) {
 }
 
 let source = null;
+// As agents have it: three heartbeats. By the clock, which goes on while the computer sleeps.
+const silence = 45000;
+let heardAt = 0;
 let pause = 1000;
 let state = "";
 let isLeaving = false;
@@ -156,14 +160,33 @@ function say(text) {
   tell({ kind: "state", text });
 }
 
+// A connection that was lost silently looks as if there were no news.
+function check() {
+  if (!source || source.readyState === EventSource.CLOSED || Date.now() - heardAt < silence) return;
+  say("Reconnecting…");
+  connect();
+}
+
+setInterval(check, 5000);
+// After sleep, the clock of timers may go on late. The tab that has the stream may be another one.
+for (const name of ["pageshow", "focus"]) addEventListener(name, () => tell({ kind: "check" }));
+document.addEventListener("visibilitychange", () => document.hidden || tell({ kind: "check" }));
+
 function connect() {
   source?.close();
+  heardAt = Date.now();
   source = new EventSource(`${news.dataset.events}?lastEventId=${encodeURIComponent(position)}`);
   source.onopen = () => {
+    heardAt = Date.now();
     pause = 1000;
     say("Live");
   };
+  source.addEventListener("heartbeat", (message) => {
+    heardAt = Date.now();
+    tell({ kind: "heartbeat", position: message.lastEventId });
+  });
   source.onmessage = (message) => {
+    heardAt = Date.now();
     const { body } = JSON.parse(message.data);
     tell({ kind: "message", position: message.lastEventId, body });
   };

@@ -24,6 +24,31 @@ package enum StreamEventName {
     package static let gap = "gap"
     /// A newer stream of the same installation took over: do not reconnect.
     package static let replaced = "replaced"
+    /// A heartbeat, for clients that have asked for it as an event: see ``StreamHeartbeat``.
+    package static let heartbeat = "heartbeat"
     /// The rule or the installation is gone: do not reconnect with what you have.
     package static let revoked = "revoked"
+}
+
+/// The form of a stream's heartbeats, in the query of the stream's address.
+///
+/// An `EventSource` of a browser (WHATWG HTML §9.2) hides blocks without data from the page's script.
+package enum StreamHeartbeat {
+    package static let parameter = "heartbeat"
+    /// The value for ``StreamEventName/heartbeat`` events.
+    package static let event = "event"
+
+    /// True if a query asks for events.
+    ///
+    /// - Parameter value: The parameter's value; `nil` without the parameter.
+    /// - Throws: ``ProtocolError`` 400 for any other value.
+    package static func isEvent(_ value: String?) throws(ProtocolError) -> Bool {
+        guard let value else { return false }
+        guard value == event else {
+            throw .badRequest(
+                "'\(value.excerpt)' is not a valid form of heartbeats: '\(parameter)' can only be '\(event)'."
+            )
+        }
+        return true
+    }
 }

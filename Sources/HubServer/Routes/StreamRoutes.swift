@@ -58,11 +58,12 @@ enum StreamRoutes {
         isPoll: Bool = false
     ) async throws -> (output: BodyOutput, session: StreamSession) {
         let installation = try request.installationID()
+        let hasHeartbeatEvents = try StreamHeartbeat.isEvent(isPoll ? nil : request.query[StreamHeartbeat.parameter])
         let place = try hubs.streamQuota.place(for: request.grant, request.quotaKey)
         let output = BodyOutput()
         let loop = try hubs.anyLoop(for: request.hub)
         let session = try await loop.eventLoop.submit {
-            let session = loop.open(output, place: place, isPoll: isPoll)
+            let session = loop.open(output, place: place, isPoll: isPoll, hasHeartbeatEvents: hasHeartbeatEvents)
             // From here on each keeps the other alive until the output ends or refuses.
             output.serve(session)
             return session

@@ -95,6 +95,7 @@ final class StreamGate: Sendable {
     private func attach(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
         do throws(ProtocolError) {
             let path = String(head.uri.prefix { $0 != "?" })
+            let query = RequestQuery(String(head.uri.dropFirst(path.count + 1)))
             let segments = path.split(separator: "/")
             guard segments.count == 4 else { throw ProtocolError.notFound("There is nothing at this address.") }
             let member = try hubs.member(named: String(segments[0]))
@@ -108,8 +109,10 @@ final class StreamGate: Sendable {
             let source = client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
             let key = QuotaKey(hub: hub.record.id, credential: grant.credential, address: source)
             let installation = try InstallationID(pathSegment: String(segments[2]))
+            let hasHeartbeatEvents = try StreamHeartbeat.isEvent(query[StreamHeartbeat.parameter])
             let place = try hubs.streamQuota.place(for: grant, key)
-            let session = hubs.loop(of: channel.eventLoop, for: member).open(output, place: place)
+            let session = hubs.loop(of: channel.eventLoop, for: member)
+                .open(output, place: place, hasHeartbeatEvents: hasHeartbeatEvents)
             output.serve(session)
             hub.attach(
                 session,

@@ -20,7 +20,9 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
-        case .head(let head): self.head = head
+        case .head(var head):
+            head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.trimmingBlanks) })
+            self.head = head
         case .body: break
         case .end:
             guard let head else { return }
@@ -68,4 +70,19 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
             channel.close(promise: nil)
         }
     }
+}
+
+extension String {
+    /// The text of a field's value without the blanks around it, which are no part of the value (RFC 9110 §5.5): the
+    /// decoder leaves those at its end.
+    fileprivate var trimmingBlanks: String {
+        guard let first = utf8.first, let last = utf8.last, [first, last].contains(where: Self.isBlank) else {
+            return self
+        }
+        var text = utf8.drop(while: Self.isBlank)
+        while let last = text.last, Self.isBlank(last) { text.removeLast() }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
