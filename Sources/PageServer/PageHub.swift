@@ -56,12 +56,12 @@ struct PageHub: Sendable {
         try await service.installations(in: name, prefix: prefix, after: id, limit: limit)
     }
 
-    /// True if the hub delivers to browsers.
-    var deliversToBrowsers: Bool { service.deliversToBrowsers(name) }
+    /// The state of the hub's delivery to browsers.
+    var browserDelivery: BrowserDelivery { service.browserDelivery(name) }
 
     /// The public key for browsers' subscriptions; `nil` if the hub does not deliver to browsers.
     func browserKey() async throws -> String? {
-        guard deliversToBrowsers else { return nil }
+        guard browserDelivery == .ready else { return nil }
         return try await client.browserKey()?.publicKey
     }
 

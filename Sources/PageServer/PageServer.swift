@@ -165,7 +165,9 @@ package final class PageServer: Sendable {
             throw PageRefusal.notFound
         }
         try await noteIdentity(of: hub.name)
-        return try await route.handle(PageRequest(self, hub: hub, request: request, context: context))
+        let request = PageRequest(self, hub: hub, request: request, context: context)
+        if let address = request.otherSpelling { return request.movedPermanently(address) }
+        return try await route.handle(request)
     }
 }
 

@@ -3,6 +3,8 @@ import Foundation
 import HTTPTypes
 import HubClient
 import HubProtocol
+import HubRouting
+import HubStore
 import OutboundHTTP
 import Testing
 import WebPages
@@ -175,9 +177,54 @@ struct ReaderTests {
             try await PagesHub.run(configure: { $0.pushContact = contact }) { hub in
                 let cookie = try await hub.entered()
                 let page = try await hub.send("GET", "/-/news/", cookie: cookie).body
-                #expect(page.contains("data-unavailable") == (contact == nil))
+                #expect(page.contains(#"data-obstacle="unavailable""#) == (contact == nil))
                 let key = try await hub.send("GET", "/-/news/push", cookie: cookie)
                 #expect(key.status == (contact == nil ? 404 : 200))
+            }
+        }
+    }
+
+    @Test func `a credential that cannot be used serves no key, and the page names it`() async throws {
+        try await PagesHub.run(configure: { $0.pushContact = "mailto:ops@example.org" }) { hub in
+            let cookie = try await hub.entered()
+            let key = try await hub.send("GET", "/-/news/push", cookie: cookie)
+            #expect(key.status == 200)
+            let unusable = PlatformCredential(
+                .browser,
+                ["VapidPublicKey": "x", "VapidPrivateKey": "y", "Subject": "mailto:ops@example.org"]
+                    .map { PlatformCredential.Property(name: $0, value: $1) }
+            )
+            let news = try hub.service.directory.hub(named: "news")
+            try await news.perform { transaction, _ in
+                var stored = try #require(try transaction.hub(id: news.record.id))
+                stored.description.credentials.append(unusable)
+                try transaction.update(stored)
+                return ((), [.policy(stored.policy)])
+            }
+            let refused = try await hub.send("GET", "/-/news/push", cookie: cookie)
+            #expect(refused.status == 404)
+            let served = try await hub.client.browserKey()
+            #expect(served == nil)
+            let page = try await hub.send("GET", "/-/news/", cookie: cookie).body
+            #expect(page.contains(#"data-obstacle="unusable""#))
+        }
+    }
+
+    @Test func `every spelling of a page's address leads to the one that the worker controls`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let spellings = [
+                "/-/news": "/-/news/", "/-/NEWS": "/-/news/", "/-/NEWS/": "/-/news/", "/-/n%65ws/?a=b": "/-/news/?a=b",
+                "//-//news/": "/-/news/", "/-/News/feeds?x=%20": "/-/news/feeds?x=%20", "/-/assets": "/-/assets/",
+            ]
+            for (spelling, address) in spellings {
+                for method in ["GET", "HEAD"] {
+                    let reply = try await hub.send(method, spelling)
+                    #expect(reply.status == 308 && reply.headers["Location"] == address, "\(method) \(spelling)")
+                }
+            }
+            for own in ["/-/news/", "/-/assets/", "/-/sw.js/", "/-/news/feeds"] {
+                let reply = try await hub.send("GET", own)
+                #expect(reply.status == 200, "\(own): \(reply.status)")
             }
         }
     }

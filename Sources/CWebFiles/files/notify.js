@@ -25,6 +25,7 @@ const texts = {
   homeScreen: "On an iPhone or iPad, first choose Share, then “Add to Home Screen”, and open the page from there.",
   unsupported: "This browser cannot show notifications of a page: use another browser, or leave its private mode.",
   unavailable: "This hub does not send notifications to browsers yet: ask its operator to set “push-contact”.",
+  unusable: "This hub cannot send notifications now, because its key for browsers is not valid: tell its operator.",
   untrusted: "This browser does not trust the hub's certificate, which notifications need: trust it, then reload the page.",
   refused: "This browser has refused the page's service worker: leave private mode, and check that the browser trusts this site's certificate.",
   worker: "The browser could not start the page's service worker: reload the page to try again.",
@@ -33,7 +34,7 @@ const texts = {
   unreachable: "The hub cannot be reached: check your connection, then try again.",
   failed: "The hub could not do this now: try again later, and tell its operator if that does not help.",
 };
-const disabled = ["asking", "working", "denied", "insecure", "homeScreen", "unsupported", "unavailable", "untrusted", "refused", "ended"];
+const disabled = ["asking", "working", "denied", "insecure", "homeScreen", "unsupported", "unavailable", "unusable", "untrusted", "refused", "ended"];
 
 // A failure whose state names the cause and the step.
 class Failure extends Error {
@@ -121,6 +122,18 @@ async function subscribe(options) {
   }
 }
 
+async function hubKey() {
+  return (await (await call("GET")).json()).publicKey;
+}
+
+// The key of a subscription as the hub writes it; some browsers do not show it.
+function keyOf(subscription) {
+  const key = subscription.options?.applicationServerKey;
+  if (!key) return null;
+  const text = btoa(String.fromCharCode(...new Uint8Array(key)));
+  return text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
 let registration = null;
 
 async function turnOn() {
@@ -128,9 +141,9 @@ async function turnOn() {
   const permission = await Notification.requestPermission();
   if (permission !== "granted") return show(permission === "denied" ? "denied" : "dismissed");
   show("working");
-  const { publicKey } = await (await call("GET")).json();
+  const key = await hubKey();
   await within(navigator.serviceWorker.ready, "worker");
-  const subscription = await subscribe({ userVisibleOnly: true, applicationServerKey: publicKey });
+  const subscription = await subscribe({ userVisibleOnly: true, applicationServerKey: key });
   await call("PUT", JSON.stringify(subscription));
   remember(false);
   show("on");
@@ -167,8 +180,8 @@ async function turnOff() {
 }
 
 async function begin() {
-  if ("unavailable" in section.dataset) {
-    show("unavailable");
+  if (section.dataset.obstacle) {
+    show(section.dataset.obstacle);
     // Without notifications the worker still shows that the hub cannot be reached.
     if (window.isSecureContext && "serviceWorker" in navigator) await register().catch(() => {});
     return;
@@ -177,8 +190,14 @@ async function begin() {
   if (state) return show(state);
   registration = await register();
   const mayHave = Notification.permission === "granted" && !isOff();
-  const subscription = mayHave ? await registration.pushManager.getSubscription() : null;
+  let subscription = mayHave ? await registration.pushManager.getSubscription() : null;
   if (!subscription) return show("default");
+  const [key, former] = [await hubKey(), keyOf(subscription)];
+  if (former && former !== key) {
+    show("working");
+    await within(navigator.serviceWorker.ready, "worker");
+    subscription = await subscribe({ userVisibleOnly: true, applicationServerKey: key });
+  }
   // The hub may have lost it, and the browser may have another one than at the last visit.
   await call("PUT", JSON.stringify(subscription));
   show("on");

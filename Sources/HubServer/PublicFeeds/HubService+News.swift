@@ -49,12 +49,10 @@ extension HubService {
     /// True if a hub exists, disabled or not.
     package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
 
-    /// True if a hub has all that it needs to deliver to browsers: keys, and a contact for their push services.
-    package func deliversToBrowsers(_ name: HubName) -> Bool {
-        guard let hub = try? directory.hub(named: name.text) else { return false }
-        let (configuration, credentials) = (hub.configuration, hub.status.credentials)
-        let all = configuration.pushServices.standing + credentials
-        return BrowserKeys.credential(of: all, contact: configuration.pushContact) != nil
+    /// The state of a hub's delivery to browsers.
+    package func browserDelivery(_ name: HubName) -> BrowserDelivery {
+        guard let hub = try? directory.hub(named: name.text) else { return .absent }
+        return BrowserKeys.delivery(of: hub)
     }
 
     /// Reads the newest public news of some categories.

@@ -5,6 +5,15 @@ import HubStore
 import Logging
 import PushServices
 
+/// The state of a hub's delivery to browsers.
+package enum BrowserDelivery: Sendable, Equatable {
+    case ready
+    /// There are no keys, or no contact for the push services.
+    case absent
+    /// The credential cannot be used, for this reason.
+    case unusable(String)
+}
+
 /// A hub's own VAPID keys, so that browsers can subscribe before an operator has made keys (RFC 8292).
 ///
 /// They are stored as a credential that no client sees. A subscription is bound to the key that it was made with, so
@@ -68,6 +77,19 @@ enum BrowserKeys {
         let former = set.allVapidKeys.dropFirst() + (own?.allVapidKeys ?? [])
         let others = set.properties.filter { $0.name.lowercased() != name.lowercased() }
         return PlatformCredential(.browser, others + [.init(name: name, value: former.joined(separator: " "))])
+    }
+
+    /// The state of a hub's delivery to browsers, as far as it can be told without a push service.
+    static func delivery(of hub: Hub) -> BrowserDelivery {
+        let configuration = hub.configuration
+        let all = configuration.pushServices.standing + hub.status.credentials
+        guard let credential = credential(of: all, contact: configuration.pushContact) else { return .absent }
+        do throws(BadCredential) {
+            _ = try configuration.pushServices.service(for: credential)
+            return .ready
+        } catch {
+            return .unusable(error.description)
+        }
     }
 
     /// The public key that browsers subscribe with now, 65 bytes; `nil` if there is none or it cannot be read.

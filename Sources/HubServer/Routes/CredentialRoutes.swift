@@ -30,6 +30,10 @@ enum CredentialRoutes {
     ]
 
     private static func browserKey(of hub: Hub) throws -> Response {
+        // Browsers would subscribe with a key of which they never get a message.
+        if case .unusable(let reason) = BrowserKeys.delivery(of: hub) {
+            throw ProtocolError.notFound("The hub's credential for browsers cannot be used: \(reason)")
+        }
         guard let key = BrowserKeys.publicKey(of: hub) else {
             throw ProtocolError.notFound("The hub has no key for browsers: it does not deliver to them.")
         }

@@ -25,6 +25,20 @@ struct PageRequest: Sendable {
 
     var home: String { "/-/\(hub.name)/" }
 
+    /// The one address of a page that was requested by another spelling, such as `/-/news` or `/-/NEWS/feeds`; `nil` for a
+    /// page at its own address.
+    ///
+    /// A service worker controls only pages whose addresses begin with ``home``, character by character.
+    var otherSpelling: String? {
+        guard request.method == .get || request.method == .head else { return nil }
+        let path = request.uri.path
+        let rest = path.split(separator: "/").dropFirst(2).joined(separator: "/")
+        let own = home + rest
+        guard path != own, rest.isEmpty || path != "\(own)/" else { return nil }
+        let query = request.uri.query.map { "?\($0)" } ?? ""
+        return HTTPField.isValidValue(own + query) ? own + query : nil
+    }
+
     var now: Timestamp { pages.clock.now() }
 
     var frame: PageFrame {
@@ -124,6 +138,15 @@ struct PageRequest: Sendable {
     func sharedPage(_ page: ReaderPage) -> Response {
         let body = pages.sharedPages.body(of: page, pages.templates)
         return Response(status: .ok, headers: PageHeaders.html(), body: .init(byteBuffer: body))
+    }
+
+    /// Redirects to another address of the same page.
+    func movedPermanently(_ address: String) -> Response {
+        var headers = PageHeaders.common("text/plain; charset=utf-8")
+        headers[.location] = address
+        // A later hub may be spelled differently.
+        headers[.cacheControl] = "no-store"
+        return Response(status: .permanentRedirect, headers: headers)
     }
 
     /// Redirects the browser after a form, so that a reload does not send the form again.

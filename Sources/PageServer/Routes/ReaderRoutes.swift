@@ -69,7 +69,12 @@ enum ReaderRoutes {
         if let session {
             page.events = "\(request.home)events"
             page.push = "\(request.home)push"
-            page.delivers = request.hub.deliversToBrowsers
+            page.pushObstacle =
+                switch request.hub.browserDelivery {
+                case .ready: nil
+                case .absent: .unavailable
+                case .unusable: .unusable
+                }
             page.position = news.position.text
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
             await noteVisit(session, news.position, request)

@@ -79,8 +79,8 @@ package struct ReaderPage: WebPage, Equatable {
     package var gap: String?
     /// The address for the browser's push subscription; `nil` for a reader who has not subscribed.
     package var push: String?
-    /// False if the hub does not deliver to browsers.
-    package var delivers = false
+    /// The reason why the hub does not deliver to browsers; `nil` if it does.
+    package var pushObstacle: PushObstacle? = .unavailable
     /// The form to send a message; `nil` if nobody can sign in.
     package var send: SendForm?
 
@@ -120,4 +120,12 @@ package struct ReaderPage: WebPage, Equatable {
 
     /// The largest number of languages that a page offers: those of three feed lists.
     private static let maximumLanguages = 30
+}
+
+/// The reasons why a hub does not deliver to browsers, as states of the page's script.
+package enum PushObstacle: String, Sendable {
+    /// It has no contact for push services.
+    case unavailable
+    /// Its key or its contact cannot be used.
+    case unusable
 }
