@@ -3,6 +3,7 @@
 import time
 
 from cases import AWAY, case, check, equal, eventually, live, titles, wait_titles
+from silence import Relay
 
 TABS = 9
 # Seconds.
@@ -30,6 +31,43 @@ def nine_tabs(t):
     t.hub.send("Three")
     for tab in tabs:
         wait_titles(tab, ["Three", "Two", "One"])
+
+
+# The computer sleeps: the clock goes on, and timers do not.
+SLEEP = "(() => { const own = Date.now; Date.now = () => own() + 60000; })()"
+
+
+@case("a stream that died silently is opened again, after sleep and on return to any tab")
+def silent_stream(t):
+    relay = Relay(t.hub.port)
+    try:
+        home = f"http://127.0.0.1:{relay.port}/-/news/"
+        first = t.open(home)
+        t.subscribe(first, "World")
+        live(first)
+        second = t.open(home)
+        live(second)
+        t.hub.send("Before")
+        for tab in [first, second]:
+            wait_titles(tab, ["Before"])
+        relay.fall_silent()
+        t.hub.send("Missed")
+        # The tab that has the stream notices on its own.
+        for tab in [first, second]:
+            tab.js(SLEEP)
+        for tab in [first, second]:
+            wait_titles(tab, ["Missed", "Before"])
+            live(tab)
+        relay.fall_silent()
+        t.hub.send("Missed again")
+        # Another tab asks the one that has the stream, whose timers may be slow.
+        first.js(SLEEP)
+        second.js("dispatchEvent(new Event('focus'))")
+        for tab in [first, second]:
+            wait_titles(tab, ["Missed again", "Missed", "Before"])
+            live(tab)
+    finally:
+        relay.close()
 
 
 @case("a tab that opens later shows what the others show")

@@ -96,6 +96,7 @@ def deliver(t, service, screen):
     t.hub.send("Final ends in a draw", "Sports")
     eventually(lambda: len(tab.js(SHOWN)), 2)
     equal(len(service.posts), before + 1)
+    another_key(t, tab)
     if screen:
         clicked(t, tab, screen)
     switch(tab, "default")
@@ -112,6 +113,21 @@ def deliver(t, service, screen):
     eventually(lambda: titles(tab)[0], "Too late")
     equal(len(service.posts), before)
     equal(t.unexpected(), [])
+
+
+KEY = (
+    "navigator.serviceWorker.ready.then((worker) => worker.pushManager.getSubscription())"
+    ".then((found) => [...new Uint8Array(found.options.applicationServerKey)].join())"
+)
+
+
+def another_key(t, tab):
+    """A browser that has subscribed with an earlier key of the hub subscribes again at its next visit."""
+    before = tab.js(KEY)
+    t.hub.call("POST", "/browser-key")
+    tab.reload()
+    tab.wait(f"{STATE} === 'on'", 20)
+    check(tab.js(KEY) != before)
 
 
 def switch(tab, state, seconds=15):
@@ -293,6 +309,16 @@ def untrusted(t):
         tab.wait("document.querySelector('.fingerprint') !== null")
     finally:
         browser.close()
+
+
+@case("every spelling of the page's address leads to the one where notifications can be switched on", "--push-contact", "ops@example.org")
+def spellings(t):
+    t.reader("World").close()
+    for path in ["/-/news", "/-/NEWS/", "/-/n%65ws"]:
+        tab = t.open(t.hub.origin + path)
+        equal(tab.js("location.pathname"), "/-/news/")
+        tab.wait("navigator.serviceWorker.controller !== null")
+        tab.close()
 
 
 @case("without a hub that sends to browsers the page says so")

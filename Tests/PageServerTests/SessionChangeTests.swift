@@ -6,7 +6,9 @@ import HubRouting
 import HubTestServer
 import MountedBackend
 import OutboundHTTP
+import Synchronization
 import Testing
+import WebPages
 
 @testable import AppBackend
 @testable import HubServer
