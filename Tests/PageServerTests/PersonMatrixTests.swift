@@ -63,7 +63,9 @@ struct PersonMatrixTests {
     private static func name(_ route: PageRoute) -> String { "\(route.method.rawValue) \(route.address)" }
 
     private static func path(_ route: PageRoute, id: String) -> String {
-        route.address.replacing(":hub", with: "news").replacing(":file", with: "World.atom").replacing(":id", with: id)
+        // The main page's own address ends in a slash.
+        (route.address == PageRoute.home ? "\(PageRoute.home)/" : route.address)
+            .replacing(":hub", with: "news").replacing(":file", with: "World.atom").replacing(":id", with: id)
             .replacing(":name", with: "desk")
     }
 
