@@ -12,7 +12,7 @@ package struct FeedList: Sendable {
     /// Properties of the messages of feeds, which templates can name; those of languages are not among them.
     package static let templateProperties: [MessageProperty] = [
         .title, .summary, .link, .category, .feed, .alsoFrom, .author, .published, .image, .urgency, .story, .status,
-        .replaces, .messageParam,
+        .replaces, .version, .messageParam,
     ]
 
     /// The template of `messageParam`.

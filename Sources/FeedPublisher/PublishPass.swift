@@ -160,8 +160,14 @@ package struct PublishPass: Sendable {
             )
             if !isWhole { state.vanished = judge.entries.count }
 
-            let judgement = judge.judge(candidates, state)
+            var judgement = judge.judge(candidates, state)
             guard isWhole || !(judgement.isReset || judgement.isForeign) else { return nil }
+            judgement.announcements = try store.sharing(
+                judgement.announcements,
+                in: category,
+                now: now,
+                random: environment.idempotencyKey
+            )
 
             let edition = composer.edition(
                 of: judgement,

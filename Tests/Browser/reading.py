@@ -92,6 +92,42 @@ def stories(t):
     equal((before, titles(tab)), (True, ["Both stories in one", "There was no fire"]))
 
 
+CATEGORIES = "[...document.querySelectorAll('#messages .category')].map((c) => c.textContent)"
+
+
+@case("a story of several categories is shown once, and so is its correction")
+def several_categories(t):
+    tab = t.reader("World", "Sports", "Politics")
+    storm = {"story": "storm", "version": "v1"}
+    corrected = {"story": "storm", "version": "v2", "status": "correction"}
+    t.hub.send("Storm closes port", "World", **storm)
+    t.hub.send("Final ends in a draw", "Sports")
+    t.hub.send("Port closed by storm", "Sports", **storm)
+    t.hub.send("Rain", "World")
+    wait_titles(tab, ["Rain", "Final ends in a draw", "Storm closes port"])
+    equal(tab.js(CATEGORIES), ["World", "Sports", "World, Sports"])
+    t.shot(tab, "several-categories")
+    tab.reload()
+    live(tab)
+    equal(tab.js(CATEGORIES), ["World", "Sports", "World, Sports"])
+    t.hub.send("Port stays open", "Sports", **corrected)
+    t.hub.send("The port is not closed", "World", **corrected)
+    # What another category tells late is older than the correction.
+    t.hub.send("Storm closes port", "Politics", **storm)
+    t.hub.send("Snow", "World")
+    expected = ["Snow", "Port stays open", "Rain", "Final ends in a draw"]
+    wait_titles(tab, expected)
+    equal(tab.js(CATEGORIES), ["World", "Sports, World", "World", "Sports"])
+    tab.reload()
+    live(tab)
+    equal(titles(tab), expected)
+    # An urgent message is shown unless an urgent one was; a version without a category is nobody's.
+    t.hub.send("Flood", "World", story="flood", version="v")
+    t.hub.send("Flood: leave now", "Sports", story="flood", version="v", urgency="critical")
+    t.hub.send("Leave now", "Politics", story="flood", version="v", urgency="critical")
+    wait_titles(tab, ["Flood: leave now", *expected])
+
+
 def choose_language(t, tab, value):
     tab.js(f"document.querySelector('[name=language]').value = '{value}'")
     t.subscribe(tab, "World")

@@ -122,6 +122,7 @@ struct SchemaHistoryTests {
                 "fff010a8 3 language, template",
                 "02b9c88b 4 names as in the hub's file",
                 "e4be950c 5 users and secure notifications",
+                "73ead0cc 6 versions of stories",
             ]
         ),
     ]

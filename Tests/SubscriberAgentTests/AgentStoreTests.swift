@@ -118,6 +118,98 @@ import Testing
         #expect(try await supersessions() == [.withdrawn, .withdrawn, .withdrawn, nil, nil, .replaced, nil, nil, nil])
     }
 
+    // MARK: One version of a story in several categories
+
+    private func version(_ number: Int, _ category: String, _ version: String = "v", _ members: String = "") -> Arrival
+    {
+        telling(number, "a", #","category":"\#(category)","version":"\#(version)""# + members)
+    }
+
+    private func same(_ last: Int = 20) async throws -> [String?] {
+        try await store.records(last: last, states: InboxRecord.State.allCases).map(\.sameAs)
+    }
+
+    @Test func `a version of a story that another category has brought is marked, in one batch and in a later one`()
+        async throws
+    {
+        try await store.receive(
+            [version(1, "World"), version(2, "Europe"), version(3, "World"), version(4, "Top", "w")],
+            cursor: nil,
+            at: .sample
+        )
+        // A category's own repeat is the sender's wish.
+        #expect(try await same() == [nil, "m1", nil, nil])
+        try await store.receive(
+            [
+                version(5, "Top"), telling(6, "b", #","category":"Top","version":"v""#),
+                telling(7, "a", #","version":"v""#), telling(8, "a", #","category":"Top""#),
+            ],
+            cursor: nil,
+            at: .sample
+        )
+        #expect(try await same(4) == ["m3", nil, nil, nil])
+    }
+
+    @Test func `an urgent message is marked only if an urgent one was there`() async throws {
+        let urgent = #","urgency":"critical""#
+        let all = [
+            version(1, "World"), version(2, "Europe", "v", urgent), version(3, "Top", "v", urgent), version(4, "X"),
+        ]
+        try await store.receive(all, cursor: nil, at: .sample)
+        #expect(try await same() == [nil, nil, "m2", "m2"])
+    }
+
+    @Test func `after three days a version is no longer recognized, and never from a message that failed`()
+        async throws
+    {
+        try await store.receive([version(1, "World")], cursor: nil, at: .sample)
+        _ = try await store.startNext()
+        try await store.settle(.failed(1, reason: "no"))
+        try await store.receive([version(2, "Europe")], cursor: nil, at: .sample)
+        #expect(try await same() == [nil, nil])
+        let window = AgentStore.sameVersionWindow.components.seconds * 1_000
+        let later = Timestamp(milliseconds: Timestamp.sample.milliseconds + window)
+        try await store.receive([version(3, "Top")], cursor: nil, at: later)
+        let tooLate = Timestamp(milliseconds: later.milliseconds + 1)
+        try await store.receive([version(4, "Late")], cursor: nil, at: tooLate)
+        #expect(try await same() == [nil, nil, "m2", nil])
+    }
+
+    @Test func `a correction in several categories is marked once, and does not replace itself`() async throws {
+        let correction = #","status":"correction","replaces":"a""#
+        try await store.receive(
+            [
+                version(1, "World"), version(2, "Europe"), version(3, "World", "c", correction),
+                version(4, "Europe", "c", correction),
+            ],
+            cursor: nil,
+            at: .sample
+        )
+        #expect(try await same() == [nil, "m1", nil, "m3"])
+        #expect(try await supersessions() == [.replaced, .replaced, nil, nil])
+    }
+
+    @Test func `if the handlers of the first message fail, the next one with the same version is passed on as new`()
+        async throws
+    {
+        try await store.receive([version(1, "World"), version(2, "Europe")], cursor: nil, at: .sample)
+        #expect(try await store.startNext()?.sameAs == nil)
+        let second = try #require(try await store.startNext(settling: .failed(1, reason: "no")))
+        #expect(second.id == "m2")
+        #expect(second.sameAs == nil)
+    }
+
+    @Test func `the look for the same version uses an index`() async throws {
+        let plan = try await store.read { database in
+            try Row.fetchAll(
+                database,
+                sql: "EXPLAIN QUERY PLAN \(AgentStore.sameVersionSQL)",
+                arguments: ["v", "s", "c", 1]
+            ).map { $0["detail"] as String }
+        }
+        #expect(plan.contains { $0.contains("inbox_by_version") }, "\(plan)")
+    }
+
     @Test func `a message without text takes nothing's place, and none takes its`() async throws {
         var silent = telling(2, "a", #","status":"withdrawn","replaces":"a b""#)
         silent.emptiness = "it has no text in French"

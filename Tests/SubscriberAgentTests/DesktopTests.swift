@@ -49,6 +49,25 @@ import Testing
         #expect(stage.world.warnings == [])
     }
 
+    @Test func `a story of several categories is shown once, and so is its correction`() async throws {
+        let bus = try await TestBus(folder: stage.scratch.path)
+        let service = try NotificationService(bus)
+        let agent = try stage.agent(variables: variables(bus.environment))
+        let task = try stage.start(agent, handler: .print, notifying: true)
+        let correction = #","story":"s","version":"w","status":"correction","replaces":"s""#
+        message(1, #""title":"World","category":"World","story":"s","version":"v""#)
+        message(2, #""title":"Europe","category":"Europe","story":"s","version":"v""#)
+        message(3, #""title":"World, corrected","category":"World""# + correction)
+        message(4, #""title":"Europe, corrected","category":"Europe""# + correction)
+        message(5, #""title":"Other","category":"Europe","story":"t","version":"v""#)
+        let shown = await service.shown.elements(atLeast: 3)
+        try await stage.stop(task)
+        #expect(shown.map(\.summary) == ["World", "World, corrected", "Other"])
+        #expect(shown.map(\.replaces) == [0, 1, 0])
+        #expect(output.lines == [])
+        #expect(try await agent.inbox(last: 9).map(\.sameAs) == [nil, "m1", nil, "m3", nil])
+    }
+
     @Test func `without a session bus that is said once, and messages are printed`() async throws {
         let agent = try stage.agent(variables: variables(["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere/bus"]))
         let task = try stage.start(agent, handler: .print, notifying: true)

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import HostSystem
 import HubTestServer
+import ServerSentEvents
 import Synchronization
 import Testing
 
@@ -248,6 +249,53 @@ import Testing
         #expect(InboxLine(record).text == "(replaced later) (withdrawn) Cancelled: x")
         let plain = InboxLine(.sample())
         #expect(plain.story == nil && plain.status == nil && plain.replaces == nil && plain.superseded == nil)
+    }
+
+    /// A message of a category; those of one number have one story and one version.
+    private func message(_ number: Int, _ category: String, _ story: Int, on stream: Int = 0) {
+        let body =
+            #"{"title":"\#(category) \#(story)","message":"","category":"\#(category)","story":"s\#(story)","version":"v\#(story)"}"#
+        hub.streams[stream].send(
+            .init(id: "e-\(number)", data: #"{"id":"m\#(number)","template":"newswire","body":\#(body)}"#)
+        )
+    }
+
+    @Test func `a story of several categories is printed once, also over a restart, and all are in the inbox`()
+        async throws
+    {
+        let agent = try stage.agent()
+        let task = try stage.start(agent, handler: .print)
+        message(1, "World", 1)
+        message(2, "Europe", 1)
+        message(3, "World", 2)
+        await output.wait(forLines: 2)
+        try await stage.stop(task)
+        let second = try stage.start(agent, handler: .print)
+        await hub.streams[1].connected()
+        message(4, "Top", 1, on: 1)
+        message(5, "Europe", 2, on: 1)
+        message(6, "Europe", 3, on: 1)
+        await output.wait(forLines: 3)
+        try await stage.stop(second)
+        #expect(output.lines == ["[World] World 1", "[World] World 2", "[Europe] Europe 3"])
+        let rows = try await agent.inbox(last: 9)
+        #expect(rows.map(\.sameAs) == [nil, "m1", nil, "m1", "m3", nil])
+        #expect(rows.allSatisfy { $0.state == .done })
+    }
+
+    @Test func `programs get every message of a story, marked`() async throws {
+        let agent = try stage.agent()
+        let task = try stage.start(agent)
+        message(1, "World", 1)
+        message(2, "Europe", 1)
+        await output.wait(forLines: 2)
+        try await stage.stop(task)
+        #expect(output.lines.map { $0.contains(#""sameAs":"m1""#) } == [false, true])
+        var record = InboxRecord.sample()
+        record.sameAs = "m0"
+        #expect(runner(.json).variables(for: record)["NEWSWIRE_SAME_AS"] == "m0")
+        #expect(InboxLine(record).text.hasPrefix("(same story) "))
+        #expect(runner(.json).variables(for: .sample())["NEWSWIRE_SAME_AS"] == nil)
     }
 
     @Test func `a program that is not there is found out before anything is sent`() async throws {

@@ -38,6 +38,65 @@ struct NewsTimelineTests {
         #expect(timeline.withdrawals(after: .start).isEmpty)
     }
 
+    /// A telling of the story `s` by a category.
+    private func told(
+        _ number: Int64,
+        _ category: String,
+        _ version: String,
+        _ status: MessageStatus? = nil,
+        isUrgent: Bool = false
+    ) throws -> Telling {
+        var properties: [MessageProperty: String] = [
+            "title": "\(category) \(version)", "story": "s", "version": version, "category": category,
+        ]
+        properties[.status] = status?.rawValue
+        properties[.urgency] = isUrgent ? "critical" : nil
+        return try telling(number, properties)
+    }
+
+    @Test func `of one version in several categories the first is shown, with the names of all`() throws {
+        var timeline = NewsTimeline([
+            try told(1, "World", "v"), try told(2, "Europe", "v"), try told(3, "europe", "v"), try told(4, "Top", "v"),
+        ])
+        #expect(timeline.titles == ["World v"])
+        #expect(timeline.tellings(after: .start).map(\.alsoIn) == [["europe", "Top"]])
+        #expect(timeline.count(after: 1) == 0)
+        // In the order in which a page reads the log.
+        timeline = NewsTimeline()
+        timeline.add(older: [try told(4, "Top", "v")])
+        timeline.add(older: [try told(2, "Europe", "v"), try told(1, "World", "v")])
+        #expect(timeline.titles == ["World v"])
+        timeline.add(newer: [try told(5, "Local", "v")])
+        #expect(timeline.titles == ["World v"])
+        #expect(
+            MessageView(try #require(timeline.stories(after: .start).first), newAfter: nil).category.hasPrefix(
+                "World, "
+            )
+        )
+    }
+
+    @Test func `a correction in several categories is shown once, and later news of another category changes nothing`()
+        throws
+    {
+        let timeline = NewsTimeline([
+            try told(1, "World", "v"), try told(2, "World", "w", .correction), try told(3, "Europe", "v"),
+            try told(4, "Europe", "w", .correction), try told(5, "Top", "v"),
+        ])
+        #expect(timeline.titles == ["World w"])
+        let withdrawn = NewsTimeline([
+            try told(1, "World", "v"), try told(2, "World", "x", .withdrawn), try told(3, "Europe", "v"),
+        ])
+        #expect(withdrawn.titles == [])
+        #expect(withdrawn.withdrawals(after: .start).count == 1)
+    }
+
+    @Test func `an urgent telling replaces one that is not urgent, and another version the former one`() throws {
+        let urgent = NewsTimeline([try told(1, "World", "v"), try told(2, "Europe", "v", isUrgent: true)])
+        #expect(urgent.titles == ["Europe v"])
+        #expect(NewsTimeline([try told(1, "World", "v"), try told(2, "Europe", "w")]).titles == ["Europe w"])
+        #expect(NewsTimeline([try told(1, "World", "v"), try told(2, "World", "v")]).titles == ["World v"])
+    }
+
     @Test func `a withdrawal that names no story is news`() throws {
         #expect(NewsTimeline([try telling(1, "Withdrawn: all", of: nil, .withdrawn)]).titles == ["Withdrawn: all"])
     }

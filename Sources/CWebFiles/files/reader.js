@@ -58,17 +58,42 @@ function remove(predicate) {
   for (const item of [...list.children]) if (predicate(item)) item.remove();
 }
 
+// A story that another category has told already: the page keeps the first, and names this category beside it. News that comes
+// after another category's correction is older than the correction. An urgent message is always shown, unless an urgent one was.
+function isToldAlready(body, isUrgent) {
+  const category = body.category ?? "";
+  if (!body.version || !body.story || !category) return false;
+  for (const item of list.children) {
+    const { story, version } = item.dataset;
+    if (story !== body.story || !version) continue;
+    const label = item.querySelector(".category");
+    const categories = label.textContent.split(", ");
+    if (categories.some((other) => other.toLowerCase() === category.toLowerCase())) continue;
+    if (isUrgent && !item.classList.contains("urgent")) continue;
+    if (version !== body.version) {
+      if (!body.status && item.querySelector(".status").textContent) return true;
+      continue;
+    }
+    fill(label, [...categories, category].join(", "));
+    return true;
+  }
+  return false;
+}
+
 function show(body, position) {
   const sequence = position.split("-").pop();
   if ([...list.children].some((item) => item.dataset.sequence === sequence)) return;
   const isSecure = /^\d{1,19}$/.test(body.secureId ?? "");
   // A message in other languages than this page's has no text here, and changes nothing here, as on agents.
   if (!isSecure && !body.title && !body.message) return;
+  const isUrgent = ["critical", "high", "urgent", "breaking"].includes((body.urgency ?? "").toLowerCase());
+  if (isToldAlready(body, isUrgent)) return;
   const item = blank.content.firstElementChild.cloneNode(true);
   item.dataset.sequence = sequence;
   item.dataset.story = body.story ?? "";
+  item.dataset.version = body.version ?? "";
   item.classList.add("new", "arrived");
-  item.classList.toggle("urgent", ["critical", "high", "urgent", "breaking"].includes((body.urgency ?? "").toLowerCase()));
+  item.classList.toggle("urgent", isUrgent);
   item.classList.toggle("withdrawn", body.status === "withdrawn");
   fill(item.querySelector(".category"), body.category);
   fill(item.querySelector(".status"), statusText[body.status]);

@@ -12,6 +12,7 @@ extension MessageComposer {
         guard let told = Self.properties(of: message) else { return message }
         var values = values(for: announcement, feedTitle: feedTitle)
         values[.urgency] = message.urgency ?? values[.urgency]
+        values[.version] = told[.version]
         let share = LanguageShare(entries: 1, headlines: values[.title] ?? "")
         var message = message
         message.urgency = values[.urgency]

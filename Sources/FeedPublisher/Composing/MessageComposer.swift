@@ -69,6 +69,7 @@ struct MessageComposer: Sendable {
         values[.link] = entry.link.flatMap(Self.address)
         values[.image] = entry.image.flatMap(Self.address)
         values[.story] = change.name
+        values[.version] = change.version.isEmpty ? nil : change.version
         values[.status] = change.status?.rawValue
         values[.replaces] = change.replaces.isEmpty ? nil : change.replaces.joined(separator: " ")
         let isUrgent = entry.alert?.isUrgent == true && change.status != .withdrawn

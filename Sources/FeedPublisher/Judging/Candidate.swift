@@ -98,6 +98,9 @@ struct CandidateKeys: Sendable {
         return [storyLink, storyTitle].compactMap(\.self) + shown + translated
     }
 
+    /// The keys that only entries with nearly the same title have: in this feed, and in all feeds.
+    var titles: Set<EntryKey> { Set([storyTitle, acrossFeeds, unmarkedTitle].compactMap(\.self)) }
+
     /// The keys by which a marked entry finds its story.
     var marked: [EntryKey] { [markedLink, unmarkedTitle].compactMap(\.self) }
 

@@ -61,6 +61,7 @@ extension NewsJudge {
 
     /// Notes what later entries of the story are compared with.
     private func describe(_ candidate: Candidate, in change: inout StoryChange) {
+        change.titles = candidate.keys.titles
         change.content = candidate.content
         change.text = candidate.keys.text
         change.published = candidate.entry.date

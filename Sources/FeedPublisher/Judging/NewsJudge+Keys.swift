@@ -1,6 +1,7 @@
 internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
+internal import HubProtocol
 
 /// The keys that identify a document's entries.
 extension NewsJudge {

@@ -9,8 +9,13 @@ struct StoryChange: Sendable, Equatable {
 
     /// ``StoryName``.
     var name: String
+    /// The name of this version of the story, which messages of other categories that say the same have, too
+    /// (``SharedStories``).
+    var version = ""
     /// The keys by which the story is known from now on.
     var keys: [EntryKey] = []
+    /// The keys of its title by which it is recognized in other categories.
+    var titles: Set<EntryKey> = []
     /// Hash of the current content.
     var content: EntryKey?
     /// Hash of the current text.

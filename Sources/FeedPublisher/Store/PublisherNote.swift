@@ -6,4 +6,6 @@ enum PublisherNote: String, Sendable {
     case hubTrouble
     /// The last report of the publisher's health to the hub, with its time.
     case health
+    /// A random text that makes the versions of stories unpredictable (``SharedStories``).
+    case versionSecret
 }

@@ -81,19 +81,11 @@ package final class PublisherStore: Sendable {
 
     /// Returns a value about the hub or this publisher that is kept between passes.
     func note(_ name: PublisherNote) throws -> String? {
-        try read { store in
-            try store.rows("SELECT value FROM note WHERE name = ?", [name.rawValue]).first?.decode(forColumn: "value")
-        }
+        try read { try $0.note(name) }
     }
 
     func setNote(_ name: PublisherNote, _ value: String?) throws {
-        try transaction { store in
-            guard let value else { return try store.run("DELETE FROM note WHERE name = ?", [name.rawValue]) }
-            try store.run(
-                "INSERT INTO note (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
-                [name.rawValue, value]
-            )
-        }
+        try transaction { try $0.setNote(name, value) }
     }
 
     // MARK: Transactions
@@ -115,5 +107,19 @@ package final class PublisherStore: Sendable {
         try PublisherStoreError.naming(place) {
             try database.writeWithoutTransaction { try body(StoreTransaction(database: $0, hook: hook)) }
         }
+    }
+}
+
+extension StoreTransaction {
+    func note(_ name: PublisherNote) throws -> String? {
+        try rows("SELECT value FROM note WHERE name = ?", [name.rawValue]).first?.decode(forColumn: "value")
+    }
+
+    func setNote(_ name: PublisherNote, _ value: String?) throws {
+        guard let value else { return try run("DELETE FROM note WHERE name = ?", [name.rawValue]) }
+        try run(
+            "INSERT INTO note (name, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+            [name.rawValue, value]
+        )
     }
 }

@@ -31,6 +31,9 @@ package struct MessageProperty: RawRepresentable, Hashable, Sendable, Expressibl
     package static let urgency: Self = "urgency"
     /// The name of the story; later messages of one story replace earlier ones.
     package static let story: Self = "story"
+    /// The name of this version of the story: messages of several categories with equal `story` and `version` say the
+    /// same.
+    package static let version: Self = "version"
     /// A ``MessageStatus``.
     package static let status: Self = "status"
     /// Names of the stories whose messages this one replaces, separated by spaces.

@@ -17,7 +17,9 @@ package enum AgentTemplate {
 
     /// Members with the properties that they show, and the members that have the name of their property.
     private static func object(_ texts: [(member: MessageProperty, property: MessageProperty)]) -> String {
-        let others: [MessageProperty] = [.category, .image, .secureID, .urgency, .story, .status, .replaces]
+        let others: [MessageProperty] = [
+            .category, .image, .secureID, .urgency, .story, .status, .replaces, .version,
+        ]
         let members = (texts + others.map { ($0, $0) }).map { #""\#($0.member)":"$(\#($0.property))""# }
         return "{\(members.joined(separator: ","))}"
     }

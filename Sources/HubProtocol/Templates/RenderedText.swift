@@ -4,7 +4,7 @@ import Formats
 package enum RenderedText {
     /// Members that state how a message is shown, where it leads or what it replaces, without being content themselves.
     private static let attributes: Set<MessageProperty> = [
-        .link, .localizedLink, .category, .image, .urgency, .story, .status, .replaces,
+        .link, .localizedLink, .category, .image, .urgency, .story, .status, .replaces, .version,
     ]
 
     /// True if a message put no text at all into the template that it was rendered with.

@@ -29,6 +29,12 @@ enum DeclarativePush {
         return Array(JSONText.object([(marker, magic)] + whole).utf8)
     }
 
+    /// Returns the tag of a notification in the declarative form: a notification replaces the one with its tag.
+    static func tag(of body: [UInt8]) -> String? {
+        guard let root = try? JSONReader.read(body, allowsRepeats: true), root[marker] != nil else { return nil }
+        return root["notification"]?["tag"]?.string.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     private static func isComplete(_ notification: JSONNode) -> Bool {
         ["title", "navigate"].allSatisfy { notification[$0]?.string?.isEmpty == false }
     }

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 import HubProtocol
 
@@ -15,7 +16,8 @@ struct PreparedWebPush: PreparedPush {
     let lifetime: PushLifetime
     /// Urgency of the message; `nil` for the service's default, `normal`.
     let urgency: String?
-    /// Topic of the message; `nil` if it has none, and then each target gets its own.
+    /// Topic of the message, by its header or by the tag of its notification; `nil` if it has none, and then each target
+    /// gets its own.
     let topic: String?
     private let service: WebPushService
 
@@ -35,9 +37,9 @@ struct PreparedWebPush: PreparedPush {
         if let urgency, !Self.urgencies.contains(urgency) {
             throw BadPushMessage("the header Urgency is not one of \(Self.urgencies.joined(separator: ", "))")
         }
-        topic = message.headers["topic"]
+        topic = message.headers["topic"] ?? DeclarativePush.tag(of: plaintext).map(Self.topic(ofTag:))
         if let topic {
-            guard 1...Self.maximumTopic ~= topic.utf8.count, topic.utf8.allSatisfy(Self.isTopicByte) else {
+            guard Self.isTopic(topic) else {
                 throw BadPushMessage(
                     "the header Topic is not 1 to \(Self.maximumTopic) letters, digits, '-' or '_'"
                 )
@@ -65,6 +67,15 @@ struct PreparedWebPush: PreparedPush {
     /// Returns the topic for a target: the message's own, or a unique one, so that a repeat replaces the first copy.
     func topic(_ target: PushTarget) -> String {
         topic ?? withUnsafeBytes(of: target.id.uuid) { Base64URL.encode(Array($0)) }
+    }
+
+    /// Returns the topic of messages whose notifications have this tag: a browser that was away gets only the last one.
+    private static func topic(ofTag tag: String) -> String {
+        isTopic(tag) ? tag : Base64URL.encode(Array(SHA256.hash(data: Array(tag.utf8)).prefix(24)))
+    }
+
+    private static func isTopic(_ text: String) -> Bool {
+        1...maximumTopic ~= text.utf8.count && text.utf8.allSatisfy(isTopicByte)
     }
 
     private static func lifetime(_ message: PushMessage) throws(BadPushMessage) -> PushLifetime {

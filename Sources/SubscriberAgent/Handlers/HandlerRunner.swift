@@ -19,9 +19,12 @@ struct HandlerRunner: Sendable {
     let environment: [String: String]
 
     /// Passes a row on; `waiting` rows follow it.
+    ///
+    /// People see each version of a story once, whichever category it came from first. Programs get all messages.
     func run(_ record: InboxRecord, waiting: Int = 0) async throws(HandlerFailure) {
         let line = InboxLine(record)
-        let isShown = await desktop?.show(record, waiting: waiting, within: timeout) ?? false
+        var isShown = record.sameAs != nil
+        if !isShown { isShown = await desktop?.show(record, waiting: waiting, within: timeout) ?? false }
         switch handler {
         case .print where isShown: break
         case .print: try await output.write(Array("\(line.text)\n".utf8), within: timeout)
@@ -64,6 +67,7 @@ struct HandlerRunner: Sendable {
             if let value { variables["NEWSWIRE_\(name)"] = Self.clipped(value) }
         }
         if let superseded = line.superseded { variables["NEWSWIRE_SUPERSEDED"] = superseded }
+        if let same = line.sameAs { variables["NEWSWIRE_SAME_AS"] = Self.clipped(same) }
         if record.isRedelivery { variables["NEWSWIRE_REDELIVERY"] = "1" }
         if record.kind == .gap { variables["NEWSWIRE_GAP"] = "1" }
         return variables

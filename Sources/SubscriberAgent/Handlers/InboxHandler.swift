@@ -16,8 +16,8 @@ package enum InboxHandler: Sendable, Equatable {
     /// Variables that a program may find in its environment.
     package static let variables = [
         "NEWSWIRE_ID", "NEWSWIRE_TITLE", "NEWSWIRE_MESSAGE", "NEWSWIRE_LINK", "NEWSWIRE_CATEGORY", "NEWSWIRE_BODY",
-        "NEWSWIRE_STORY", "NEWSWIRE_STATUS", "NEWSWIRE_REPLACES", "NEWSWIRE_SUPERSEDED", "NEWSWIRE_REDELIVERY",
-        "NEWSWIRE_GAP",
+        "NEWSWIRE_STORY", "NEWSWIRE_STATUS", "NEWSWIRE_REPLACES", "NEWSWIRE_SUPERSEDED", "NEWSWIRE_SAME_AS",
+        "NEWSWIRE_REDELIVERY", "NEWSWIRE_GAP",
     ]
 }
 

@@ -22,6 +22,8 @@ package struct InboxLine: Sendable, Encodable {
     package let replaces: String?
     /// `replaced` or `withdrawn`, if a later message in the inbox has replaced it.
     package let superseded: String?
+    /// The id of an earlier message that told the same version of the story to another category; else absent.
+    package let sameAs: String?
     /// The gap, if the row reports missed messages.
     package let gap: StreamGap?
 
@@ -38,6 +40,7 @@ package struct InboxLine: Sendable, Encodable {
         status = standing.status?.rawValue
         replaces = standing.replaces.isEmpty ? nil : standing.replaces.joined(separator: " ")
         superseded = record.supersession?.rawValue
+        sameAs = record.sameAs
         gap = record.kind == .gap ? try? JSONReader.decode(StreamGap.self, from: record.body, limits: .stored) : nil
     }
 
@@ -53,6 +56,7 @@ package struct InboxLine: Sendable, Encodable {
     package var text: String {
         var parts: [String] = []
         if redelivery == true { parts.append("(again)") }
+        if sameAs != nil { parts.append("(same story)") }
         if let superseded { parts.append("(\(superseded) later)") }
         if let status { parts.append("(\(status))") }
         if !category.isEmpty { parts.append("[\(TerminalText.safe(category))]") }

@@ -11,9 +11,12 @@ package struct MessageStanding: Sendable, Equatable {
     package let status: MessageStatus?
     /// Names of the stories whose messages it replaces.
     package let replaces: [String]
+    /// The name of the story's version: messages of several categories that have it say the same; empty for none.
+    package let version: String
 
-    init(story: String = "", status: MessageStatus? = nil, replaces: [String] = []) {
+    init(story: String = "", status: MessageStatus? = nil, replaces: [String] = [], version: String = "") {
         self.story = story
+        self.version = version
         self.status = status
         self.replaces = replaces
     }
@@ -22,9 +25,15 @@ package struct MessageStanding: Sendable, Equatable {
     init(body: String) {
         let members = MessageProperty.texts(of: body)
         story = members[.story] ?? ""
+        version = members[.version] ?? ""
         status = members[.status].flatMap(MessageStatus.init)
         var names = (members[.replaces] ?? "").split(separator: " ").prefix(Self.maximumReplaced).map(String.init)
         if status != nil, !story.isEmpty, !names.contains(story) { names.append(story) }
         replaces = names
+    }
+
+    /// True if the sender marked a message as critical.
+    static func isUrgent(_ body: String) -> Bool {
+        MessageUrgency(word: MessageProperty.texts(of: body)[.urgency] ?? "") == .critical
     }
 }

@@ -38,22 +38,26 @@ extension AgentStore {
                 let standing = isShown ? MessageStanding(body: arrival.body) : MessageStanding()
                 let state: InboxRecord.State =
                     arrival.failure != nil ? .failed : arrival.emptiness != nil ? .done : .pending
+                let first = try Self.sameVersion(as: arrival, standing, at: now, in: database)
                 try database.execute(
                     sql: """
                         INSERT INTO inbox
                             (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state, reason,
-                            isEmpty, story)
-                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                            isEmpty, story, version, sameAs)
+                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                         """,
                     arguments: [
                         ordinal, arrival.kind.rawValue, arrival.id, arrival.template, Self.whole(arrival.body),
                         Self.whole(arrival.content.title), Self.whole(arrival.content.message),
                         Self.whole(arrival.content.link), Self.whole(arrival.content.category),
                         now, state.rawValue, arrival.failure ?? arrival.emptiness,
-                        arrival.emptiness != nil, standing.story,
+                        arrival.emptiness != nil, standing.story, standing.version, first,
                     ]
                 )
-                if !standing.replaces.isEmpty { try Self.supersede(by: standing, before: ordinal, in: database) }
+                // The first of them has replaced others already, and would be replaced itself.
+                if !standing.replaces.isEmpty, first == nil {
+                    try Self.supersede(by: standing, before: ordinal, in: database)
+                }
                 taken.append(arrival)
             }
             if let cursor { try database.execute(sql: "UPDATE agent SET cursor = ?", arguments: [cursor]) }
@@ -122,8 +126,12 @@ extension AgentStore {
                 sql: "UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?",
                 arguments: [ordinal]
             )
-            return try Row.fetchOne(database, sql: "SELECT * FROM inbox WHERE ordinal = ?", arguments: [ordinal])
-                .map(InboxRecord.init(row:))
+            return try Row.fetchOne(
+                database,
+                sql: "SELECT \(Self.columns) FROM inbox WHERE ordinal = ?",
+                arguments: [ordinal]
+            )
+            .map(InboxRecord.init(row:))
         }
     }
 
@@ -137,7 +145,8 @@ extension AgentStore {
             try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT * FROM inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))
+                    SELECT \(Self.columns) FROM inbox
+                    WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))
                     ORDER BY ordinal DESC LIMIT ?
                     """,
                 arguments: [Self.text(states.map(\.rawValue)), limit]
@@ -157,6 +166,48 @@ extension AgentStore {
     }
 
     // MARK: Statements
+
+    /// Time within which messages of several categories are recognized as one version of a story: as long as a hub
+    /// keeps messages.
+    static let sameVersionWindow: Duration = .seconds(72 * 3_600)
+    /// Number of earlier messages with one version that are looked at.
+    private static let maximumSame = 16
+
+    /// The columns of a row, and the id of the message that has said the same, unless its handlers failed.
+    private static let columns = """
+        *, (SELECT mark.id FROM mark WHERE mark.ordinal = inbox.sameAs AND NOT EXISTS
+            (SELECT 1 FROM inbox AS other WHERE other.ordinal = inbox.sameAs AND other.state = 'failed')) AS sameAsID
+        """
+    static let sameVersionSQL = """
+        SELECT ordinal, body, receivedAt FROM inbox WHERE version <> '' AND version = ? AND story = ? AND category <> ?
+            AND sameAs IS NULL AND state <> 'failed' ORDER BY ordinal DESC LIMIT ?
+        """
+
+    /// Returns the row of another category that has the same version of the story; `nil` if there is none.
+    ///
+    /// An urgent message is never taken for one that was not shown as urgent.
+    private static func sameVersion(
+        as arrival: Arrival,
+        _ standing: MessageStanding,
+        at now: Timestamp,
+        in database: Database
+    ) throws -> Int64? {
+        let category = whole(arrival.content.category)
+        guard !standing.version.isEmpty, !standing.story.isEmpty, !category.isEmpty else {
+            return nil
+        }
+        let isUrgent = MessageStanding.isUrgent(arrival.body)
+        let rows = try Row.fetchAll(
+            database,
+            sql: sameVersionSQL,
+            arguments: [standing.version, standing.story, category, maximumSame]
+        )
+        return rows.first { row in
+            let receivedAt: Timestamp = row["receivedAt"]
+            let isRecent = receivedAt >= now - sameVersionWindow && receivedAt <= now + sameVersionWindow
+            return isRecent && (!isUrgent || MessageStanding.isUrgent(row["body"]))
+        }.map { $0["ordinal"] }
+    }
 
     static let unsettled = "state IN ('pending', 'started')"
     static let supersedeSQL = """
@@ -221,7 +272,8 @@ extension InboxRecord {
             attempts: row["attempts"],
             failures: row["failures"],
             reason: row["reason"],
-            supersession: (row["superseded"] as String?).flatMap(Supersession.init)
+            supersession: (row["superseded"] as String?).flatMap(Supersession.init),
+            sameAs: row["sameAsID"]
         )
     }
 }

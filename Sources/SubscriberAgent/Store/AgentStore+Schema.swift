@@ -92,6 +92,16 @@ extension AgentStore {
                     """
             )
         }
+        migrator.registerMigration("6 versions of stories") { database in
+            try database.execute(
+                sql: """
+                    ALTER TABLE inbox ADD COLUMN version TEXT NOT NULL DEFAULT '';
+                    -- The row with the same version of the story that came before, from another category.
+                    ALTER TABLE inbox ADD COLUMN sameAs INTEGER;
+                    CREATE INDEX inbox_by_version ON inbox (version, ordinal) WHERE version <> '';
+                    """
+            )
+        }
         return migrator
     }
 }

@@ -45,6 +45,8 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
     package let reason: String?
     /// The effect of a later message; `nil` if there is none.
     package var supersession: Supersession?
+    /// The id of an earlier message that said the same to another category: the same version of the story.
+    package var sameAs: String?
 
     /// The relation to other messages; none for a message without text, which is in another language and does not
     /// affect messages that were shown.

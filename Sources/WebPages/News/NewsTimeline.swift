@@ -56,7 +56,7 @@ package struct NewsTimeline: Sendable, Equatable {
         for var telling in candidates {
             guard let chosen = shown[telling.id], chosen.sequence == telling.sequence else { continue }
             if telling.isWithdrawal ? room.withdrawals > 0 : room.stories > 0 {
-                telling.first = chosen.first
+                telling = chosen
                 kept.append(telling)
                 if telling.isWithdrawal { room.withdrawals -= 1 } else { room.stories -= 1 }
             } else if telling.isWithdrawal {
@@ -66,22 +66,26 @@ package struct NewsTimeline: Sendable, Equatable {
         tellings = kept
     }
 
-    /// Returns the telling of each story that is shown, and the time of the story's first telling.
+    /// Returns the telling of each story that is shown, with the time of the story's first telling and all categories
+    /// that told the same.
     ///
     /// `candidates` are newest first, so that a telling that ends others precedes them.
-    private mutating func prevailing(_ candidates: [Telling]) -> [StoryID: (sequence: LogSequence, first: Timestamp)] {
+    private mutating func prevailing(_ candidates: [Telling]) -> [StoryID: Telling] {
         var best: [StoryID: Telling] = [:]
         for telling in candidates {
             if let known = best[telling.id] {
                 let first = min(known.first, telling.first)
-                if telling.prevails(over: known), !isEnded(telling) { best[telling.id] = telling }
-                best[telling.id]?.first = first
+                let isChosen = telling.prevails(over: known) && !isEnded(telling)
+                var chosen = isChosen ? telling : known
+                if known.isRepeated(by: telling) { chosen.add(isChosen ? known : telling) }
+                chosen.first = first
+                best[telling.id] = chosen
             } else if !isEnded(telling) {
                 best[telling.id] = telling
             }
             for id in telling.replaces { end(id, by: telling) }
         }
-        return best.mapValues { ($0.sequence, $0.first) }
+        return best
     }
 
     private func isEnded(_ telling: Telling) -> Bool {

@@ -5,8 +5,10 @@ package import HubProtocol
 package struct Telling: Sendable, Equatable {
     /// The largest number of replaced stories that are read from a message, as in agents.
     private static let maximumReplaced = 16
-    /// The longest name of a story, in bytes.
+    /// The longest name of a story or of its version, in bytes.
     private static let maximumStoryName = 200
+    /// The largest number of further categories that are kept for a telling.
+    private static let maximumCategories = 10
 
     package let sequence: LogSequence
     /// The story's id; if the message names no story, an id of the message alone.
@@ -21,6 +23,11 @@ package struct Telling: Sendable, Equatable {
     let text: NewsText
     /// The sender's name for the story; empty without one, and if it is longer than publishers use.
     let storyName: String
+    /// The sender's name for this version of the story: tellings of other categories that have it say the same; empty
+    /// without one.
+    let version: String
+    /// Further categories that told the same version.
+    private(set) var alsoIn: [String] = []
     /// True if the sender marked the message as critical.
     let isUrgent: Bool
     /// The language in which the telling counts, for readers who have chosen none; `nil` if it counts in all languages.
@@ -60,6 +67,8 @@ package struct Telling: Sendable, Equatable {
         (self.sequence, self.id, self.at, first) = (sequence, id, at, at)
         (self.status, self.replaces, self.text) = (isWithdrawal || status != .withdrawn ? status : nil, replaces, text)
         storyName = story.flatMap { $0.utf8.count <= Self.maximumStoryName ? $0 : nil } ?? ""
+        let version = story.flatMap { _ in properties[.version] } ?? ""
+        self.version = version.utf8.count <= Self.maximumStoryName ? version : ""
         // With a language, only text in that language gets this far.
         voice = language == nil ? text.language : nil
         isUrgent = properties[.urgency].map { MessageUrgency(word: $0) } == .critical
@@ -70,7 +79,7 @@ package struct Telling: Sendable, Equatable {
 
     /// The approximate size of the telling in memory, in bytes.
     package var bytes: Int {
-        let parts = [text.title, text.text, text.link, text.image, text.author, text.category]
+        let parts = [text.title, text.text, text.link, text.image, text.author, text.category] + alsoIn
         return parts.reduce(200) { $0 + ($1?.utf8.count ?? 0) }
     }
 
@@ -80,12 +89,46 @@ package struct Telling: Sendable, Equatable {
     /// as in a message that has several (``NewsText``).
     package func prevails(over other: Telling) -> Bool {
         switch (voice, other.voice) {
-        case (nil, nil): sequence > other.sequence
+        case (nil, nil): isNewer(than: other)
         case (nil, _?): true
         case (_?, nil): false
         case (let mine?, let others?):
-            mine == others ? sequence > other.sequence : mine.text.lowercased() < others.text.lowercased()
+            mine == others ? isNewer(than: other) : mine.text.lowercased() < others.text.lowercased()
         }
+    }
+
+    /// True if another category told the same version of the story.
+    func isRepeated(by other: Telling) -> Bool {
+        !version.isEmpty && version == other.version && id == other.id && isOfAnotherCategory(than: other)
+    }
+
+    /// Adds the category of a telling of the same version.
+    mutating func add(_ other: Telling) {
+        for category in [other.text.category].compactMap(\.self) + other.alsoIn {
+            guard category != text.category, !alsoIn.contains(category), alsoIn.count < Self.maximumCategories
+            else { continue }
+            alsoIn.append(category)
+        }
+    }
+
+    /// True if this telling of the story is newer than another one.
+    ///
+    /// Of one version in several categories the first counts, unless only a later one is urgent. News that one category
+    /// has after another category's correction is older than the correction.
+    private func isNewer(than other: Telling) -> Bool {
+        if isRepeated(by: other) {
+            return isUrgent == other.isUrgent ? sequence < other.sequence : isUrgent
+        }
+        let isNews = (status == nil, other.status == nil)
+        if isNews.0 != isNews.1, !version.isEmpty, !other.version.isEmpty, isOfAnotherCategory(than: other) {
+            return other.status == nil
+        }
+        return sequence > other.sequence
+    }
+
+    private func isOfAnotherCategory(than other: Telling) -> Bool {
+        text.category != nil && other.text.category != nil
+            && text.category?.lowercased() != other.text.category?.lowercased()
     }
 
     /// The story's publication time; at most the time of its first known telling.

@@ -8,6 +8,8 @@ package struct MessageView: Sendable, Equatable {
     let sequence: String
     /// The name of its story; empty without one.
     let story: String
+    /// The name of the story's version; empty without one.
+    let version: String
     let category: String
     /// The relation to earlier messages of its story, such as `Correction`; empty for the first.
     let status: String
@@ -32,6 +34,7 @@ package struct MessageView: Sendable, Equatable {
     static let blank = MessageView(
         sequence: "",
         story: "",
+        version: "",
         category: "",
         status: "",
         title: "",
@@ -51,6 +54,7 @@ extension MessageView: MustacheParent {
         switch name {
         case "sequence": sequence
         case "story": story
+        case "version": version
         case "category": category
         case "status": status
         case "title": title
@@ -73,7 +77,8 @@ extension MessageView {
 
     /// Shows a telling as new if it came after `end`, the end of the log at the reader's last visit.
     package init(_ telling: Telling, newAfter end: LogSequence?) {
-        self.init(telling, category: telling.text.category ?? "", newAfter: end)
+        let categories = [telling.text.category].compactMap(\.self) + telling.alsoIn
+        self.init(telling, category: categories.joined(separator: ", "), newAfter: end)
     }
 
     /// Creates the view of a message that was sent to the reader by name.
@@ -86,6 +91,7 @@ extension MessageView {
         self.init(
             sequence: "\(sequence)",
             story: "",
+            version: "",
             category: Self.personal,
             status: "",
             title: "A secure message",
@@ -104,6 +110,7 @@ extension MessageView {
         self.init(
             sequence: "\(telling.sequence)",
             story: telling.storyName,
+            version: telling.version,
             category: category,
             status: telling.status?.label ?? "",
             title: telling.text.title,

@@ -96,6 +96,7 @@ struct InboxCommand: AsyncParsableCommand {
         let status: String?
         let replaces: String?
         let superseded: String?
+        let sameAs: String?
     }
 
     func run() async throws {
@@ -125,7 +126,10 @@ struct InboxCommand: AsyncParsableCommand {
         let isExplained = record.state == .failed || (record.state == .empty && !text.isEmpty && text != record.reason)
         let trouble = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
         let time = record.receivedAt.date.formatted(.iso8601)
-        let marks = [record.standing.status?.rawValue, record.supersession.map { "\($0.rawValue) later" }]
+        let marks = [
+            record.sameAs == nil ? nil : "same story", record.standing.status?.rawValue,
+            record.supersession.map { "\($0.rawValue) later" },
+        ]
         let mark = marks.compactMap(\.self).map { "(\($0)) " }.joined()
         return TerminalText.safe(
             "\(time)  \(record.state.rawValue)  \(mark)\(record.kind == .gap ? "GAP" : text)\(trouble)"
@@ -150,7 +154,8 @@ extension InboxCommand.Row {
             story: line.story,
             status: line.status,
             replaces: line.replaces,
-            superseded: line.superseded
+            superseded: line.superseded,
+            sameAs: line.sameAs
         )
     }
 }

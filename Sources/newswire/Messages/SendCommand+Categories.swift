@@ -20,8 +20,8 @@ extension SendCommand {
         guard wanted?.categories.isEmpty != true else {
             throw Failure(.usage, "--category is empty", hint: "pass names separated by commas, or 'all'")
         }
-        let text = try properties()
         let (time, key) = (try time(), try key())
+        let text = Self.oneStory(try properties(), key: key)
         let settings = try configuration.load()
         let lists = try lists(settings)
         let hub = try connection.resolved(settings, PublisherSettings.connection)
@@ -90,6 +90,15 @@ extension SendCommand {
         guard let wanted else { return known ?? (listed.isEmpty ? CategoryList.standard : listed) }
         guard let known else { return wanted.categories }
         return try wanted.checked(against: known).categories
+    }
+
+    /// Returns the properties with the names of their story and version, so that people who have chosen several of the
+    /// categories see the message once.
+    private static func oneStory(_ text: MessageProperties, key: String) -> MessageProperties {
+        var values = text.all
+        values[.story] = values[.story] ?? StoryName.of("sent story", key)
+        values[.version] = values[.version] ?? StoryName.of("sent version", key)
+        return MessageProperties(values)
     }
 
     private static func message(

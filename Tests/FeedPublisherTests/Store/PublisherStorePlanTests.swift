@@ -17,6 +17,8 @@ import Testing
         "SCAN feed", "SCAN hostWait", "SCAN websub", "SCAN reading",
         "SCAN outbox USING COVERING INDEX outbox_by_state",
         "SCAN outbox USING INDEX outbox_finished",
+        // The categories, one after another.
+        "SCAN other",
     ]
 
     @Test func `no statement of a pass scans a table that grows`() async throws {

@@ -19,7 +19,7 @@ import Testing
     @Test func `the agent's templates have their members in the order that hubs have stored`() throws {
         let rest =
             #""category":"$(category)","image":"$(image)","secureId":"$(secureId)","urgency":"$(urgency)","#
-            + #""story":"$(story)","status":"$(status)","replaces":"$(replaces)"}"#
+            + #""story":"$(story)","status":"$(status)","replaces":"$(replaces)","version":"$(version)"}"#
         #expect(AgentTemplate.body == #"{"title":"$(title)","message":"$(messageParam)","link":"$(link)","# + rest)
         #expect(
             try AgentTemplate.body(in: LanguageName("French"))

@@ -171,7 +171,7 @@ private let message = MessageProperties(["name": "A & \"B\"", "n": "40", "t": "T
         )
         #expect(
             rendered
-                == #"{"title":"T","message":"Breaking","link":"","category":"","image":"","secureId":"","urgency":"","story":"","status":"","replaces":""}"#
+                == #"{"title":"T","message":"Breaking","link":"","category":"","image":"","secureId":"","urgency":"","story":"","status":"","replaces":"","version":""}"#
         )
     }
 }

@@ -49,6 +49,19 @@ import Testing
         #expect(try prepare(WebPushSender.message("x", ["urgency": given])).urgency == sent)
     }
 
+    @Test(arguments: [
+        (#"{"web_push":8030,"notification":{"title":"x","tag":"abcd234"}}"#, "abcd234"),
+        (#"{"web_push":8030,"notification":{"title":"x","tag":"the flood"}}"#, "f8-clhJkaXvGGihieE8j0Ax_R1Z8M7x3"),
+        (#"{"web_push":8030,"notification":{"title":"x","tag":""}}"#, nil),
+        (#"{"notification":{"title":"x","tag":"t"}}"#, nil), ("x", nil),
+    ])
+    func `the topic is the tag of the notification, which replaces the one with its tag`(body: String, topic: String?)
+        throws
+    {
+        #expect(try prepare(WebPushSender.message(body)).collapseKey == topic)
+        #expect(try prepare(WebPushSender.message(body, ["topic": "own"])).collapseKey == "own")
+    }
+
     @Test func `a topic is the collapse key, and a derived one is not`() throws {
         let topic = String(repeating: "t", count: 30) + "-_"
         let given = try prepare(WebPushSender.message("x", ["topic": topic]))
