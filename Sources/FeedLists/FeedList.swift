@@ -33,7 +33,7 @@ package struct FeedSource: Sendable, Hashable {
     /// The interval; `nil` when the list sets none, which means ``PollInterval/standard``.
     ///
     /// A longer interval that the feed itself asks for is used instead (``PollSchedule``).
-    package let interval: PollInterval?
+    package var interval: PollInterval?
     /// True if this address may be private or a file; its redirects may lead to other ports of the same host.
     package let isLocal: Bool
     /// The title that replaces the feed's own.

@@ -17,7 +17,8 @@ package struct FeedLists: Sendable {
         return lists.map(\.category).filter { seen.insert($0).inserted }
     }
 
-    package var feedCount: Int { lists.reduce(0) { $0 + $1.feeds.count } }
+    /// The number of feeds; one that is in several lists counts once.
+    package var feedCount: Int { Set(lists.lazy.flatMap(\.feeds).map(\.address.comparable)).count }
 
     /// Reads every `*.yaml` and `*.yml` directly in a directory, in the order of their names.
     ///
@@ -85,28 +86,43 @@ package struct FeedLists: Sendable {
         return FeedLists(lists)
     }
 
-    /// Finds duplicate feeds and categories, which would be announced twice or by an arbitrary one of two rules.
+    /// Finds duplicate categories, feeds that appear twice in a list, which would be announced by an arbitrary one of
+    /// two rules, and feeds that several lists would fetch in different ways.
     private static func repeats(in lists: [FeedList]) -> [FeedListProblem] {
         var problems: [FeedListProblem] = []
         var categories: [Tag: FeedList] = [:]
-        var places: [String: (file: String, line: Int?)] = [:]
+        var places: [String: (file: String, feed: FeedSource)] = [:]
         for list in lists {
             if let first = categories[list.category] {
                 let text = "category '\(list.category)' is already listed in '\(first.file)'"
                 problems.append(FeedListProblem(file: list.file, text: text))
             }
             categories[list.category] = categories[list.category] ?? list
+            var lines: [String: FeedSource] = [:]
             for feed in list.feeds {
-                if let first = places[feed.address.comparable] {
-                    let place = first.line.map { "'\(first.file)' line \($0)" } ?? "'\(first.file)'"
-                    let text = "feed '\(feed.address.publicText)' is already listed in \(place)"
+                func report(_ text: String) {
+                    let text = "feed '\(feed.address.publicText)' \(text)"
                     problems.append(FeedListProblem(file: list.file, line: feed.line, text: text))
+                }
+                if let first = lines.updateValue(feed, forKey: feed.address.comparable) {
+                    report("is already listed in \(place(first, list.file))")
+                } else if let first = places[feed.address.comparable] {
+                    let names = first.feed.differences(from: feed).map { "'\($0)'" }.joined(separator: ", ")
+                    guard !names.isEmpty else { continue }
+                    report(
+                        "is fetched once for all lists, but \(names) differs from \(place(first.feed, first.file)): "
+                            + "write the same value in both"
+                    )
                 } else {
-                    places[feed.address.comparable] = (list.file, feed.line)
+                    places[feed.address.comparable] = (list.file, feed)
                 }
             }
         }
         return problems
+    }
+
+    private static func place(_ feed: FeedSource, _ file: String) -> String {
+        feed.line.map { "'\(file)' line \($0)" } ?? "'\(file)'"
     }
 
     static func contents(_ path: String) -> Result<String, FeedListProblem> {

@@ -63,7 +63,9 @@ extension PublishPass {
             feeds: feeds.map(Self.feed)
         )
         let entries = try store.judgedEntries()
-        let positions = feeds.indices.compactMap { index in entries[feeds[index].address.text].map { (index, $0) } }
+        let positions = feeds.indices.compactMap { index in
+            feeds[index].recordURLs.lazy.compactMap { entries[$0] }.first.map { (index, $0) }
+        }
         try health.add(Dictionary(uniqueKeysWithValues: positions), from: store, now: now)
         health.version = environment.program.isEmpty ? nil : ReportText.line(environment.program)
         if outbox > 0 {

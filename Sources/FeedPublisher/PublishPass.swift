@@ -78,7 +78,7 @@ package struct PublishPass: Sendable {
     /// - Throws: ``PublisherStoreError`` if the turn cannot be recorded; then nothing of it was.
     func take(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         let poll = FeedPoll(
-            list: turn.list,
+            list: turn.feed.list,
             source: turn.source,
             fetcher: fetcher,
             environment: environment,
@@ -89,8 +89,10 @@ package struct PublishPass: Sendable {
             return try released(FeedPoll.Outcome(record: before, isUnchanged: true, isPolled: false), turn)
         }
         // The first document after an upgrade adds what earlier versions did not store.
-        let isUpgrade = before.keysVersion < FeedRecord.currentKeys
-        if preview != nil || isUpgrade || before.hasHeldEntries(dueAt: environment.now()) { before.forgetDocument() }
+        let needsDocument = try store.read({ try $0.records(of: turn) }).contains { record in
+            record.keysVersion < FeedRecord.currentKeys || record.hasHeldEntries(dueAt: environment.now())
+        }
+        if preview != nil || needsDocument { before.forgetDocument() }
 
         let document: FetchedDocument
         switch await poll.fetch(before) {
@@ -109,14 +111,15 @@ package struct PublishPass: Sendable {
                 return try record(poll.failed(before, .reading(error)), turn, endsReading: true)
             }
             var outcome = poll.succeeded(before, feed, document)
-            if let judgement = try publish(feed, turn, as: outcome.record) {
+            for judgement in try publish(feed, turn, as: outcome.record) ?? [] {
                 outcome.add(judgement, feed, source: turn.source)
             }
             return try released(outcome, turn)
         }
     }
 
-    /// Publishes a feed's document in one transaction: loads the known keys and stories, judges, composes and records.
+    /// Publishes a feed's document in one transaction: loads the known keys and stories, judges, composes and records,
+    /// for each list that has the feed.
     ///
     /// A document that a hub delivered may contain new entries only: missing entries mean nothing, and if it looks
     /// like a reset, the whole document must be polled.
@@ -125,95 +128,120 @@ package struct PublishPass: Sendable {
     ///   - feed: The document.
     ///   - turn: The feed and its record before the document.
     ///   - after: The feed's record after the whole document was read; `nil` for a document that a hub delivered.
-    /// - Returns: `nil`, with nothing recorded, if the whole document is needed.
+    /// - Returns: The lists' judgements; `nil`, with nothing recorded, if the whole document is needed.
     /// - Throws: ``PublisherStoreError`` if the document cannot be recorded; then nothing was.
-    func publish(_ feed: Feed, _ turn: Turn, as after: FeedRecord?) throws -> Judgement? {
-        let (list, source, before) = (turn.list, turn.source, turn.record)
+    func publish(_ feed: Feed, _ turn: Turn, as after: FeedRecord?) throws -> [Judgement]? {
         let isWhole = after != nil
-        let now = environment.now()
-        let category = list.category.folded
-        let title = source.title ?? feed.title ?? source.address.host
-        let composer = MessageComposer(list: list, language: source.language)
-        let judge = NewsJudge(
+        return try store.transaction { store in
+            var judged: [Judged] = []
+            for (place, record) in zip(turn.judges, try store.records(of: turn)) {
+                let judge = judge(feed, for: place, record)
+                // A few entries do not show whether the feed's identifiers still distinguish all entries.
+                guard isWhole || judge.identityRule == record.identityRule else { return nil }
+                let earlier = try store.judgedEntries(of: record.id)
+                let (candidates, state) = try store.known(to: judge, earlier, isWhole: isWhole)
+                let judgement = judge.judge(candidates, state)
+                guard isWhole || !(judgement.isReset || judgement.isForeign) else { return nil }
+                judged.append(Judged(place: place, judge: judge, earlier: earlier, judgement: judgement))
+            }
+            // The record of the fetches, unless a list records its entries in it, too.
+            if let after, !turn.judges.contains(where: { $0.feed == after.id }) { try store.save(after) }
+            for index in judged.indices { try record(&judged[index], feed, turn, as: after, in: store) }
+            let further = judged.filter { $0.judge.record.id != turn.record.id }
+            if further.contains(where: \.judgement.needsDocument), var own = try store.feed(turn.record.id) {
+                own.forgetDocument()
+                try store.save(own)
+            }
+            try store.endReading(turn.record.id)
+            return judged.map(\.judgement)
+        }
+    }
+
+    /// A document as one list judges it.
+    private struct Judged {
+        let place: Judge
+        let judge: NewsJudge
+        let earlier: [JudgedEntry]
+        var judgement: Judgement
+    }
+
+    private func judge(_ feed: Feed, for place: Judge, _ record: FeedRecord) -> NewsJudge {
+        let (list, source, now) = (place.list, place.source, environment.now())
+        return NewsJudge(
             feed: feed,
             title: source.title,
-            record: before,
+            record: record,
             existing: options.announceExisting,
             rules: source.rules,
-            category: category,
+            category: list.category.folded,
             holdUntil: source.rules.notBefore?.release(after: now, in: environment.timeZone()),
             voice: Voice(source, in: list.localization),
             now: now
         )
-        // A few entries do not show whether the feed's identifiers still distinguish all entries.
-        guard isWhole || judge.identityRule == before.identityRule else { return nil }
-        return try store.transaction { store in
-            var state = try store.seen(judge.entryMarks, of: before)
-            let candidates = judge.candidates(state)
-            try store.seen(judge.furtherKeys(of: candidates), of: before.id, into: &state)
-            let earlier = try store.judgedEntries(of: before.id)
-            state.recent = earlier
-            state.stories = try store.stories(
-                judge.storyKeys(of: candidates),
-                in: category,
-                hasLanguages: judge.voice.isOneOfSeveral
-            )
-            if !isWhole { state.vanished = judge.entries.count }
+    }
 
-            var judgement = judge.judge(candidates, state)
-            guard isWhole || !(judgement.isReset || judgement.isForeign) else { return nil }
-            judgement.announcements = try store.sharing(
-                judgement.announcements,
-                in: category,
-                now: now,
-                random: environment.idempotencyKey
-            )
-
-            let edition = composer.edition(
-                of: judgement,
-                feedTitle: title,
-                idempotencyKey: environment.idempotencyKey
-            )
-
-            var record = judge.record(after ?? before, after: judgement, isWhole: isWhole)
-            let marks = judge.marks(after: judgement)
-            try store.mark(marks, of: record, now: now)
-            if isWhole, !judgement.isForeign { try store.forgetMarks(beside: marks, of: record) }
-            if before.heldUntil != nil || judgement.heldUntil != nil {
-                let held = try store.hold(judge.held(judgement), of: record)
-                // Earlier versions kept only the time.
-                let former = isWhole || before.keysVersion == FeedRecord.currentKeys ? nil : before.heldUntil
-                record.heldUntil = [judgement.heldUntil, held, former].compactMap(\.self).min()
-            }
-            try store.record(edition, of: record.id, in: category, now: now)
-            if !edition.stories.isEmpty { try store.save(page: feed.link, of: record.id) }
-            try store.save(record)
-            try store.endReading(record.id)
-            let shown = FeedPreview(feed, list, source, judge, judgement, edition)
-            if !judgement.isForeign {
-                try store.save(JudgedEntry.merge(shown, by: judge, into: earlier, isWhole: isWhole), of: record.id)
-            }
-            preview?.add(shown)
-            return judgement
+    /// Records a list's judgement of a document, and its messages.
+    private func record(
+        _ judged: inout Judged,
+        _ feed: Feed,
+        _ turn: Turn,
+        as after: FeedRecord?,
+        in store: StoreTransaction
+    ) throws {
+        let (list, source, judge) = (judged.place.list, judged.place.source, judged.judge)
+        let (isWhole, now, before) = (after != nil, judge.now, judge.record)
+        judged.judgement.announcements = try store.sharing(
+            judged.judgement.announcements,
+            in: judge.category,
+            now: now,
+            random: environment.idempotencyKey
+        )
+        let judgement = judged.judgement
+        let edition = MessageComposer(list: list, language: source.language).edition(
+            of: judgement,
+            feedTitle: source.title ?? feed.title ?? source.address.host,
+            idempotencyKey: environment.idempotencyKey
+        )
+        let read = after.map { before.id == $0.id ? $0 : before.read(as: $0) }
+        var record = judge.record(read ?? before, after: judgement, isWhole: isWhole)
+        let marks = judge.marks(after: judgement)
+        try store.mark(marks, of: record, now: now)
+        if isWhole, !judgement.isForeign { try store.forgetMarks(beside: marks, of: record) }
+        if before.heldUntil != nil || judgement.heldUntil != nil {
+            let held = try store.hold(judge.held(judgement), of: record)
+            // Earlier versions kept only the time.
+            let former = isWhole || before.keysVersion == FeedRecord.currentKeys ? nil : before.heldUntil
+            record.heldUntil = [judgement.heldUntil, held, former].compactMap(\.self).min()
         }
+        try store.record(edition, of: record.id, in: judge.category, now: now)
+        if !edition.stories.isEmpty { try store.save(page: feed.link, of: record.id) }
+        try store.save(record)
+        let shown = FeedPreview(feed, list, source, judge, judgement, edition)
+        if !judgement.isForeign {
+            let entries = JudgedEntry.merge(shown, by: judge, into: judged.earlier, isWhole: isWhole)
+            try store.save(entries, of: record.id)
+        }
+        preview?.add(shown)
     }
 
     /// Publishes a feed's held entries that are due and have left the feed, or whose feed was not read.
     private func released(_ outcome: FeedPoll.Outcome, _ turn: Turn) throws -> FeedPoll.Outcome {
         let now = environment.now()
-        guard turn.record.hasHeldEntries(dueAt: now) else { return outcome }
         var outcome = outcome
-        for held in try store.read({ try $0.heldEntries(of: turn.record.id, dueAt: now) }) {
-            guard let record = try store.feed(turn.record.id) else { break }
-            // One at a time: several entries could look like a document with new identifiers.
-            var feed = Feed(format: FeedFormat(.atom, version: nil))
-            feed.title = record.title
-            feed.entries = [held.entry]
-            if let judgement = try publish(feed, Turn(turn.source, in: turn.list, record), as: nil) {
-                outcome.add(judgement, feed, source: turn.source)
+        for place in turn.judges {
+            guard try store.read({ try $0.record(of: place, turn) }).hasHeldEntries(dueAt: now) else { continue }
+            for held in try store.read({ try $0.heldEntries(of: place.feed, dueAt: now) }) {
+                guard let record = try store.feed(turn.record.id) else { break }
+                // One at a time: several entries could look like a document with new identifiers.
+                var feed = Feed(format: FeedFormat(.atom, version: nil))
+                feed.title = record.title
+                feed.entries = [held.entry]
+                for judgement in try publish(feed, Turn(turn.feed, [place], record), as: nil) ?? [] {
+                    outcome.add(judgement, feed, source: turn.source)
+                }
             }
+            outcome.record = try store.feed(turn.record.id) ?? outcome.record
         }
-        outcome.record = try store.feed(turn.record.id) ?? outcome.record
         return outcome
     }
 
@@ -229,9 +257,40 @@ package struct PublishPass: Sendable {
             if endsReading { try store.endReading(outcome.record.id) }
         }
         if let failure = outcome.failure {
-            preview?.add(FeedPreview(turn.list, turn.source, outcome.record, state: .failed(failure)))
+            preview?.add(turn.feed, outcome.record, state: .failed(failure))
         }
         return outcome
+    }
+}
+
+extension StoreTransaction {
+    /// Returns the record in which a list keeps what it knows of a feed's entries.
+    fileprivate func record(of place: PublishPass.Judge, _ turn: PublishPass.Turn) throws -> FeedRecord {
+        place.feed == turn.record.id ? turn.record : try feed(place.feed) ?? turn.record
+    }
+
+    /// Returns the records of all lists that judge a feed, in their order.
+    fileprivate func records(of turn: PublishPass.Turn) throws -> [FeedRecord] {
+        try turn.judges.map { try record(of: $0, turn) }
+    }
+
+    /// Returns the entries of a document that may have to be announced, and what is known of them.
+    fileprivate func known(
+        to judge: NewsJudge,
+        _ earlier: [JudgedEntry],
+        isWhole: Bool
+    ) throws -> ([Candidate], SeenState) {
+        var state = try seen(judge.entryMarks, of: judge.record)
+        let candidates = judge.candidates(state)
+        try seen(judge.furtherKeys(of: candidates), of: judge.record.id, into: &state)
+        state.recent = earlier
+        state.stories = try stories(
+            judge.storyKeys(of: candidates),
+            in: judge.category,
+            hasLanguages: judge.voice.isOneOfSeveral
+        )
+        if !isWhole { state.vanished = judge.entries.count }
+        return (candidates, state)
     }
 }
 
@@ -256,7 +315,7 @@ extension FeedPoll.Outcome {
             PublishLine(
                 .notice,
                 "feed '\(source.address.publicText)' gave all its entries new ids; "
-                    + "\(recorded) old ones are recorded, not announced"
+                    + "\(judgement.silent) old ones are recorded, not announced"
             )
         )
     }

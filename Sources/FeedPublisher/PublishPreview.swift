@@ -162,8 +162,15 @@ final class PreviewCollector: Sendable {
     private let state = Mutex(State())
 
     func add(_ feed: FeedPreview) {
-        state.withLock { $0.feeds[feed.address.text] = feed }
+        state.withLock { $0.feeds[Self.key(feed.category, feed.address)] = feed }
     }
+
+    /// Adds the state of a feed without a document, for all lists that have it.
+    func add(_ feed: ListedFeed, _ record: FeedRecord, state: FeedPreview.State) {
+        for member in feed.members { add(FeedPreview(member.list, member.source, record, state: state)) }
+    }
+
+    private static func key(_ category: String, _ address: FeedAddress) -> String { "\(category) \(address.text)" }
 
     func add(_ message: MessagePreview, key: String) {
         state.withLock { state in
@@ -180,7 +187,9 @@ final class PreviewCollector: Sendable {
         state.withLock { state in
             let feeds = lists.lists.flatMap { list in
                 list.feeds.map { source in
-                    var feed = state.feeds[source.address.text] ?? FeedPreview(list, source, nil, state: .skipped)
+                    var feed =
+                        state.feeds[Self.key(list.category.text, source.address)]
+                        ?? FeedPreview(list, source, nil, state: .skipped)
                     for index in feed.entries.indices {
                         if let fate = fate(of: feed.entries[index], state) { feed.entries[index].fate = fate }
                     }

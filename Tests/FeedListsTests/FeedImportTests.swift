@@ -211,6 +211,28 @@ struct FeedImportTests {
         #expect(plan.report.files == ["feeds/sports.yaml"])
     }
 
+    @Test func `a feed in two folders is imported into both lists, and into a further list only from the own export`()
+        throws
+    {
+        let feed = "<outline xmlUrl='https://town.example/f'/>"
+        let folders = "<outline text='World'>\(feed)</outline><outline text='Sports'>\(feed)</outline>"
+        let empty = try FeedListFolder(directory: "feeds", texts: [])
+        let plan = try FeedImport(try Self.document(folders), into: empty, category: nil)
+        #expect(plan.report.added.map(\.category) == ["World", "Sports"])
+        #expect(plan.report.skipped.isEmpty)
+        let list = "category: World\nfeeds:\n  - url: https://town.example/f\n"
+        let folder = try FeedListFolder(directory: "feeds", texts: [("feeds/w.yaml", list)])
+        for isTrusted in [false, true] {
+            let plan = try FeedImport(try Self.document(folders), into: folder, category: nil, isTrusted: isTrusted)
+            #expect(plan.report.added.map(\.category) == (isTrusted ? ["Sports"] : []))
+        }
+        // It is fetched in one way for all lists.
+        let agreed = list + "    by-agreement: true\n"
+        let other = try FeedListFolder(directory: "feeds", texts: [("feeds/w.yaml", agreed)])
+        let skipped = try FeedImport(try Self.document(folders), into: other, category: nil, isTrusted: true)
+        #expect(skipped.report.skipped.map(\.place) == ["'feeds/w.yaml' line 3", "'feeds/w.yaml' line 3"])
+    }
+
     @Test func `a list that is there keeps its own keys`() throws {
         let list = "category: World\nevery: 5m\nfeeds: []\n"
         let folder = try FeedListFolder(directory: "feeds", texts: [("feeds/w.yaml", list)])

@@ -205,12 +205,39 @@ import Testing
         #expect(found.contains { $0.hasPrefix("'1.yaml' line 1: unknown key 'categori': did you mean 'category'?") })
     }
 
-    @Test func `one feed in two lists is refused, however it is spelled`() {
+    @Test func `one feed twice in a list is refused, however it is spelled`() {
         let found = problems([
-            "category: World\nfeeds:\n  - url: https://Example.org:443/a#top",
-            "category: Sports\nfeeds:\n  - url: https://example.org/a",
+            "category: World\nfeeds:\n  - url: https://Example.org:443/a#top\n  - url: https://example.org/a"
         ])
-        #expect(found == ["'1.yaml' line 3: feed 'https://example.org/a' is already listed in '0.yaml' line 3"])
+        #expect(found == ["'0.yaml' line 4: feed 'https://example.org/a' is already listed in '0.yaml' line 3"])
+    }
+
+    @Test func `one feed in several lists is fetched once, at the shortest interval`() throws {
+        let lists = try FeedLists.parse([
+            ("w.yaml", "category: World\nevery: 1h\nfeeds:\n  - url: https://Example.org:443/a#top"),
+            ("s.yaml", "category: Sports\nevery: 5m\nfeeds:\n  - url: https://example.org/a"),
+            ("t.yaml", "category: Top\nfeeds:\n  - url: https://example.org/b\n  - url: https://example.org/a"),
+        ])
+        #expect(lists.feedCount == 2)
+        let feed = try #require(lists.feeds.first)
+        #expect(lists.feeds.map(\.members.count) == [3, 1])
+        #expect(feed.members.map(\.list.category.text) == ["World", "Sports", "Top"])
+        #expect(feed.source.interval == PollInterval(parsing: "5m"))
+        #expect(feed.source.address == feed.members[0].source.address)
+        #expect(feed.members[0].source.interval == PollInterval(parsing: "1h"))
+    }
+
+    @Test func `lists that would fetch a feed in different ways are an error`() {
+        let found = problems([
+            "category: World\nfeeds:\n  - url: https://example.org/a\n    by-agreement: true",
+            "category: Sports\nfeeds:\n  - url: https://example.org/a\n    local: true",
+        ])
+        #expect(
+            found == [
+                "'1.yaml' line 3: feed 'https://example.org/a' is fetched once for all lists, but 'local', "
+                    + "'by-agreement' differs from '0.yaml' line 3: write the same value in both"
+            ]
+        )
     }
 
     @Test func `one category in two files is refused, whatever its letters' case`() {

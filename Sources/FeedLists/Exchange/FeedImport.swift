@@ -22,8 +22,17 @@ package struct FeedImport: Sendable {
     private let isTrusted: Bool
     private var targets: [Target] = []
     private var positions: [Tag: Int] = [:]
+    /// A list that has a feed.
+    private struct Place {
+        /// True for a list that is on disk, false for a folder of the document.
+        let isListed: Bool
+        let category: Tag
+        let text: String
+        let source: FeedSource
+    }
+
     /// The lists of addresses that are already listed.
-    private var places: [String: String] = [:]
+    private var places: [String: [Place]] = [:]
     /// The new texts of the lists that change.
     private(set) var changed: [FeedListText] = []
     private var noted: Set<String> = []
@@ -54,7 +63,13 @@ package struct FeedImport: Sendable {
         for list in folder.lists.lists {
             for feed in list.feeds {
                 let line = feed.line.map { " line \($0)" } ?? ""
-                places[feed.address.comparable] = "'\(list.file)'\(line)"
+                let place = Place(
+                    isListed: true,
+                    category: list.category,
+                    text: "'\(list.file)'\(line)",
+                    source: feed
+                )
+                places[feed.address.comparable, default: []].append(place)
             }
         }
         for outline in document.outlines { take(outline, path: [], category: nil) }
@@ -174,17 +189,28 @@ package struct FeedImport: Sendable {
             guard !parsed.isFile, AddressPolicy.publicOnly.allowsByName(parsed.bareHost) else {
                 return refuse(outline, "is \(parsed.isFile ? "a file" : "in a private network"): \(Self.byHand)")
             }
-            if let place = places[parsed.comparable] {
-                report.skipped.append(FeedImportReport.Skipped(url: parsed.display, place: place))
+            let known = places[parsed.comparable] ?? []
+            // Your own export has feeds in several lists; another document adds none to a second one.
+            if let place = known.first(where: { $0.category == tag || $0.isListed && !isTrusted }) {
+                report.skipped.append(FeedImportReport.Skipped(url: parsed.display, place: place.text))
                 return
             }
             let members = permitted(all, in: "'\(parsed.display)'")
+            let source = Self.source(parsed, members)
+            // A feed is fetched in one way for all lists.
+            if let place = known.first(where: { !$0.source.differences(from: source).isEmpty }) {
+                report.skipped.append(FeedImportReport.Skipped(url: parsed.display, place: place.text))
+                return
+            }
             if let problem = Self.problem(tag, mainLanguage(of: tag), [members]) { return refuse(outline, problem) }
             guard open(tag, nil), let position = positions[tag] else { return }
             for key in OutlineKeys.ofThisMachine.sorted() where outline[OutlineKeys.ours(key)] != nil {
                 note("'\(parsed.display)': '\(key)' is ignored")
             }
-            places[parsed.comparable] = outline.line.map { "line \($0) of the document" } ?? "the document"
+            let line = outline.line.map { "line \($0) of the document" } ?? "the document"
+            places[parsed.comparable, default: []].append(
+                Place(isListed: false, category: tag, text: line, source: source)
+            )
             targets[position].feeds.append(members)
             report.added.append(
                 FeedImportReport.Added(
@@ -202,6 +228,13 @@ package struct FeedImport: Sendable {
     /// The largest number of characters of an address or name in reports.
     private static let shownCharacters = 200
     private static let byHand = "add it to a list by hand, with 'local: true'"
+
+    /// The feed with the keys that say how it is fetched.
+    private static func source(_ address: FeedAddress, _ members: [ListMember]) -> FeedSource {
+        var source = FeedSource(address: address, interval: nil, isLocal: false, title: nil, line: nil)
+        source.isByAgreement = OutlineKeys.text(members, "by-agreement") == "true"
+        return source
+    }
 
     /// The last folder of the first path, as in `/News/World,Politics`.
     private static func category(named attribute: String?) -> Tag? {

@@ -28,6 +28,9 @@ struct Judgement: Sendable {
     /// Stories that end without a message, because they were never shown.
     var closed: [StoryChange] = []
 
+    /// True if the next poll must read the whole document, even if it has not changed.
+    var needsDocument: Bool { isForeign || silences.values.contains(.updateLimit) }
+
     var announcesUpdate: Bool { announcements.contains(where: \.isUpdate) }
 
     /// Takes over the verdicts on a document's candidates; its other entries were seen before.

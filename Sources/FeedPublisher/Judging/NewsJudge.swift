@@ -283,7 +283,7 @@ struct NewsJudge: Sendable {
     func record(_ record: FeedRecord, after judgement: Judgement, isWhole: Bool) -> FeedRecord {
         var record = record
         guard !judgement.isForeign else {
-            // The former document counts, and the next poll must read the whole one.
+            // The former document counts.
             record.readings = self.record.readings
             record.completeReading = self.record.completeReading
             record.title = self.record.title
@@ -301,6 +301,7 @@ struct NewsJudge: Sendable {
         }
         record.heldUntil = [isWhole ? nil : record.heldUntil, judgement.heldUntil].compactMap(\.self).min()
         if judgement.announcesUpdate { record.lastUpdate = now }
+        if judgement.needsDocument { record.forgetDocument() }
         return record
     }
 

@@ -14,7 +14,8 @@ extension NewsJudge {
     /// Notes which known entries have changed, and announces the newest of them if the list asks for updates and none
     /// was announced recently.
     ///
-    /// The others wait: their former content stays in the store, so that the next document shows the change again.
+    /// The others wait: their former content stays in the store, so that the next document shows the change again;
+    /// it is requested even if it has not changed.
     func announceUpdates(_ verdicts: inout [Verdict], _ known: Knowledge) {
         let edited = verdicts.indices.filter { index in
             if case .silent(.seenBefore(.entry)) = verdicts[index].decision { true } else { false }

@@ -19,10 +19,24 @@ extension PublishPass {
     /// Time for which news waits for other feeds that may have the same story, but not for slow hosts.
     static let sendingInterval: Duration = .seconds(15)
 
-    /// A feed that is due; a class, since thousands of them move from one array to the next.
-    final class Turn: Sendable {
+    /// A list that judges the entries of a feed.
+    struct Judge: Sendable {
         let list: FeedList
         let source: FeedSource
+        /// The number of the record with the entries that the list knows.
+        let feed: Int64
+
+        /// Returns that record; `own` is the feed's, of which new records are copies.
+        func record(_ own: FeedRecord, in records: [String: FeedRecord]) -> FeedRecord {
+            feed == own.id ? own : records[FeedRecord.url(own.url, of: list.category.folded)] ?? own
+        }
+    }
+
+    /// A feed that is due; a class, since thousands of them move from one array to the next.
+    final class Turn: Sendable {
+        let feed: ListedFeed
+        /// The lists that judge its entries.
+        let judges: [Judge]
         let record: FeedRecord
         /// The hosts to be requested, and those known to reply; empty for a file.
         let hosts: Set<String>
@@ -31,16 +45,19 @@ extension PublishPass {
         /// True if the feed is not due, and only its held entries are.
         let isRelease: Bool
 
+        /// The feed as it is fetched.
+        var source: FeedSource { feed.source }
+
         init(
-            _ source: FeedSource,
-            in list: FeedList,
+            _ feed: ListedFeed,
+            _ judges: [Judge],
             _ record: FeedRecord,
             hosts: Set<String> = [],
             deaths: Int = 0,
             isRelease: Bool = false
         ) {
-            self.list = list
-            self.source = source
+            self.feed = feed
+            self.judges = judges
             self.record = record
             self.hosts = hosts
             self.deaths = deaths
@@ -197,7 +214,7 @@ extension PublishPass {
         guard let resident else { return try await take(turn, start) }
         return try await resident.turns.holding(turn.record.id) {
             let record = try store.feed(turn.record.id) ?? turn.record
-            let outcome = try await take(Turn(turn.source, in: turn.list, record, isRelease: turn.isRelease), start)
+            let outcome = try await take(Turn(turn.feed, turn.judges, record, isRelease: turn.isRelease), start)
             if let outcome, outcome.isPolled { try resident.polled(turn.source, record, outcome) }
             return outcome
         }
@@ -205,20 +222,24 @@ extension PublishPass {
 
     /// Returns the due feeds by host, and the time when the next of the others is due.
     func due(_ now: Date) throws -> (hosts: [[Turn]], next: Date?) {
-        let records = try store.enroll(lists.lists.flatMap { $0.feeds.map(\.address) })
+        let feeds = lists.feeds
+        let records = try store.enroll(feeds.map(\.source.address))
         let waits = try store.hostWaits()
         let interrupted = try store.interruptedReadings()
         var order: [String] = []
         var turns: [String: [Turn]] = [:]
         var next: Date?
-        for (list, source) in lists.lists.lazy.flatMap({ list in list.feeds.lazy.map { (list, $0) } }) {
+        for feed in feeds {
+            let source = feed.source
             guard let record = records[source.address.text] else { continue }
+            let judges = try store.judges(of: feed, record, in: records)
             var hosts = record.hosts(source)
             var isRelease = false
             if !options.force, let reason = notAsked(source, record, waits.latest(of: hosts, at: now), now) {
-                next = [next, reason.until, record.heldUntil.flatMap { $0 > now ? $0 : nil }].compactMap(\.self).min()
-                preview?.add(FeedPreview(list, source, record, state: .notAsked(reason)))
-                guard record.hasHeldEntries(dueAt: now), preview == nil else { continue }
+                let held = judges.compactMap { $0.record(record, in: records).heldUntil }.min()
+                next = [next, reason.until, held.flatMap { $0 > now ? $0 : nil }].compactMap(\.self).min()
+                preview?.add(feed, record, state: .notAsked(reason))
+                guard held.map({ $0 <= now }) ?? false, preview == nil else { continue }
                 isRelease = true
             }
             if isRelease { hosts = [] }
@@ -231,7 +252,7 @@ extension PublishPass {
             if turns[host] == nil { order.append(host) }
             let deaths = interrupted[record.id]?.deaths ?? 0
             turns[host, default: []].append(
-                Turn(source, in: list, record, hosts: hosts, deaths: isRelease ? 0 : deaths, isRelease: isRelease)
+                Turn(feed, judges, record, hosts: hosts, deaths: isRelease ? 0 : deaths, isRelease: isRelease)
             )
         }
         for (host, feeds) in turns {

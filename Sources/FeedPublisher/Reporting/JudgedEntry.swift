@@ -16,11 +16,21 @@ struct JudgedEntry: Sendable, Equatable, Codable {
     /// The time of the decision.
     let judgedAt: Date
     /// ``SilenceReason/name``; `nil` for an entry that is announced.
-    let silence: String?
+    private(set) var silence: String?
     /// ``SilenceReason/text``.
-    let reason: String?
+    private(set) var reason: String?
     /// The key of the message that announces it.
     var idempotencyKey: String?
+
+    /// Returns the entry as it is known to a list that gets the feed later: it announced nothing.
+    func withoutMessage() -> JudgedEntry {
+        let known = SilenceReason.seenBefore(.entry)
+        var entry = self
+        entry.idempotencyKey = nil
+        entry.silence = silence ?? known.name
+        entry.reason = reason ?? known.text
+        return entry
+    }
 
     /// Merges the decisions of a reading with those of earlier ones.
     ///

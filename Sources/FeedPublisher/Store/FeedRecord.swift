@@ -183,3 +183,45 @@ extension FeedSource {
 extension Duration {
     var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
+
+/// Records of the further lists that have a feed. They know its entries; the feed's own record knows how to fetch it.
+extension FeedRecord {
+    /// Returns the text by which a list's record is stored; an address contains no space.
+    static func url(_ url: String, of category: String) -> String { "\(url) \(category)" }
+
+    var isOfFurtherList: Bool { url.contains(" ") }
+
+    /// Returns the part that concerns entries, as another record.
+    func judged(number: Int64, url: String) -> FeedRecord {
+        var copy = FeedRecord(id: number, url: url)
+        copy.newestEntry = newestEntry
+        copy.baseline = baseline
+        copy.readings = readings
+        copy.completeReading = completeReading
+        copy.incompleteReadings = incompleteReadings
+        copy.identityRule = identityRule
+        copy.keysVersion = keysVersion
+        copy.heldUntil = heldUntil
+        copy.title = title
+        copy.site = site
+        copy.foreignHead = foreignHead
+        copy.format = format
+        return copy
+    }
+
+    /// Returns this record after a document, whose `reading` the feed's own record has counted.
+    func read(as reading: FeedRecord) -> FeedRecord {
+        var record = self
+        record.readings += 1
+        record.title = reading.title
+        record.format = reading.format
+        record.baseline = baseline ?? reading.baseline
+        if reading.completeReading == reading.readings {
+            record.completeReading = record.readings
+            record.incompleteReadings = 0
+        } else {
+            record.incompleteReadings += 1
+        }
+        return record
+    }
+}

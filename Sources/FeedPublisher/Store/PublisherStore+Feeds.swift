@@ -20,7 +20,7 @@ extension PublisherStore {
 
     /// Returns a feed's current record.
     func feed(_ id: Int64) throws -> FeedRecord? {
-        try read { try $0.rows("SELECT * FROM feed WHERE id = ?", [id]).first.map(FeedRecord.init) }
+        try read { try $0.feed(id) }
     }
 
     /// Gives each listed feed its number; known feeds keep theirs.
@@ -32,7 +32,7 @@ extension PublisherStore {
         let new = addresses.filter { known[$0.text] == nil }
         guard !new.isEmpty else { return known }
         let listed = Set(addresses.map(\.text))
-        var unlisted = known.values.filter { !listed.contains($0.url) }
+        var unlisted = known.values.filter { !listed.contains($0.url) && !$0.isOfFurtherList }
         try transaction { store in
             for address in new {
                 if let index = unlisted.firstIndex(where: { $0.hasMoved(to: address) }) {
@@ -47,12 +47,36 @@ extension PublisherStore {
                         """,
                         [address.text, former.id]
                     )
+                    try store.run(
+                        "UPDATE feed SET url = ?1 || substr(url, length(?2)) WHERE substr(url, 1, length(?2)) = ?2",
+                        [address.text, FeedRecord.url(former.url, of: "")]
+                    )
                 } else {
                     try store.run("INSERT INTO feed (url) VALUES (?) ON CONFLICT DO NOTHING", [address.text])
                 }
             }
         }
         return try feeds()
+    }
+
+    /// Returns the lists that judge a feed, each with the number of its record; `record` is the feed's own.
+    ///
+    /// The first list without a record of its own uses the feed's record. Each further list gets one of its own, which
+    /// begins as a copy: entries that were there before the list are not news for it, and a list that changes places
+    /// with another loses nothing. `records` are all records by their URL, if they are loaded.
+    func judges(
+        of feed: ListedFeed,
+        _ record: FeedRecord,
+        in records: [String: FeedRecord]? = nil
+    ) throws -> [PublishPass.Judge] {
+        var isUsed = false
+        return try feed.members.map { member in
+            let url = FeedRecord.url(record.url, of: member.list.category.folded)
+            var number = try records.map { $0[url]?.id } ?? read { try $0.feedNumber(url) }
+            if number == nil, isUsed { number = try transaction { try $0.copy(record.id, to: url) } }
+            if number == nil { isUsed = true }
+            return PublishPass.Judge(list: member.list, source: member.source, feed: number ?? record.id)
+        }
     }
 
     /// Moves a feed's next turn to `due`, later with `isLater`, else earlier; `nil` means at once.
@@ -85,6 +109,35 @@ extension PublisherStore {
 }
 
 extension StoreTransaction {
+    fileprivate func feedNumber(_ url: String) throws -> Int64? {
+        try rows("SELECT id FROM feed WHERE url = ?", [url]).first?.decode(forColumn: "id")
+    }
+
+    /// Returns a feed's current record.
+    func feed(_ id: Int64) throws -> FeedRecord? {
+        try rows("SELECT * FROM feed WHERE id = ?", [id]).first.map(FeedRecord.init)
+    }
+
+    /// Creates a record for a further list of a feed, with all that is known of the feed's entries.
+    fileprivate func copy(_ feed: Int64, to url: String) throws -> Int64 {
+        guard let record = try self.feed(feed) else { return feed }
+        let number = try insert("INSERT INTO feed (url) VALUES (?)", [url])
+        try save(record.judged(number: number, url: url))
+        try run(
+            """
+            INSERT INTO seen (feed, kind, key, firstSeen, lastReading, content, title, date, isShared)
+            SELECT ?1, kind, key, firstSeen, lastReading, content, title, date, isShared FROM seen WHERE feed = ?2
+            """,
+            [number, feed]
+        )
+        try run(
+            "INSERT INTO held (feed, key, due, entry) SELECT ?1, key, due, entry FROM held WHERE feed = ?2",
+            [number, feed]
+        )
+        try save(judgedEntries(of: feed).map { $0.withoutMessage() }, of: number)
+        return number
+    }
+
     /// Stores a host's wait; a shorter wait does not replace a longer one, unless the clock has been set back since.
     func save(_ wait: HostWait, now: Date) throws {
         try run(

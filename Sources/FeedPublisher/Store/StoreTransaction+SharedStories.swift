@@ -63,8 +63,10 @@ extension StoreTransaction {
             guard let key = try row.key("key") else { continue }
             let story = try StoryElsewhere(row, key)
             let place = [try row.decode(String.self, forColumn: "category"), story.name, story.language]
-            stories[place, default: story].keys.insert(key)
-            stories[place]?.announced = min(stories[place]?.announced ?? story.announced, story.announced)
+            var known = stories[place] ?? story
+            known.keys.insert(key)
+            known.announced = min(known.announced, story.announced)
+            stories[place] = known
         }
         return Array(stories.values)
     }

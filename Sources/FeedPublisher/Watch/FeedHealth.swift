@@ -41,16 +41,20 @@ package struct FeedHealth: Sendable {
     package let hint: PublishHint?
     /// The state of its hub; `nil` if none is known.
     package let push: PushHealth?
+    /// The texts by which its records may be stored, the list's own first.
+    let recordURLs: [String]
 
     init(
         _ list: FeedList,
         _ source: FeedSource,
         _ record: FeedRecord?,
+        url: String,
         push: PushHealth?,
         hostWait: HostWait?,
         now: Date
     ) {
         self.push = push
+        recordURLs = [FeedRecord.url(url, of: list.category.folded), url]
         category = list.category.text
         address = source.address
         title = source.title ?? record?.title
@@ -103,14 +107,19 @@ extension FeedLists {
         let records = try store.feeds()
         let waits = try store.hostWaits()
         let pushes = try store.pushHealth(at: now)
+        // A feed in several lists is fetched by the address in the first one.
+        let urls = Dictionary(feeds.map { ($0.source.address.comparable, $0.source.address.text) }) { first, _ in first
+        }
         return lists.flatMap { list in
             list.feeds.map { source in
-                FeedHealth(
+                let url = urls[source.address.comparable] ?? source.address.text
+                return FeedHealth(
                     list,
                     source,
-                    records[source.address.text],
-                    push: pushes[source.address.text],
-                    hostWait: waits.latest(of: records[source.address.text]?.hosts(source) ?? [], at: now),
+                    records[url],
+                    url: url,
+                    push: pushes[url],
+                    hostWait: waits.latest(of: records[url]?.hosts(source) ?? [], at: now),
                     now: now
                 )
             }

@@ -5,7 +5,7 @@ internal import Synchronization
 final class ListedFeeds: Sendable {
     private struct State {
         var lists: FeedLists
-        var feeds: [String: (FeedList, FeedSource)] = [:]
+        var feeds: [String: ListedFeed] = [:]
     }
 
     private let state: Mutex<State>
@@ -15,7 +15,7 @@ final class ListedFeeds: Sendable {
     var lists: FeedLists { state.withLock { $0.lists } }
 
     /// Returns the feed with an address, as written in its list.
-    subscript(_ url: String) -> (list: FeedList, source: FeedSource)? { state.withLock { $0.feeds[url] } }
+    subscript(_ url: String) -> ListedFeed? { state.withLock { $0.feeds[url] } }
 
     func replace(by lists: FeedLists) {
         let new = Self.state(lists)
@@ -23,7 +23,7 @@ final class ListedFeeds: Sendable {
     }
 
     private static func state(_ lists: FeedLists) -> State {
-        let pairs = lists.lists.flatMap { list in list.feeds.map { ($0.address.text, (list, $0)) } }
+        let pairs = lists.feeds.map { ($0.source.address.text, $0) }
         return State(lists: lists, feeds: Dictionary(pairs) { first, _ in first })
     }
 }

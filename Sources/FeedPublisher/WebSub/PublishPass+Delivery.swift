@@ -27,7 +27,7 @@ extension PublishPass {
             defer { try? store.endReading(before.id) }
             guard var feed = try? environment.read(document), feed.isComplete else { return nil }
             feed.title = feed.title ?? before.title
-            return try publish(feed, turn, as: nil)?.announcements.count
+            return try publish(feed, turn, as: nil)?.reduce(0) { $0 + $1.announcements.count }
         }
     }
 }

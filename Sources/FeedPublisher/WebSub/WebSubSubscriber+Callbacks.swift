@@ -109,7 +109,7 @@ extension WebSubSubscriber {
         _ pass: PublishPass
     ) async throws -> Int? {
         try await turns.holding(subscription.feed) { () -> Int? in
-            guard let record = try store.feed(subscription.feed), let (list, source) = feeds[record.url] else {
+            guard let record = try store.feed(subscription.feed), let feed = feeds[record.url] else {
                 return 0
             }
             if subscription.secret != nil, !body.isEmpty, delivery.isReadable,
@@ -117,7 +117,7 @@ extension WebSubSubscriber {
                     delivered: body,
                     contentType: delivery.contentType,
                     topic: subscription.topic,
-                    PublishPass.Turn(source, in: list, record)
+                    PublishPass.Turn(feed, try store.judges(of: feed, record), record)
                 )
             {
                 if announced > 0 { wakeSender.signal() }
