@@ -135,7 +135,7 @@ package struct PublishPass: Sendable {
         return try store.transaction { store in
             var judged: [Judged] = []
             for (place, record) in zip(turn.judges, try store.records(of: turn)) {
-                let judge = judge(feed, for: place, record)
+                let judge = judge(feed, turn.record.id, for: place, record)
                 // A few entries do not show whether the feed's identifiers still distinguish all entries.
                 guard isWhole || judge.identityRule == record.identityRule else { return nil }
                 let earlier = try store.judgedEntries(of: record.id)
@@ -165,12 +165,13 @@ package struct PublishPass: Sendable {
         var judgement: Judgement
     }
 
-    private func judge(_ feed: Feed, for place: Judge, _ record: FeedRecord) -> NewsJudge {
+    private func judge(_ feed: Feed, _ number: Int64, for place: Judge, _ record: FeedRecord) -> NewsJudge {
         let (list, source, now) = (place.list, place.source, environment.now())
         return NewsJudge(
             feed: feed,
             title: source.title,
             record: record,
+            number: number,
             existing: options.announceExisting,
             rules: source.rules,
             category: list.category.folded,

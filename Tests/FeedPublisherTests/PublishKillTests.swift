@@ -91,6 +91,33 @@ import Testing
         #expect(statement > 40, "the pass had only \(statement) statements")
     }
 
+    @Test func `a pass for two lists with one feed can be killed at any statement`() async throws {
+        typealias Item = FakeSite.Item
+        let expected = ["one", "one", "two", "two"]
+        var statement = 0
+        var wasKilled = true
+        while wasKilled {
+            statement += 3
+            let room = try Newsroom()
+            let lists = try room.lists(["World": ["/w"], "Top": ["/w"]])
+            room.site.set("/w", FakeSite.Document(body: FakeSite.rss([])))
+            try await room.pass(lists)
+            room.site.set("/w", FakeSite.Document(body: FakeSite.rss([Item("one", id: "1"), Item("two", id: "2")])))
+            room.advance(60)
+            wasKilled = try await kill(room, lists, cap: 5, at: statement)
+            for _ in 1...2 {
+                room.advance(60)
+                try await room.pass(lists)
+            }
+            let told = try told(room.hub).sorted()
+            #expect(told == expected, "killed at statement \(statement)")
+            let stories = Set(try room.hub.messages.map { try MessageProperties(json: $0.body)["story"] })
+            #expect(stories.count == 2, "killed at statement \(statement)")
+            guard told == expected else { break }
+        }
+        #expect(statement > 40, "the pass had only \(statement) statements")
+    }
+
     @Test func `a pass that replaces, withdraws and holds can be killed at any statement`() async throws {
         typealias Item = FakeSite.Item
         let expected = ["Correction: a", "Retracted: b", "a", "b", "c", "night"]

@@ -41,7 +41,7 @@ extension NewsJudge {
         guard !feed.deletedIDs.isEmpty, record.baseline != nil else { return [] }
         let present = Set(entries.compactMap(\.entry.id))
         return feed.deletedIDs.filter { !present.contains($0) }.map { id in
-            (id, EntryKey(EntryKey(id: id), feed: record.id))
+            (id, EntryKey(EntryKey(id: id), feed: number))
         }
     }
 }

@@ -53,7 +53,7 @@ extension NewsJudge {
     }
 
     /// Returns the key of a title among those of this feed.
-    private func ownTitle(_ key: EntryKey) -> EntryKey { voice.own(EntryKey(key, feed: record.id)) }
+    private func ownTitle(_ key: EntryKey) -> EntryKey { voice.own(EntryKey(key, feed: number)) }
 
     /// Returns the keys within the feed only.
     private func seenKeys(of read: ReadEntry) -> CandidateKeys {
@@ -63,7 +63,7 @@ extension NewsJudge {
             link: link(of: read),
             title: Self.title(of: read.entry),
             page: page(of: read),
-            own: EntryKey(read.key, feed: record.id)
+            own: EntryKey(read.key, feed: number)
         )
     }
 

@@ -13,6 +13,8 @@ struct NewsJudge: Sendable {
     let title: String?
     /// The feed's record from before the document.
     let record: FeedRecord
+    /// The feed's number in the keys of its entries, the same for all lists that have the feed.
+    let number: Int64
     let existing: ExistingEntries
     let rules: FeedRules
     /// The category whose stories are compared; their names are valid within it.
@@ -36,6 +38,7 @@ struct NewsJudge: Sendable {
         feed: Feed,
         title: String? = nil,
         record: FeedRecord,
+        number: Int64? = nil,
         existing: ExistingEntries,
         rules: FeedRules = FeedRules(),
         category: String = "",
@@ -46,6 +49,7 @@ struct NewsJudge: Sendable {
         self.feed = feed
         self.title = title
         self.record = record
+        self.number = number ?? record.id
         self.existing = existing
         self.rules = rules
         self.category = category

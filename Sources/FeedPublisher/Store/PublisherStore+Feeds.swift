@@ -71,9 +71,10 @@ extension PublisherStore {
     ) throws -> [PublishPass.Judge] {
         var isUsed = false
         return try feed.members.map { member in
-            let url = FeedRecord.url(record.url, of: member.list.category.folded)
+            let category = member.list.category.folded
+            let url = FeedRecord.url(record.url, of: category)
             var number = try records.map { $0[url]?.id } ?? read { try $0.feedNumber(url) }
-            if number == nil, isUsed { number = try transaction { try $0.copy(record.id, to: url) } }
+            if number == nil, isUsed { number = try transaction { try $0.copy(record.id, to: url, of: category) } }
             if number == nil { isUsed = true }
             return PublishPass.Judge(list: member.list, source: member.source, feed: number ?? record.id)
         }
@@ -119,7 +120,7 @@ extension StoreTransaction {
     }
 
     /// Creates a record for a further list of a feed, with all that is known of the feed's entries.
-    fileprivate func copy(_ feed: Int64, to url: String) throws -> Int64 {
+    fileprivate func copy(_ feed: Int64, to url: String, of category: String) throws -> Int64 {
         guard let record = try self.feed(feed) else { return feed }
         let number = try insert("INSERT INTO feed (url) VALUES (?)", [url])
         try save(record.judged(number: number, url: url))
@@ -134,6 +135,8 @@ extension StoreTransaction {
             "INSERT INTO held (feed, key, due, entry) SELECT ?1, key, due, entry FROM held WHERE feed = ?2",
             [number, feed]
         )
+        // The list may have used the feed's own record before.
+        try run("UPDATE story SET feed = ?1 WHERE feed = ?2 AND category = ?3", [number, feed, category])
         try save(judgedEntries(of: feed).map { $0.withoutMessage() }, of: number)
         return number
     }

@@ -87,6 +87,21 @@ import Testing
         #expect(try room.store().feeds().count == 2)
     }
 
+    @Test func `a list that a new one precedes still updates its stories`() async throws {
+        let rules = "every: 1m\nupdates: announce"
+        let alone = try lists([("World", rules)])
+        set([Item("One", id: "1")])
+        try await pass(alone)
+        set([Item("Two", id: "2"), Item("One", id: "1")])
+        try await pass(alone)
+        let both = try lists([("Art", "every: 1m"), ("World", rules)])
+        set([Item("Two, edited", id: "2"), Item("One", id: "1")])
+        try await pass(both)
+        #expect(try sent(after: 0) == ["World: Two", "World: Two, edited"])
+        let stories = try room.hub.messages.map { try MessageProperties(json: $0.body)["story"] }
+        #expect(Set(stories).count == 1)
+    }
+
     @Test(arguments: [false, true])
     func `one list holds an entry until its date, and the other one announces it`(isHoldLast: Bool) async throws {
         let both = [("World", "every: 1m\nfuture: hold"), ("Top", "every: 1m")]
@@ -132,42 +147,5 @@ import Testing
             Issue.record("\(preview.feeds.map(\.entries))")
             return
         }
-    }
-
-    @Test func `a pass for several lists killed at any statement loses nothing and repeats nothing`() async throws {
-        struct Killed: Error {}
-        final class Countdown: @unchecked Sendable {
-            var left: Int
-            init(_ left: Int) { self.left = left }
-        }
-        var statement = 0
-        var wasKilled = true
-        while wasKilled {
-            statement += 1
-            let suite = try SeveralListsTests()
-            let lists = try suite.lists([("World", "every: 1m"), ("Top", "every: 1m")])
-            suite.set([])
-            try await suite.pass(lists)
-            suite.set([Item("One", id: "1"), Item("Two", id: "2")])
-            suite.room.advance(60)
-            // The pass makes one statement after another.
-            let countdown = Countdown(statement)
-            let store = try PublisherStore(path: suite.room.storePath) { _ in
-                countdown.left -= 1
-                if countdown.left <= 0 { throw Killed() }
-            }
-            do {
-                _ = try await suite.room.pass(lists, store: store)
-            } catch is Killed {}
-            try store.close()
-            wasKilled = countdown.left <= 0
-            for _ in 1...2 { try await suite.pass(lists) }
-            let sent = try suite.sent(after: 0)
-            #expect(sent == ["Top: One", "Top: Two", "World: One", "World: Two"], "killed at statement \(statement)")
-            let stories = Set(try suite.room.hub.messages.map { try MessageProperties(json: $0.body)["story"] })
-            #expect(stories.count == 2, "killed at statement \(statement)")
-            guard sent.count == 4 else { break }
-        }
-        #expect(statement > 40, "the pass had only \(statement) statements")
     }
 }
