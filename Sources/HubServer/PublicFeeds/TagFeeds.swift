@@ -88,7 +88,7 @@ actor TagFeeds {
             let current = try await read(key, of: hub, identity)
             if news[key] == nil { news.keep(current, bytes: current.bytes, for: key) } else { news.use(key) }
             for telling in current.read.timeline.tellings(after: hub.status.droppedThrough) {
-                if found[telling.id].map(telling.prevails(over:)) ?? true { found[telling.id] = telling }
+                found[telling.id] = found[telling.id].map(telling.merged(with:)) ?? telling
             }
         }
         return found.values.sorted { $0.sequence > $1.sequence }

@@ -74,12 +74,9 @@ package struct NewsTimeline: Sendable, Equatable {
         var best: [StoryID: Telling] = [:]
         for telling in candidates {
             if let known = best[telling.id] {
-                let first = min(known.first, telling.first)
-                let isChosen = telling.prevails(over: known) && !isEnded(telling)
-                var chosen = isChosen ? telling : known
-                if known.isRepeated(by: telling) { chosen.add(isChosen ? known : telling) }
-                chosen.first = first
-                best[telling.id] = chosen
+                var shown = isEnded(telling) ? known : telling.merged(with: known)
+                shown.first = min(known.first, telling.first)
+                best[telling.id] = shown
             } else if !isEnded(telling) {
                 best[telling.id] = telling
             }

@@ -97,13 +97,23 @@ package struct Telling: Sendable, Equatable {
         }
     }
 
+    /// Returns the telling that is shown of two tellings of a story, with the time of the first one and, if they say the
+    /// same, the categories of both.
+    package func merged(with other: Telling) -> Telling {
+        let (chosen, rest) = prevails(over: other) ? (self, other) : (other, self)
+        var shown = chosen
+        if chosen.isRepeated(by: rest) { shown.add(rest) }
+        shown.first = min(first, other.first)
+        return shown
+    }
+
     /// True if another category told the same version of the story.
-    func isRepeated(by other: Telling) -> Bool {
+    private func isRepeated(by other: Telling) -> Bool {
         !version.isEmpty && version == other.version && id == other.id && isOfAnotherCategory(than: other)
     }
 
     /// Adds the category of a telling of the same version.
-    mutating func add(_ other: Telling) {
+    private mutating func add(_ other: Telling) {
         for category in [other.text.category].compactMap(\.self) + other.alsoIn {
             guard category != text.category, !alsoIn.contains(category), alsoIn.count < Self.maximumCategories
             else { continue }
