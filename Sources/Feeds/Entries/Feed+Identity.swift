@@ -144,12 +144,14 @@ extension Feed {
             if let link = links[pick.1] { counts[link, default: 0] += 1 }
         }
         return picked.map { key, index in
-            EntryIdentity(
+            let page = links[index].map { EntryKey("link", $0) }
+            let isDistinct = links[index].map { linkCounts[$0] == 1 } ?? false
+            return EntryIdentity(
                 index: index,
                 key: key,
                 loose: entries[index].id.map { EntryKey("loose", Self.withoutScheme($0)) },
-                link: links[index].flatMap { linkCounts[$0] == 1 ? EntryKey("link", $0) : nil },
-                page: links[index].map { EntryKey("link", $0) }
+                link: isDistinct ? page : nil,
+                page: page
             )
         }
     }

@@ -36,11 +36,14 @@ struct PublisherNames: Sendable, Equatable {
             names.insert(labels.drop { $0 == "www" }.joined())
             names.formUnion(labels.dropLast().map { Self.joined($0) })
         }
-        var endings: [String: Int] = [:]
+        // Folding is slow, and the same ending is often that of thousands of titles.
+        var spellings: [Substring: Int] = [:]
         for headline in Set(headlines) {
-            guard let ending = Self.split(headline).map({ Self.joined($0.ending) }) else { continue }
-            endings[ending, default: 0] += 1
+            guard let mark = Self.lastMark(in: headline[...]) else { continue }
+            spellings[headline[mark.upperBound...], default: 0] += 1
         }
+        var endings: [String: Int] = [:]
+        for (spelling, count) in spellings { endings[Self.joined(spelling), default: 0] += count }
         for (ending, count) in endings where count >= Self.fewestTitles && count * 2 >= headlines.count {
             names.insert(ending)
         }
@@ -67,10 +70,29 @@ struct PublisherNames: Sendable, Equatable {
     /// Returns the parts before and behind the last mark; `nil` if there are not two parts with words.
     static func split(_ title: some StringProtocol) -> (rest: Substring, ending: Substring)? {
         let title = Substring(title)
-        let marks = separators.compactMap { title.ranges(of: $0).last }
-        guard let mark = marks.max(by: { $0.lowerBound < $1.lowerBound }) else { return nil }
+        guard let mark = lastMark(in: title) else { return nil }
         let (rest, ending) = (title[..<mark.lowerBound], title[mark.upperBound...])
         return FoldedWords.of(rest).isEmpty || FoldedWords.of(ending).isEmpty ? nil : (rest, ending)
+    }
+
+    /// Returns the last mark before a name.
+    private static func lastMark(in title: Substring) -> Range<String.Index>? {
+        let bytes = title.utf8
+        var end = bytes.endIndex
+        while let space = bytes[..<end].lastIndex(of: UInt8(ascii: " ")), space > bytes.startIndex {
+            end = space
+            // Most spaces follow a letter.
+            let last = bytes[bytes.index(before: space)]
+            guard last >= 0x80 || "-|:".utf8.contains(last) else { continue }
+            let behind = bytes.index(after: space)
+            for separator in separators.map(\.utf8) {
+                guard let start = bytes.index(behind, offsetBy: -separator.count, limitedBy: bytes.startIndex),
+                    bytes[start..<behind].elementsEqual(separator)
+                else { continue }
+                return start..<behind
+            }
+        }
+        return nil
     }
 
     private static func joined(_ text: some StringProtocol) -> String { FoldedWords.of(text).joined() }
