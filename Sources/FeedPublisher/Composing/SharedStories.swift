@@ -67,7 +67,7 @@ struct SharedStories {
     }
 }
 
-/// What identifies an announced entry in other categories.
+/// An announced entry as other categories recognize it.
 struct SharedEntry: Sendable {
     /// As in ``StoryChange/titles``.
     let titles: Set<EntryKey>

@@ -22,7 +22,7 @@ package struct InboxLine: Sendable, Encodable {
     package let replaces: String?
     /// `replaced` or `withdrawn`, if a later message in the inbox has replaced it.
     package let superseded: String?
-    /// The id of an earlier message that told the same version of the story to another category; else absent.
+    /// The id of an earlier message that brought the same version of the story to another category; else absent.
     package let sameAs: String?
     /// The gap, if the row reports missed messages.
     package let gap: StreamGap?

@@ -67,7 +67,7 @@ package struct NewsTimeline: Sendable, Equatable {
     }
 
     /// Returns the telling of each story that is shown, with the time of the story's first telling and all categories
-    /// that told the same.
+    /// that have the same version.
     ///
     /// `candidates` are newest first, so that a telling that ends others precedes them.
     private mutating func prevailing(_ candidates: [Telling]) -> [StoryID: Telling] {

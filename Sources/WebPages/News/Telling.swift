@@ -26,7 +26,7 @@ package struct Telling: Sendable, Equatable {
     /// The sender's name for this version of the story: tellings of other categories that have it say the same; empty
     /// without one.
     let version: String
-    /// Further categories that told the same version.
+    /// Further categories with the same version.
     private(set) var alsoIn: [String] = []
     /// True if the sender marked the message as critical.
     let isUrgent: Bool
@@ -107,7 +107,7 @@ package struct Telling: Sendable, Equatable {
         return shown
     }
 
-    /// True if another category told the same version of the story.
+    /// True if another category has the same version of the story.
     private func isRepeated(by other: Telling) -> Bool {
         !version.isEmpty && version == other.version && id == other.id && isOfAnotherCategory(than: other)
     }
