@@ -51,7 +51,7 @@ struct WnsMessage: Sendable {
         }
         timeToLive = try Self.seconds(given[Self.timeName])
         collapseKey = given["x-wns-tag"].map { "\(type) \(given["x-wns-group"] ?? "") \($0)" }
-        body = message.body
+        body = type == Self.raw ? message.body : Self.withoutForeignEncoding(message.body)
         let others = given.filter { $0.key != Self.typeName && $0.key != Self.timeName }.sorted { $0.key < $1.key }
         headers =
             [("X-WNS-Type", type), ("Content-Type", type == Self.raw ? "application/octet-stream" : "text/xml")]
@@ -94,6 +94,19 @@ struct WnsMessage: Sendable {
             seconds <= maximumTime
         else { throw BadPushMessage("X-WNS-TTL is not a number of seconds from 0 to \(maximumTime)") }
         return seconds
+    }
+
+    /// The XML without a declaration of another encoding than UTF-8, which it has.
+    ///
+    /// .NET writes documents to strings, with `encoding="utf-16"`; WNS refuses them. Source: XML 1.0 §4.3.3.
+    private static func withoutForeignEncoding(_ body: [UInt8]) -> [UInt8] {
+        let start = body.firstIndex(where: isContent) ?? 0
+        guard body[start...].starts(with: Array("<?xml".utf8)),
+            let end = body[start...].firstIndex(of: UInt8(ascii: ">")), body[end - 1] == UInt8(ascii: "?")
+        else { return body }
+        let declaration = String(decoding: body[start...end], as: UTF8.self).lowercased()
+        guard declaration.contains("encoding"), !declaration.contains("utf-8") else { return body }
+        return Array(body[(end + 1)...].drop { [0x20, 0x09, 0x0A, 0x0D].contains($0) })
     }
 
     /// True for a byte that is not white space or part of a byte order mark.

@@ -51,6 +51,27 @@ import Testing
         #expect(!error.isTooLarge)
     }
 
+    @Test(
+        arguments: [
+            (#"<?xml version="1.0" encoding="utf-16"?><toast/>"#, "<toast/>"),
+            ("\u{FEFF}<?xml version='1.0' encoding='UTF-16LE'?>\r\n<toast/>", "<toast/>"),
+            (#"<?xml version="1.0" encoding="utf-8"?><toast/>"#, #"<?xml version="1.0" encoding="utf-8"?><toast/>"#),
+            (#"<?xml version="1.0"?><toast/>"#, #"<?xml version="1.0"?><toast/>"#),
+        ]
+    )
+    func `a declaration of another encoding than the body's is left out, as of .NET's documents`(
+        body: String,
+        sent: String
+    ) throws {
+        let message = PushMessage(
+            format: .windows,
+            body: Array(body.utf8),
+            headers: ForwardedHeaders(values: [:]),
+            acceptedAt: Self.time
+        )
+        #expect(String(decoding: try WnsMessage(message).body, as: UTF8.self) == sent)
+    }
+
     @Test func `five thousand bytes are the most`() throws {
         let raw = ["x-wns-type": "wns/raw"]
         _ = try prepare(String(repeating: "x", count: 5_000), raw)
