@@ -14,6 +14,8 @@ enum InstallationChange: Sendable, Equatable {
         case pushChannel(PushChannel)
         case tags(template: String?, TagChange)
         case template(name: String, TemplateChange)
+        /// All templates; those that are left out are removed.
+        case templates([String: InstallationTemplate])
     }
 
     enum TagChange: Sendable, Equatable {
@@ -65,6 +67,7 @@ extension InstallationChange.TargetChange {
         case .pushChannel: false
         case .tags(_, let change): change.isRemoval
         case .template(_, let change): change.isRemoval
+        case .templates(let templates): templates.isEmpty
         }
     }
 
@@ -81,6 +84,7 @@ extension InstallationChange.TargetChange {
         case .template(let name, let change):
             if target.templates[name] == nil, change.isRemoval { return }
             change.apply(to: &target.templates, name: name)
+        case .templates(let templates): target.templates = templates
         }
     }
 }

@@ -72,6 +72,7 @@ struct InstallationOperationReader {
             return .pushChannel(channel)
         case ("tags", 1...2):
             return tagChange(path.dropFirst()).map { .tags(template: nil, $0) }
+        case ("templates", 1) where !isRemoval: return templates().map { .templates($0) }
         case ("templates", 2...):
             let name = path[path.startIndex + 1]
             let rest = path.dropFirst(2)
@@ -82,6 +83,23 @@ struct InstallationOperationReader {
         default:
             return unknownPath()
         }
+    }
+
+    /// Reads all templates of an installation or a tile.
+    private mutating func templates() -> [String: InstallationTemplate]? {
+        guard let node = structured() else { return nil }
+        guard case .object(let members) = node.content else {
+            return refuse("the value is \(node.kind), not an object")
+        }
+        var templates: [String: InstallationTemplate] = [:]
+        for member in members where member.value.content != .null {
+            let place = "\(label): value/\(member.name.excerpt)"
+            guard case .object(let inner) = member.value.content else {
+                return refuse("the template '\(member.name.excerpt)' is \(member.value.kind), not an object")
+            }
+            templates[member.name] = InstallationTemplate(JSONMembers(inner), name: member.name, at: place, &problems)
+        }
+        return accepted(templates)
     }
 
     private mutating func templateChange(
@@ -141,7 +159,7 @@ extension InstallationOperationReader {
 
     private mutating func unknownPath<Change>() -> Change? {
         refuse(
-            "the path is not one of /pushChannel, /userId, /tags, /pushVariables, /templates/{name} and "
+            "the path is not one of /pushChannel, /userId, /tags, /pushVariables, /templates, /templates/{name} and "
                 + "/secondaryTiles/{tile}, nor a part of one"
         )
     }

@@ -129,6 +129,12 @@ extension PushChannel {
         }
     }
 
+    /// A text that is equal for handles of the same device: see ``isAddressed(by:)``.
+    package var address: String {
+        let own = handle
+        return own.unicodeScalars.allSatisfy(\.isHexadecimalDigit) ? own.lowercased() : own
+    }
+
     /// True if `handle` is this channel's handle; hexadecimal device tokens are equal in either case (protocol §3.5).
     package func isAddressed(by handle: String) -> Bool {
         let own = self.handle

@@ -136,7 +136,7 @@ struct MessageIntake {
         var sets: [String: OrdinalSet] = [:]
         if let targets, let platform = message.format.platform?.rawValue {
             var seen: Set<String> = []
-            let places = targets.handles.indices.filter { seen.insert(targets.handles[$0].handle).inserted }
+            let places = targets.handles.indices.filter { seen.insert(targets.handles[$0].address).inserted }
             sets[platform] = OrdinalSet(places.map { Ordinal(rawValue: Int64($0)) })
         } else if targets == nil {
             sets = view.pushTargets(of: message.audience.expression, message.format)
@@ -241,7 +241,7 @@ struct MessageIntake {
         var platforms: [String: Int] = [:]
         if !targets.installations.isEmpty { platforms[Platform.stream.rawValue] = targets.installations.count }
         if let platform = message.format.platform, !targets.handles.isEmpty {
-            platforms[platform.rawValue] = Set(targets.handles.map(\.handle)).count
+            platforms[platform.rawValue] = Set(targets.handles.map(\.address)).count
         }
         for id in targets.registrations {
             guard let stored = try transaction.registration(hub: hub.record.id, id: id) else { continue }

@@ -63,7 +63,7 @@ extension TestSend {
         guard let platform = message.logged.record.format.platform else { return all }
         var seen: Set<String> = []
         for (place, channel) in targets.handles.enumerated() {
-            let isNew = seen.insert(channel.handle).inserted
+            let isNew = seen.insert(channel.address).inserted
             let ordinal = isNew ? Ordinal(rawValue: Int64(place)) : nil
             all.append(
                 push(channel, platform, nil, ordinal, name: channel.handle) { service throws(PushRefusal) in

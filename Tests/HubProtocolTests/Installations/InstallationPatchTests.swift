@@ -54,6 +54,10 @@ import Testing
             #"{"op":"replace","path":"/templates/t~11~0","value":{"body":"<b/>","headers":{"X-WNS-Type":"wns/raw"}}}"#,
             #""templates":{"t/1~":{"body":"<b/>","headers":{"X-WNS-Type":"wns/raw"},"tags":["t/1~"]}}"#
         ),
+        (
+            #"{"op":"replace","path":"/templates","value":{"n":{"body":"<b/>","headers":{"X-WNS-Type":"wns/tile"}}}}"#,
+            #""templates":{"n":{"body":"<b/>""#
+        ),
         (#"{"op":"remove","path":"/templates/t~11~0"}"#, #""pushVariables":{"k":"v"},"secondaryTiles""#),
         (#"{"op":"remove","path":"/templates/absent"}"#, #""templates":{"t/1~""#),
         (#"{"op":"replace","path":"/templates/t~11~0/body","value":"<c/>"}"#, #""body":"<c/>""#),
