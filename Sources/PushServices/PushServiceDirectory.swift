@@ -71,6 +71,16 @@ package struct PushServiceDirectory: PushServiceMaker {
         }
     }
 
+    package func check(_ credential: PlatformCredential) throws(BadCredential) {
+        switch credential.kind {
+        case .apns: try ApnsService.check(credential, at: surroundings.now())
+        case .fcmV1: _ = try FcmAccount(credential)
+        case .wns: _ = try WnsAccount(credential)
+        case .browser: try WebPushService.check(credential)
+        default: break
+        }
+    }
+
     package func audience(of credential: PlatformCredential) -> String? {
         guard credential.kind == .apns, credential["Token"]?.isEmpty ?? true,
             credential["ApnsCertificate"]?.isEmpty == false

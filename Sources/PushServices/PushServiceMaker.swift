@@ -13,6 +13,11 @@ package protocol PushServiceMaker: Sendable {
     /// - Throws: ``BadCredential``.
     func service(for credential: PlatformCredential) throws(BadCredential) -> any PushService
 
+    /// Checks whether a credential can be used, as far as that is possible without the push service.
+    ///
+    /// - Throws: ``BadCredential``.
+    func check(_ credential: PlatformCredential) throws(BadCredential)
+
     /// Returns the app, project or team whose handles a credential reaches; `nil` if it is not known.
     ///
     /// Every call with the same credential returns the same. Keep the result: opening a certificate takes milliseconds.
@@ -20,6 +25,8 @@ package protocol PushServiceMaker: Sendable {
 }
 
 extension PushServiceMaker {
+    package func check(_ credential: PlatformCredential) throws(BadCredential) {}
+
     package func audience(of credential: PlatformCredential) -> String? { credential.audience }
 }
 

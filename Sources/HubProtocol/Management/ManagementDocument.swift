@@ -70,6 +70,9 @@ extension XMLElement {
         return mark == "true" || mark == "1"
     }
 
+    /// The whole text, as a key or a password needs it; `nil` if there is nothing but white space.
+    var untrimmedValue: String? { value == nil ? nil : text }
+
     /// The text without the white space around it; `nil` if there is none.
     var value: String? {
         let text = String(text.trimmed)

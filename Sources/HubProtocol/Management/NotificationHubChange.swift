@@ -96,14 +96,15 @@ extension NotificationHubChange {
 
     private static func credential(_ element: XMLElement) throws(ProtocolError) -> CredentialChange {
         let kind = PlatformCredential.Kind(element: element.name)
+        let sent = element.first("Properties")
         guard !element.isNil else { return .remove(kind) }
         var properties: [PlatformCredential.Property] = []
-        for property in element.first("Properties")?.children ?? element.children where property.name == "Property" {
+        for property in sent?.children ?? element.children where property.name == "Property" {
             guard let name = property.first("Name")?.value else {
                 throw .badRequest("A property of \(kind.element) has no Name.")
             }
             // The Java client writes the word null for an unknown value.
-            guard let value = property.first("Value")?.value, value != "null" else { continue }
+            guard let value = property.first("Value")?.untrimmedValue, value != "null" else { continue }
             guard name.unicodeScalars.count <= PlatformCredential.maximumName,
                 value.utf8.count <= PlatformCredential.maximumValue,
                 properties.count < PlatformCredential.maximumProperties
@@ -160,6 +161,19 @@ extension NotificationHubChange {
 // MARK: - Applying
 
 extension NotificationHubChange {
+    /// Compares a hub's credentials after this change with those that it has now.
+    ///
+    /// - Parameter stored: The hub's credentials now.
+    /// - Returns: New and changed credentials.
+    package func newCredentials(besides stored: [PlatformCredential]) -> [PlatformCredential] {
+        credentials.compactMap { change in
+            guard case .put(let sent) = change else { return nil }
+            let former = stored.first { $0.kind == sent.kind }
+            let credential = sent.keepingSecrets(of: former)
+            return credential.hasSameProperties(as: former) ? nil : credential
+        }
+    }
+
     /// Returns the hub after this change, or the new hub if none is stored.
     ///
     /// A new hub always has the two standard rules (protocol §1.1).

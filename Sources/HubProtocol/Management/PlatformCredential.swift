@@ -70,11 +70,49 @@ extension PlatformCredential {
         .browser: [["Subject", "VapidPublicKey", "VapidPrivateKey"]],
     ]
 
-    /// The result of replacing a stored credential with this one: omitted secrets are kept, and a credential without
-    /// properties changes nothing.
+    /// The names that SDKs of Azure know; other ones, ours, are in no description: they break the Java SDK, which then
+    /// reads no hub of the namespace.
+    ///
+    /// Source: the models of the .NET, Java and JavaScript SDKs.
+    private static let sdkNames: [Kind: Set<String>] = [
+        .apns: ["apnscertificate", "certificatekey", "endpoint", "thumbprint", "token", "keyid", "appname", "appid"],
+        .wns: ["packagesid", "secretkey", "windowsliveendpoint", "wnscertificate", "certificatekey"],
+        .gcm: ["gcmendpoint", "googleapikey"], .mpns: ["mpnscertificate", "certificatekey", "thumbprint"],
+        .adm: ["clientid", "clientsecret", "authtokenurl", "sendurltemplate"],
+        .baidu: ["baiduapikey", "baiduendpoint", "baidusecretkey"], .fcmV1: ["privatekey", "projectid", "clientemail"],
+        .browser: ["subject", "vapidpublickey", "vapidprivatekey"],
+    ]
+
+    /// True for a property that SDKs do not know, and so cannot send back.
+    private func isOurs(_ property: Property) -> Bool {
+        Self.sdkNames[kind]?.contains(property.name.lowercased()) == false
+    }
+
+    /// The stored properties that an SDK has not seen, unless what it sends replaces what they belong to.
+    private func unseen(of stored: PlatformCredential) -> [Property] {
+        let isReplaced =
+            switch kind {
+            // The id is the key's.
+            case .fcmV1: self["PrivateKey"].map { $0 != stored["PrivateKey"] } ?? false
+            // An app of the Microsoft Store has no tenant.
+            case .wns: self["PackageSid"]?.lowercased().hasPrefix("ms-app:") ?? false
+            default: false
+            }
+        return isReplaced ? [] : stored.properties.filter { isOurs($0) && self[$0.name] == nil }
+    }
+
+    /// The result of replacing a stored credential with this one.
+    ///
+    /// Omitted secrets are kept, and so are properties that SDKs do not know. A credential without properties changes
+    /// nothing.
     func keepingSecrets(of stored: PlatformCredential?) -> PlatformCredential {
         guard let stored else { return self }
         guard !properties.isEmpty else { return stored }
+        let whole = PlatformCredential(kind, properties + unseen(of: stored).filter { $0.name != Self.formerVapidKeys })
+        return whole.keepingOmittedSecrets(of: stored)
+    }
+
+    private func keepingOmittedSecrets(of stored: PlatformCredential) -> PlatformCredential {
         if kind == .browser { return keepingFormerKeys(of: stored) }
         let given = Set(properties.map { $0.name.lowercased() })
         let sets = (Self.secrets[kind] ?? []).map { Set($0.map { $0.lowercased() }) }
@@ -109,8 +147,16 @@ extension PlatformCredential {
         return (self[Self.vapidKey].map { [$0] } ?? []) + former
     }
 
+    /// True if another credential has the same properties, in whatever order.
+    func hasSameProperties(as other: PlatformCredential?) -> Bool {
+        func values(_ credential: PlatformCredential) -> [String: String] {
+            Dictionary(credential.properties.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
+        }
+        return other.map { values($0) == values(self) } ?? false
+    }
+
     /// - Throws: ``ProtocolError`` 400 with the missing properties.
-    func validate() throws(ProtocolError) {
+    package func validate() throws(ProtocolError) {
         guard let sets = Self.required[kind] else { return }
         let missing = sets.map { set in set.filter { self[$0] == nil } }
         guard missing.allSatisfy({ !$0.isEmpty }) else { return }
@@ -134,8 +180,9 @@ extension PlatformCredential {
     /// Maximum size of a property's value in bytes; a certificate with its chain has a few thousand.
     static let maximumValue = 64 << 10
 
+    /// The element in a hub's description, with the properties that SDKs know.
     var xml: String {
-        let properties = properties.map { property in
+        let properties = properties.filter { !isOurs($0) }.map { property in
             "<Property><Name>\(XMLText.escaped(property.name))</Name>"
                 + "<Value>\(XMLText.escaped(property.value))</Value></Property>"
         }

@@ -79,13 +79,13 @@ enum BrowserKeys {
         return PlatformCredential(.browser, others + [.init(name: name, value: former.joined(separator: " "))])
     }
 
-    /// The state of a hub's delivery to browsers, as far as it can be told without a push service.
+    /// The state of a hub's delivery to browsers, as far as the hub knows without asking a push service.
     static func delivery(of hub: Hub) -> BrowserDelivery {
         let configuration = hub.configuration
         let all = configuration.pushServices.standing + hub.status.credentials
         guard let credential = credential(of: all, contact: configuration.pushContact) else { return .absent }
         do throws(BadCredential) {
-            _ = try configuration.pushServices.service(for: credential)
+            try configuration.pushServices.check(credential)
             return .ready
         } catch {
             return .unusable(error.description)

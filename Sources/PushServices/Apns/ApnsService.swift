@@ -25,16 +25,11 @@ final class ApnsService: PushService {
         _ tokens: ProviderTokens,
         _ surroundings: ServiceSurroundings
     ) throws(BadCredential) {
-        self.credential = try ApnsCredential(credential)
+        self.credential = try Self.check(credential, at: surroundings.now())
         self.tokens = tokens
         self.surroundings = surroundings
         var certificate: ClientCertificate?
-        if case .certificate(let client, let expiresAt) = self.credential.proof {
-            guard expiresAt > surroundings.now() else {
-                throw BadCredential("ApnsCertificate expired on \(expiresAt.wholeSecond)")
-            }
-            certificate = client
-        }
+        if case .certificate(let client, _) = self.credential.proof { certificate = client }
         channel = ServiceChannel(
             surroundings,
             connections: Self.connections,
@@ -43,6 +38,16 @@ final class ApnsService: PushService {
             clientCertificate: certificate
         )
         devices = "\(surroundings.origin(self.credential.host))/3/device/"
+    }
+
+    /// - Throws: ``BadCredential``, also for a certificate that has expired.
+    @discardableResult
+    static func check(_ credential: PlatformCredential, at now: Timestamp) throws(BadCredential) -> ApnsCredential {
+        let read = try ApnsCredential(credential)
+        if case .certificate(_, let expiresAt) = read.proof, expiresAt <= now {
+            throw BadCredential("ApnsCertificate expired on \(expiresAt.wholeSecond)")
+        }
+        return read
     }
 
     var concurrency: Int { isProven.load(ordering: .relaxed) ? Self.connections * Self.streams : 1 }

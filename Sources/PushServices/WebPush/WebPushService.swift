@@ -18,17 +18,27 @@ struct WebPushService: PushService {
     private let now: @Sendable () -> Timestamp
 
     init(_ credential: PlatformCredential, _ surroundings: ServiceSurroundings) throws(BadCredential) {
-        tokens = VapidTokens(subject: try VapidSubject.check(credential["Subject"]))
-        keys = try VapidKeys(credential)
-        switch credential["Declarative"]?.lowercased() {
-        case "true": isDeclarative = true
-        case nil, "", "false": isDeclarative = false
-        default: throw BadCredential("Declarative is not true or false")
-        }
+        let subject: String
+        (subject, keys, isDeclarative) = try Self.check(credential)
+        tokens = VapidTokens(subject: subject)
         rules = PushEndpointRules(surroundings)
         // Devices choose the hosts. A proxy would resolve their names itself, and nobody would check the addresses.
         channel = ServiceChannel(surroundings, connections: Self.connections, isDirect: true)
         now = surroundings.now
+    }
+
+    /// - Throws: ``BadCredential``.
+    @discardableResult
+    static func check(
+        _ credential: PlatformCredential
+    ) throws(BadCredential) -> (subject: String, keys: VapidKeys, isDeclarative: Bool) {
+        let subject = try VapidSubject.check(credential["Subject"])
+        let keys = try VapidKeys(credential)
+        switch credential["Declarative"]?.lowercased() {
+        case "true": return (subject, keys, true)
+        case nil, "", "false": return (subject, keys, false)
+        default: throw BadCredential("Declarative is not true or false")
+        }
     }
 
     let concurrency = 200

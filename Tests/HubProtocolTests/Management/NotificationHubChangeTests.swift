@@ -176,6 +176,57 @@ import Testing
         #expect(hub[.apns] == nil)
     }
 
+    /// Properties of newswire's own, beside those that SDKs know.
+    private static let own: [(kind: String, known: [(String, String)], own: [(String, String)])] = [
+        (
+            "ApnsCredential", [("Token", "t"), ("KeyId", "k"), ("AppName", "n"), ("AppId", "a"), ("Endpoint", "e")],
+            [("Topics", "x,y")]
+        ),
+        ("WnsCredential", [("SecretKey", " s\n")], [("TenantId", "t"), ("ClientId", "c")]),
+        (
+            "FcmV1Credential", [("ProjectId", "p"), ("PrivateKey", "k\n"), ("ClientEmail", "e")],
+            [("PrivateKeyId", "i")]
+        ),
+        (
+            "BrowserCredential", [("Subject", "s"), ("VapidPublicKey", "p"), ("VapidPrivateKey", "k")],
+            [("Declarative", "true"), ("FormerVapidPrivateKeys", "f g")]
+        ),
+    ]
+
+    @Test(arguments: own.indices)
+    func `descriptions have only properties that SDKs know, and a change by one keeps the others`(index: Int) throws {
+        let (kind, known, own) = Self.own[index]
+        let made = try Self.changed(nil, Self.credential(kind, known + own))
+        let element = PlatformCredential.Kind(element: kind)
+        for (name, value) in known + own { #expect(made[element]?[name] == value, "\(name)") }
+        for (name, _) in own { #expect(!made.xml.contains("<Name>\(name)</Name>")) }
+        let read = String(made.xml.dropFirst(0))
+        #expect(!read.contains("<Value></Value>") && !read.contains("<Value/>"))
+        // An SDK reads it, changes something else, and writes all of it back.
+        let written = try NotificationHubChange(xml: Array(read.replacing("<Status>", with: "<Status>").utf8))
+            .applied(to: made, at: Self.now)
+        for (name, value) in known + own { #expect(written[element]?[name] == value, "\(name)") }
+        #expect(written[element]?.properties.count == known.count + own.count)
+        #expect(try NotificationHubChange(xml: made.xml.bytes).newCredentials(besides: made.credentials).isEmpty)
+    }
+
+    @Test func `what belongs to a replaced key or app goes with it, and Amazon's ClientId stays visible`() throws {
+        func wns(_ properties: [(String, String)]) -> String { Self.credential("WnsCredential", properties) }
+        let entra = try Self.changed(nil, wns([("TenantId", "t"), ("ClientId", "c"), ("SecretKey", "s")]))
+        let store = try Self.changed(entra, wns([("PackageSid", "ms-app://s"), ("SecretKey", "n")]))
+        #expect(store[.wns]?.properties.map(\.name) == ["PackageSid", "SecretKey"])
+        func fcm(_ properties: [(String, String)]) -> String {
+            Self.credential("FcmV1Credential", properties + [("ProjectId", "p"), ("ClientEmail", "e")])
+        }
+        let first = try Self.changed(nil, fcm([("PrivateKey", "k"), ("PrivateKeyId", "i")]))
+        #expect(try Self.changed(first, fcm([("PrivateKey", "other")]))[.fcmV1]?["PrivateKeyId"] == nil)
+        let amazon = try Self.changed(
+            nil,
+            Self.credential("AdmCredential", [("ClientId", "c"), ("ClientSecret", "s")])
+        )
+        #expect(amazon.xml.contains("<Name>ClientId</Name>"))
+    }
+
     @Test func `rules that are sent take the place of all, and keep the keys they leave out`() throws {
         let made = try Self.changed(nil, "<AuthorizationRules>\(Self.rule("Senders", ["Send"]))</AuthorizationRules>")
         let changed = try NotificationHubChange(
