@@ -30,12 +30,18 @@ extension ProtocolError {
         package static let gone = Code(41_000, "gone", "The registration is gone, and its id is not used again.")
         package static let preconditionFailed = Code(41_200, "preconditionFailed", "The ETag is not the current one.")
         package static let tooLarge = Code(41_300, "tooLarge", "The body is larger than the hub accepts.")
+        package static let unsupportedMedia = Code(41_500, "unsupportedMedia", "The body is encoded in an unknown way.")
         package static let unprocessable = Code(
             42_200,
             "unprocessable",
             "The Idempotency-Key belongs to another message."
         )
         package static let tooManyRequests = Code(42_900, "tooManyRequests", "There are too many requests or streams.")
+        package static let headTooLarge = Code(
+            43_100,
+            "headTooLarge",
+            "The header fields are larger than the hub accepts."
+        )
         package static let internalError = Code(50_000, "internalError", "The hub failed.")
         package static let unavailable = Code(50_004, status: 503, "unavailable", "The hub cannot do this now.")
 
@@ -43,7 +49,8 @@ extension ProtocolError {
         package static let all = [
             badRequest, claimRequired, missingToken, invalidSignature, invalidAudience, malformedToken,
             expiredToken, forbidden, listenQuota, quotaExceeded, notFound, tooSlow, conflict, gone,
-            preconditionFailed, tooLarge, unprocessable, tooManyRequests, internalError, unavailable,
+            preconditionFailed, tooLarge, unsupportedMedia, unprocessable, tooManyRequests, headTooLarge, internalError,
+            unavailable,
         ]
 
         private init(_ number: Int, status: Int? = nil, _ name: String, _ sentence: String) {

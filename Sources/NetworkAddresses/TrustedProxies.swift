@@ -32,20 +32,46 @@ package struct TrustedProxies: Sendable {
         return field("X-Forwarded-For") != nil || field("Forwarded") != nil
     }
 
-    /// Returns the host and port that a client called, as the nearest proxy reports them; `nil` without a proxy.
-    package func authority(peer: NetworkAddress?, field: (_ name: String) -> String?) -> String? {
-        guard let peer = peer?.unmapped, contains(peer) else { return nil }
-        let plain = field("X-Forwarded-Host")?.split(separator: ",").last.map(Self.trimmed)
-        let last = field("Forwarded")?.split(separator: ",").last
-        return (plain ?? last.flatMap { Self.value("host", in: $0) }).map(String.init)
+    /// Returns the host and port that a client called.
+    ///
+    /// They are in `Host`, or in `:authority` over HTTP/2. The nearest proxy reports those that it has replaced in
+    /// `X-Forwarded-Host` and `X-Forwarded-Port`, or in `Forwarded`.
+    ///
+    /// - Parameters:
+    ///   - own: The authority of the request itself.
+    ///   - peer: The other end of the connection, which is evaluated only if needed.
+    ///   - field: Returns a header field by its name.
+    /// - Returns: `nil` if there is no valid one.
+    package func authority(
+        _ own: String?,
+        peer: @autoclosure () -> NetworkAddress?,
+        field: (_ name: String) -> String?
+    ) -> Authority? {
+        let own = own.flatMap(Authority.init)
+        guard !blocks.isEmpty, let peer = peer()?.unmapped, contains(peer) else { return own }
+        let reported = Self.report("X-Forwarded-Host", or: "host", field).flatMap(Authority.init)
+        guard let host = reported ?? own else { return nil }
+        let standardPort = scheme(peer: peer, field: field) == "http" ? 80 : 443
+        guard let port = Self.last(field("X-Forwarded-Port")).flatMap(Authority.port), port != standardPort else {
+            return host
+        }
+        return host.on(port)
     }
 
     /// Returns the scheme that a client called, in lower case, as the nearest proxy reports it; `nil` if it does not.
     package func scheme(peer: NetworkAddress?, field: (_ name: String) -> String?) -> String? {
         guard let peer = peer?.unmapped, contains(peer) else { return nil }
-        let plain = field("X-Forwarded-Proto")?.split(separator: ",").last.map(Self.trimmed)
-        let last = field("Forwarded")?.split(separator: ",").last
-        return (plain ?? last.flatMap { Self.value("proto", in: $0) })?.lowercased()
+        return Self.report("X-Forwarded-Proto", or: "proto", field)?.lowercased()
+    }
+
+    /// The report of the nearest proxy in a field of its own, or in a parameter of `Forwarded`: each proxy may have added
+    /// to the reports that it received.
+    private static func report(_ name: String, or parameter: String, _ field: (String) -> String?) -> Substring? {
+        last(field(name)) ?? last(field("Forwarded")).flatMap { value(parameter, in: $0) }
+    }
+
+    private static func last(_ list: String?) -> Substring? {
+        list?.split(separator: ",").last.map(trimmed).flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func forwardedFor(_ element: Substring) -> Substring? { value("for", in: element) }

@@ -74,11 +74,16 @@ extension SettingFormat<String> {
         return try Self.singleLine(text)
     }
 
-    static let address = matching(
+    static let address = SettingFormat(
         "address",
+        show: { $0 },
         otherwise: "must be an address or a name of this machine, such as 127.0.0.1"
     ) { text in
-        !text.isEmpty && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "/") }
+        // An IPv6 address also in brackets, as in URLs.
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]") && text.contains(":")
+        let address = isBracketed ? String(text.dropFirst().dropLast()) : text
+        let isValid = !address.isEmpty && address.utf8.allSatisfy { 0x21...0x7E ~= $0 && !"/[]".utf8.contains($0) }
+        return isValid ? address : nil
     }
 
     static let hubName = SettingFormat("hub name", show: { $0 }) { text throws(SettingValueError) in

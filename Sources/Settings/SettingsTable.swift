@@ -23,7 +23,12 @@ package enum HubSettings {
         )
     package static let hostNames = OpenSetting(.hub, "host-names", .hostNames)
         .summary(
-            "Names and addresses of the hub: its certificate is valid for them, and connection strings have the first one. Without it: localhost and this machine's names."
+            """
+            Names and addresses of the hub: its certificate is valid for them, and connection strings have the first one. \
+            Addresses in replies have the host that the client called only if it is one of them, of this machine or from a \
+            trusted proxy; otherwise the first one. Without it: localhost and this machine's names, and addresses in replies \
+            have any host that the client called.
+            """
         )
     package static let tlsCertificate = OpenSetting(.hub, "tls-certificate", .path)
         .summary(

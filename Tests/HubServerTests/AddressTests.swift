@@ -94,6 +94,35 @@ struct AddressTests {
         #expect("\(client.authority(request, peer: NetworkAddress(each.peer)))" == each.expected)
     }
 
+    @Test(
+        arguments: [
+            ("hub.example:8443", "hub.example:8443"), ("HUB.example", "HUB.example"),
+            ("evil.example:8443", "news.example:8443"),
+            ("localhost:8787", "localhost:8787"), ("[::1]:1", "[::1]:1"), ("10.0.0.7:8787", "10.0.0.7:8787"),
+            ("10.0.0.8", "news.example"),
+        ]
+    )
+    func `with names of its own a hub repeats no host that a client has invented`(called: String, expected: String) {
+        let client = ClientAddress(
+            fallback: Authority(.name("localhost"), port: 8787),
+            trustedProxies: [],
+            hostNames: [.name("news.example"), .name("hub.example")]
+        )
+        let request = HTTPRequest(method: .post, scheme: nil, authority: called, path: "/")
+        let authority = client.authority(request, peer: nil, local: NetworkAddress("10.0.0.7"))
+        #expect("\(authority)" == expected)
+    }
+
+    @Test func `a host that a trusted proxy has passed on is repeated, whatever the hub's names`() throws {
+        let client = ClientAddress(
+            fallback: Authority(.name("localhost"), port: 8787),
+            trustedProxies: [try #require(AddressBlock("192.0.2.0/24"))],
+            hostNames: [.name("news.example")]
+        )
+        let request = HTTPRequest(method: .post, scheme: nil, authority: "front.example", path: "/")
+        #expect("\(client.authority(request, peer: NetworkAddress("192.0.2.1")))" == "front.example")
+    }
+
     @Test func `without trusted proxies nobody is asked who called`() {
         let client = ClientAddress(fallback: Authority(.name("localhost"), port: 8787), trustedProxies: [])
         let request = HTTPRequest(method: .post, scheme: nil, authority: "h", path: "/")

@@ -176,7 +176,7 @@ import Testing
         ("hub", "change-size", ["1MiB", "1TiB"], ["1023KiB", "2TiB"]),
         ("hub", "insecure-listen", ["true", "false"], ["yes", "1", "TRUE"]),
         ("hub", "name", ["news", "a.b"], ["metrics", "a/b", ""]),
-        ("hub", "listen", ["::1", "10.0.0.1"], ["", "a b", "http://x"]),
+        ("hub", "listen", ["::1", "[::1]", "10.0.0.1"], ["", "a b", "http://x", "[::1", "[hub]"]),
         (
             "backend", "oidc-issuer",
             ["https://login.example.org/realms/news", "https://e.org/", "http://127.0.0.1:8080"],

@@ -17,7 +17,7 @@ package struct IdentifyClient: RouterMiddleware {
         var context = context
         let peer = context.peer
         context.client = proxies.client(peer: peer, field: field)
-        context.authority = proxies.authority(peer: peer, field: field)
+        context.authority = proxies.authority(request.head.authority, peer: peer, field: field)?.description
         return try await next(request, context)
     }
 }

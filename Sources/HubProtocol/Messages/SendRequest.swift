@@ -40,7 +40,7 @@ package struct SendRequest: Sendable, Equatable {
         now: Date,
         expressionLimits: TagExpression.Limits = .standard
     ) throws(ProtocolError) {
-        let fields = Fields(headers)
+        let fields = try Fields(headers)
         let flags = Flags(query)
         let format = try Self.format(fields[HeaderName.format])
         schedule = try Self.schedule(kind, fields[HeaderName.scheduleTime])
@@ -182,8 +182,17 @@ package struct SendRequest: Sendable, Equatable {
 private struct Fields {
     private let values: [String: String]
 
-    init(_ headers: [(name: String, value: String)]) {
+    /// Fields that decide who gets what and when: of two lines, one would be ignored.
+    private static let single = [
+        HeaderName.tags, HeaderName.format, HeaderName.deviceHandle, HeaderName.scheduleTime, HeaderName.idempotencyKey,
+    ]
+
+    /// - Throws: ``ProtocolError`` 400 for a second line of a field that decides who gets what and when.
+    init(_ headers: [(name: String, value: String)]) throws(ProtocolError) {
         values = Dictionary(headers.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
+        for name in Self.single where headers.count(where: { $0.name.lowercased() == name.lowercased() }) > 1 {
+            throw .badRequest("The request has more than one \(name).")
+        }
     }
 
     subscript(name: String) -> String? { values[name.lowercased()] }

@@ -1,3 +1,5 @@
+import NetworkAddresses
+
 /// A browser that has opened an address of this server with `http://`, where only `https://` is served.
 struct PlainVisit: Equatable {
     /// The largest head that is examined.

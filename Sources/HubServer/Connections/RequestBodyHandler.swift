@@ -49,6 +49,8 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// True for an HTTP/1.0 client, which reads until the connection closes unless it asks for `keep-alive` (RFC 9112
     /// §9.3).
     var isHTTP10 = false
+    /// The fault of the host in the head that follows; `nil` without one.
+    var hostFault: ProtocolError?
     private var incoming: Incoming?
     /// Number of requests that have begun and whose response has not ended.
     private var unanswered = 0
@@ -57,8 +59,8 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isDiscarding = false
     /// True if the rest of the body cannot be read.
     private var isBroken = false
-    /// True if invalid data follows a request whose response must be sent first.
-    private var refusesNext = false
+    /// The refusal of what follows a request whose response must be sent first; `nil` for none.
+    private var nextRefusal: ProtocolError?
     private var inputHasEnded = false
     private var end: Scheduled<Void>?
     /// The time by which the first head must have arrived; `nil` once it has.
@@ -105,6 +107,7 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
+        if let fault = hostFault ?? RequestHeadRules.fault(of: head) { return refuse(fault, context) }
         var head = head
         unanswered += 1
         let announced = head.headerFields[.contentLength].flatMap { Int($0) }
@@ -138,11 +141,20 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
             return unanswered > 0 ? breakOff(isCut ? .cutShort : .malformed, context) : context.close(promise: nil)
         }
         guard version == .http1, error is HTTPParserError else { return context.fireErrorCaught(error) }
-        isBroken = true
-        if unanswered == 0 { refuseHere(Self.garbage, context) } else { refusesNext = true }
+        // A head that is refused here has an end that must be read; after an error nothing more comes.
+        defer { isBroken = true }
+        refuse(RequestHeadRules.refusal(error), context)
     }
 
-    private static let garbage = ProtocolError.badRequest("The request is not valid HTTP/1.1.")
+    /// Refuses a request, after the responses to earlier ones, and reads no further one.
+    private func refuse(_ error: ProtocolError, _ context: ChannelHandlerContext) {
+        if unanswered == 0 {
+            refuseHere(error, context)
+        } else {
+            isBroken = true
+            nextRefusal = error
+        }
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
         // Without an error, the part that has arrived would pass for the whole body.
@@ -228,9 +240,9 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .end:
             unanswered -= 1
             context.write(data, promise: promise)
-            if refusesNext, unanswered == 0 {
-                refusesNext = false
-                return refuseHere(Self.garbage, context)
+            if let refusal = nextRefusal, unanswered == 0 {
+                nextRefusal = nil
+                return refuseHere(refusal, context)
             }
             if closesAfterAnswer, unanswered == 0 { close(context) } else { askForBody(context) }
         }

@@ -3,6 +3,7 @@ import HummingbirdCore
 import NetworkAddresses
 import NIOCore
 import NIOHTTP1
+import NIOHTTPTypesHTTP1
 import NIOSSL
 
 /// Holds back the first bytes of a connection until they show whether the client wants TLS or a stream.
@@ -58,10 +59,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         let line = held.readableBytesView.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }
         guard line.count < held.readableBytes || line.count > Self.maximumRequestLine else { return }
         let streams = kinds.streams.flatMap { $0.isStreamRequest(line) ? $0 : nil }
-        let isHTTP10 = line.hasSuffix(" HTTP/1.0")
-        decide(context) {
-            if let streams { try startStream(context, streams) } else { try startHTTP(context, isHTTP10: isHTTP10) }
-        }
+        decide(context) { if let streams { try startStream(context, streams) } else { try startHTTP(context) } }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -110,13 +108,14 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         became.succeed(.nothing)
     }
 
-    private func startHTTP(_ context: ChannelHandlerContext, isHTTP10: Bool) throws {
+    private func startHTTP(_ context: ChannelHandlerContext) throws {
         let channel = context.channel
         let setup = kinds.http1.setup(channel: channel, logger: kinds.logger)
-        let handler = try channel.pipeline.syncOperations.handler(type: RequestBodyHandler.self)
+        let pipeline = channel.pipeline.syncOperations
+        let handler = try pipeline.handler(type: RequestBodyHandler.self)
         handler.expectHead(by: deadline)
-        // Handlers after the decoder do not learn the version.
-        handler.isHTTP10 = isHTTP10
+        let codec = try pipeline.handler(type: HTTP1ToHTTPServerCodec.self)
+        try pipeline.addHandler(HostCheck(handler), position: .before(codec))
         setup.whenFailure { [kinds] in kinds.close(channel, for: $0) }
         setup.map { .http1($0) }.cascade(to: became)
     }
@@ -138,8 +137,4 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         held = ByteBuffer()
         context.leavePipeline(removalToken: removalToken)
     }
-}
-
-extension BidirectionalCollection<UInt8> {
-    fileprivate func hasSuffix(_ text: String) -> Bool { suffix(text.utf8.count).elementsEqual(text.utf8) }
 }

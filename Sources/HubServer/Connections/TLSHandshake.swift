@@ -71,7 +71,8 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
                 setup.whenFailure { [kinds] in kinds.close(channel, for: $0) }
                 let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
                 let farewell = HTTP2Farewell(patience: TimeAmount(kinds.limits.farewell))
-                try pipeline.addHandlers([farewell, EarlyEndings()], position: .after(frames))
+                try pipeline.addHandler(EarlySettings(), position: .before(frames))
+                try pipeline.addHandlers([HeaderListSetting(), farewell, EarlyEndings()], position: .after(frames))
                 setup.map { .http2($0) }.cascade(to: became)
             } else {
                 try pipeline.addHandler(RequestSniffer(kinds, isWithinTLS: true, became: became))

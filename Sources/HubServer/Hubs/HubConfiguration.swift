@@ -34,6 +34,8 @@ package struct HubConfiguration: Sendable {
     package var takesPlainHTTP = HubSettings.insecureListen.fallback
     /// The name by which clients reach the hub, for addresses in replies to requests that do not name it themselves.
     package var publicName = HostName.name("localhost")
+    /// The configured names of the hub; with some, addresses in replies have no other host that a client has invented.
+    package var hostNames: [HostName] = []
     /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are trusted.
     package var trustedProxies: [AddressBlock] = []
     /// The name of the first hub of a new file; programs on this machine find its connection strings.

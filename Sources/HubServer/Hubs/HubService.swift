@@ -65,7 +65,8 @@ package final class HubService: Sendable {
         )
         client = ClientAddress(
             fallback: Authority(configuration.publicName, port: configuration.port),
-            trustedProxies: configuration.trustedProxies
+            trustedProxies: configuration.trustedProxies,
+            hostNames: configuration.hostNames
         )
         try await NodeRefusal.checkFiles(configuration, of: log)
         let secrets = try SecretsFile(path: configuration.secretsPath).box()

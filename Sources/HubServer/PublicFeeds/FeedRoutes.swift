@@ -45,7 +45,8 @@ struct FeedRoutes: Sendable {
         else { throw nothing }
         if isProven, let channel = context.channel { connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
-        return response(page, type, request, origin: "https://\(client.authority(request.head, peer: peer))")
+        let authority = client.authority(request.head, peer: peer, local: context.local)
+        return response(page, type, request, origin: "https://\(authority)")
     }
 
     /// True if the request has a token with Listen, in a header or in its query.

@@ -36,10 +36,8 @@ package struct PageDoor: Sendable {
     package static func isOfThisMachine(_ request: Request, peer: NetworkAddress?) -> Bool {
         guard peer?.unmapped.isLoopback == true,
             forwarding.allSatisfy({ request.headers[header: $0] == nil }),
-            let authority = request.head.authority
+            let authority = request.head.authority.flatMap(Authority.init)
         else { return false }
-        let end = authority.hasPrefix("[") ? authority.firstIndex(of: "]").map(authority.index(after:)) : nil
-        let host = authority[..<(end ?? authority.firstIndex(of: ":") ?? authority.endIndex)]
-        return HostName(host)?.isLoopback == true
+        return authority.hostName?.isLoopback == true
     }
 }

@@ -44,6 +44,9 @@ struct HubRequestContext: RequestContext {
         (isForwarded, forwardedPeer, mayReadFeeds) = (true, peer, false)
     }
 
+    /// The address of this machine to which the client's connection leads; `nil` if another node has it.
+    var local: NetworkAddress? { channel?.localAddress?.networkAddress }
+
     /// The remote address of the client's connection.
     var peer: NetworkAddress? { isForwarded ? forwardedPeer : channel?.remoteAddress?.networkAddress }
 }
@@ -62,7 +65,7 @@ extension AllowedRequest {
     }
 
     var authority: Authority {
-        client.authority(request.head, peer: context.peer)
+        client.authority(request.head, peer: context.peer, local: context.local)
     }
 }
 

@@ -4,6 +4,7 @@ import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
+import NetworkAddresses
 
 /// An authorized request on a hub as a whole, or on the namespace.
 struct NamespaceRequest: AllowedRequest {

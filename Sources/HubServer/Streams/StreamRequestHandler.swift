@@ -1,7 +1,9 @@
 import HubProtocol
 import HubStreams
+import HTTPTypes
 import NIOCore
 import NIOHTTP1
+import NIOHTTPTypesHTTP1
 
 /// Reads the head of a stream request, and hands over the connection without its HTTP handlers.
 final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -22,6 +24,9 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
         switch unwrapInboundIn(data) {
         case .head(var head):
             head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.trimmingBlanks) })
+            let whole = try? HTTPRequest(head, secure: false, splitCookie: false)
+            let fault = RequestHeadRules.hostFault(of: head) ?? whole.flatMap(RequestHeadRules.fault)
+            if let fault { return refuse(context, fault) }
             self.head = head
         case .body: break
         case .end:
@@ -48,9 +53,12 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
 
     /// Ends the connection: the input is not HTTP, or the head is too large.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        let refusal = ErrorReply(.badRequest("The request is not valid HTTP/1.1."))
+        refuse(context, RequestHeadRules.refusal(error))
+    }
+
+    private func refuse(_ context: ChannelHandlerContext, _ error: ProtocolError) {
         let channel = context.channel
-        channel.writeAndFlush(refusal.wholeResponse).whenComplete { _ in channel.close(promise: nil) }
+        channel.writeAndFlush(ErrorReply(error).wholeResponse).whenComplete { _ in channel.close(promise: nil) }
     }
 
     private func handOver(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
@@ -70,19 +78,4 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
             channel.close(promise: nil)
         }
     }
-}
-
-extension String {
-    /// The text of a field's value without the blanks around it, which are no part of the value (RFC 9110 §5.5): the
-    /// decoder leaves those at its end.
-    fileprivate var trimmingBlanks: String {
-        guard let first = utf8.first, let last = utf8.last, [first, last].contains(where: Self.isBlank) else {
-            return self
-        }
-        var text = utf8.drop(while: Self.isBlank)
-        while let last = text.last, Self.isBlank(last) { text.removeLast() }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }

@@ -3,9 +3,9 @@ import HubProtocol
 
 /// The installations that sessions have at the hub, by the beginning of their ids.
 enum ReaderInstallation: String, CaseIterable, Sendable {
-    /// Of a session's open pages.
+    /// The installation of a session's open pages.
     case page = "page-"
-    /// Of a session's browser, for notifications while no page is open.
+    /// The installation of a session's browser, for notifications while no page is open.
     case browser = "browser-"
 
     /// The beginning of the ids.

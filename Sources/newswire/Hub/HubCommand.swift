@@ -229,6 +229,7 @@ struct HubServe: AsyncParsableCommand {
         )
         configuration.certificate = endpoint.certificate
         configuration.publicName = endpoint.publicName
+        configuration.hostNames = settings.value(HubSettings.hostNames, flag: hostNames) ?? []
         configuration.pushContact = Self.contact(settings.value(HubSettings.pushContact, flag: pushContact))
         let emulated = try await emulate ? emulatePush(&configuration, state, settings) : nil
         try await usingDatabase(configuration.databasePath) {

@@ -262,6 +262,14 @@ struct LoginRouteTests {
         try await LoginServer.run(bench, trustedProxies: [try #require(AddressBlock("127.0.0.1"))]) { server in
             let reply = try await server.send("GET", "/api/me", headers)
             #expect(reply.text == "alice 203.0.113.0/24")
+            // The port belongs to the origin: the hub's routes read it, too.
+            var elsewhere = headers
+            elsewhere["X-Forwarded-Port"] = "8443"
+            let other = try await server.send("GET", "/api/me", elsewhere)
+            #expect(other.status == 403)
+            elsewhere["Origin"] = "https://hub.example.org:8443"
+            let own = try await server.send("GET", "/api/me", elsewhere)
+            #expect(own.status == 200)
         }
     }
 

@@ -1,14 +1,18 @@
-import NetworkAddresses
-
 /// A host and an optional port, as in a `Host` header or a URL.
-struct Authority: Sendable, Equatable, CustomStringConvertible {
+package struct Authority: Sendable, Equatable, CustomStringConvertible {
     /// Spelled as received: one client compares the hub's addresses with its own, character by character.
     private let host: String
     private let port: Int?
 
+    /// The name or address without the port.
+    package var hostName: HostName? { HostName(host) }
+
+    /// The same port at another host.
+    package func at(_ host: HostName) -> Authority { Authority(host: host.urlHost, port: port) }
+
     /// Parses exactly a host and an optional port, so that no header adds anything else to an address; `nil` for any
     /// other text.
-    init?(_ text: some StringProtocol) {
+    package init?(_ text: some StringProtocol) {
         let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
         let host = text[..<(end ?? text.endIndex)]
         let rest = text[host.endIndex...]
@@ -28,19 +32,19 @@ struct Authority: Sendable, Equatable, CustomStringConvertible {
     }
 
     /// Creates an authority; a port of 0 means that it is unknown.
-    init(_ host: HostName, port: Int) {
+    package init(_ host: HostName, port: Int) {
         self.init(host: host.urlHost, port: port == 0 ? nil : port)
     }
 
     /// The authority with a port, unless it already has one.
-    func on(_ port: Int) -> Authority { self.port == nil ? Authority(host: host, port: port) : self }
+    package func on(_ port: Int) -> Authority { self.port == nil ? Authority(host: host, port: port) : self }
 
-    static func port(_ text: some StringProtocol) -> Int? {
+    package static func port(_ text: some StringProtocol) -> Int? {
         guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let port = Int(text),
             (1...65_535).contains(port)
         else { return nil }
         return port
     }
 
-    var description: String { port.map { "\(host):\($0)" } ?? host }
+    package var description: String { port.map { "\(host):\($0)" } ?? host }
 }
