@@ -90,6 +90,13 @@ static inline CURLcode ccurl_set_opening_callbacks(CURL *easy, void *context, cu
     return code;
 }
 
+/* OpenSSL's SSL of the connection that a callback is about; NULL without one, or with another library. */
+static inline void *ccurl_get_tls(CURL *easy) {
+    struct curl_tlssessioninfo *session = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &session) != CURLE_OK || session == NULL) return NULL;
+    return session->backend == CURLSSLBACKEND_OPENSSL ? session->internals : NULL;
+}
+
 static inline CURLcode ccurl_get_socket(CURL *easy, curl_socket_t *socket) {
     return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, socket);
 }

@@ -26,6 +26,8 @@ package final class OutboundClient: Sendable {
     ///   - proxies: Proxies for hosts on other machines; this machine is always reached directly.
     ///   - idleLifetime: Time for which connections, handles and the thread are kept after the last transfer. Common
     ///     servers close idle connections after 60 to 75 seconds.
+    ///   - silence: Time after which a host is asked whether it is there if requests of a batch wait for it over HTTP/2,
+    ///     and time for its answer.
     package init(
         userAgent: String,
         maximumConnections: Int = 64,
@@ -35,7 +37,8 @@ package final class OutboundClient: Sendable {
         clientCertificate: ClientCertificate? = nil,
         certificateAuthorities: String? = nil,
         proxies: ProxySettings = .environment,
-        keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60)
+        keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60),
+        asksSilentHostsAfter silence: Duration = .seconds(10)
     ) {
         self.userAgent = userAgent
         self.authorities = certificateAuthorities.map(TrustedAuthorities.init(only:)) ?? .environment
@@ -47,6 +50,7 @@ package final class OutboundClient: Sendable {
                 maximumConnectionsPerOrigin: maximumConnectionsPerHost,
                 streamsPerConnection: streamsPerConnection,
                 multiplexedConnectionsPerOrigin: multiplexedConnectionsPerHost,
+                silence: silence,
                 idleLifetime: idleLifetime
             )
         )
@@ -77,7 +81,7 @@ package final class OutboundClient: Sendable {
     }
 
     private func collect(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
-        let (last, trail) = try await follow(request, .whole(limit: request.maximumBodyBytes), until: .end)
+        let (last, trail) = try await follow(request, Self.delivery(of: request), until: .end)
         let (head, body) = try last.reply().get()
         return OutboundResponse(
             status: head.status,
@@ -118,7 +122,7 @@ package final class OutboundClient: Sendable {
         let plan: TransferPlan
         do throws(OutboundError) {
             let (trail, deadline) = try start(of: common)
-            plan = try self.plan(common, trail, .whole(limit: common.maximumBodyBytes), deadline)
+            plan = try self.plan(common, trail, Self.delivery(of: common), deadline)
         } catch {
             return receive(targets.indices.map { ($0, .failure(error)) })
         }
@@ -174,7 +178,11 @@ package final class OutboundClient: Sendable {
         }
         try TransferPlan.check(request.method, headers)
         let trail = RedirectTrail(request, headers, to: try address(request.url))
-        return (trail, request.totalTimeout.map { ContinuousClock.now.advanced(by: $0) })
+        return (trail, (request.queueTimeout ?? request.totalTimeout).map { ContinuousClock.now.advanced(by: $0) })
+    }
+
+    private static func delivery(of request: OutboundRequest) -> TransferPlan.Delivery {
+        .whole(limit: request.maximumBodyBytes, keepsStart: request.keepsStart)
     }
 
     private func address(_ text: String) throws(OutboundError) -> WebAddress {

@@ -28,6 +28,11 @@ package struct OutboundRequest: Sendable {
     /// `nil` sets no limit, for streams.
     package var totalTimeout: Duration?
 
+    /// Time to wait for a place on a connection, after which ``totalTimeout`` begins; redirects share neither.
+    ///
+    /// `nil` counts the wait as part of ``totalTimeout``. A request that gets no place in time was not sent.
+    package var queueTimeout: Duration?
+
     /// The longest silence of a connected peer, including the wait for its first byte.
     ///
     /// The time for which the reader of a stream is not ready does not count. `nil` sets no limit.
@@ -37,6 +42,9 @@ package struct OutboundRequest: Sendable {
     ///
     /// A stream has no such limit.
     package var maximumBodyBytes: Int
+
+    /// True to keep the beginning of a longer body, instead of an error: the status is what matters.
+    package var keepsStart = false
 
     /// Number of redirects to follow; with 0 the redirect itself is the reply.
     package var maximumRedirects: Int

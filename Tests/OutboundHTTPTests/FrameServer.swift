@@ -17,6 +17,12 @@ final class FrameServer: Sendable {
         let payload: [UInt8]
 
         var isRequest: Bool { type == 1 }
+        var isPing: Bool { type == 6 && flags & 1 == 0 }
+
+        /// The preface of HTTP/2, sent to a server that does not speak it.
+        static func preface(_ connection: Int) -> Frame {
+            Frame(connection: connection, type: 0xFF, flags: 0, stream: 0, payload: [])
+        }
     }
 
     struct Answer: Sendable {
@@ -130,6 +136,7 @@ private final class FrameHandler: ChannelInboundHandler {
 
     private func answer(_ reply: [UInt8], _ context: ChannelHandlerContext) {
         let text = String(buffer: bytes)
+        if text.hasPrefix("PRI ") { frames.append(.preface(connection)) }
         guard text.hasPrefix("POST ") else { return context.close(promise: nil) }
         guard text.hasSuffix("\r\n\r\n{}") else { return }
         bytes.clear()

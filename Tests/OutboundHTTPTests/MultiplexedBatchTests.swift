@@ -1,3 +1,4 @@
+import Glibc
 import HubTestServer
 import Testing
 
@@ -20,14 +21,18 @@ import Testing
         to server: FrameServer,
         limit: Int = 1_000,
         timeout: Duration = .seconds(60),
-        opensConnection: Bool = false
+        connectTimeout: Duration? = nil,
+        queueTimeout: Duration? = nil,
+        opensConnection: Bool = false,
+        keepsStart: Bool = false,
+        with client: OutboundClient? = nil
     ) async -> [Outcome] {
         var common = OutboundRequest(
             method: "POST",
             url: server.url,
             headers: [("Authorization", "bearer x"), ("Connection", "close"), ("Empty", "")],
             body: Array("{}".utf8),
-            connectTimeout: timeout,
+            connectTimeout: connectTimeout ?? timeout,
             totalTimeout: timeout,
             idleTimeout: nil,
             maximumBodyBytes: limit,
@@ -35,8 +40,13 @@ import Testing
         )
         common.certificateAuthorities = server.authorities
         common.opensConnection = opensConnection
+        common.queueTimeout = queueTimeout
+        common.keepsStart = keepsStart
         let (stream, continuation) = AsyncStream<(Int, Outcome)>.makeStream()
-        client.send(common, to: paths.map { OutboundTarget(path: $0, headers: [("Apns-Id", "id-\($0)")]) }) { results in
+        (client ?? self.client).send(
+            common,
+            to: paths.map { OutboundTarget(path: $0, headers: [("Apns-Id", "id-\($0)")]) }
+        ) { results in
             for (place, result) in results { continuation.yield((place, result)) }
         }
         var outcomes: [Int: Outcome] = [:]
@@ -92,12 +102,14 @@ import Testing
     }
 
     @Test func `a host that refuses everything is given up`() async throws {
+        let began = ContinuousClock.now
         let server = try await FrameServer { frame in
             frame.isRequest ? .bytes(HTTP2Bytes.frame(3, flags: 0, stream: frame.stream, [0, 0, 0, 7])) : .nothing
         }
         let outcomes = await send(["a"], to: server)
         #expect(throws: OutboundError.self) { try outcomes[0].get() }
         #expect(server.frames.elements.count { $0.isRequest } == 5)
+        #expect(ContinuousClock.now - began >= .milliseconds(150), "with growing waits")
         await client.shutdown()
     }
 
@@ -166,6 +178,7 @@ import Testing
             let answer = try outcome.get()
             #expect(answer.status == 200 && answer.body == Array("ok".utf8))
         }
+        #expect(server.frames.elements.isEmpty, "no preface without h2 in ALPN")
         await client.shutdown()
     }
 
@@ -182,6 +195,133 @@ import Testing
         }
         #expect(try await send(["f"], to: server)[0].get().status == 200)
         await client.shutdown()
+    }
+
+    /// A client that asks silent hosts soon.
+    private func impatientClient() -> OutboundClient {
+        OutboundClient(
+            userAgent: "test/1",
+            streamsPerConnection: 4,
+            multiplexedConnectionsPerHost: 2,
+            proxies: .none,
+            asksSilentHostsAfter: .seconds(1)
+        )
+    }
+
+    @Test func `a connection without an answer to a question for a sign of life is closed`() async throws {
+        let server = try await FrameServer { frame in
+            frame.connection == 1 ? .nothing : .bytes(Self.answer(frame))
+        }
+        let impatient = impatientClient()
+        let outcomes = await send(["a", "b"], to: server, with: impatient)
+        for outcome in outcomes {
+            guard case .failure(.ended) = outcome else {
+                Issue.record("\(outcome)")
+                continue
+            }
+        }
+        #expect(server.frames.elements.contains { $0.isPing })
+        #expect(try await send(["c"], to: server, with: impatient)[0].get().status == 200)
+        #expect(server.connections == [1, 2])
+        await impatient.shutdown()
+    }
+
+    @Test func `a host that gives a sign of life has all of its time for the answer`() async throws {
+        let pings = Counter<UInt32>()
+        let server = try await FrameServer { frame in
+            guard frame.isPing else { return .nothing }
+            pings.append(frame.stream)
+            let pong = HTTP2Bytes.frame(6, flags: 1, stream: 0, frame.payload)
+            return .bytes(pong, pings.elements.count == 2 ? Self.reply(1) : [])
+        }
+        let impatient = impatientClient()
+        #expect(try await send(["a"], to: server, with: impatient)[0].get().status == 200)
+        #expect(server.connections == [1])
+        await impatient.shutdown()
+    }
+
+    @Test func `connections that their host ends do not keep others from being opened`() async throws {
+        let taken = Counter<Int>()
+        let server = try await FrameServer { frame in
+            // The first two connections take one request each, and never answer it.
+            if frame.isRequest, frame.stream == 1 { taken.append(frame.connection) }
+            if frame.connection <= 2 { return frame.isRequest ? .bytes(HTTP2Bytes.goAway(last: 1)) : .nothing }
+            return .bytes(Self.answer(frame))
+        }
+        async let first = send(["a"], to: server)
+        async let second = send(["b"], to: server)
+        _ = await taken.elements(atLeast: 2)
+        #expect(try await send(["c"], to: server)[0].get().status == 200)
+        await client.shutdown()
+        for outcome in await first + second { #expect(throws: OutboundError.self) { try outcome.get() } }
+    }
+
+    @Test func `the time of a request begins with its stream`() async throws {
+        // One request at a time, on two connections, each answered a little later.
+        let greeting = HTTP2Bytes.frame(4, flags: 0, stream: 0, [0, 3, 0, 0, 0, 1])
+        let server = try await FrameServer(greeting: greeting) { frame in
+            guard frame.type == 0, frame.flags & 1 == 1 else { return .nothing }
+            usleep(50_000)
+            return .bytes(Self.reply(frame.stream))
+        }
+        let paths = (0..<40).map { "\($0)" }
+        let outcomes = await send(
+            paths,
+            to: server,
+            timeout: .milliseconds(700),
+            connectTimeout: .seconds(30),
+            queueTimeout: .seconds(60)
+        )
+        let statuses = try outcomes.map { try $0.get().status }
+        #expect(statuses == Array(repeating: 200, count: paths.count))
+        #expect(server.frames.elements.count { $0.isRequest } == paths.count, "once each")
+        await client.shutdown()
+    }
+
+    @Test func `a reply whose beginning is enough may be longer than its limit`() async throws {
+        let server = try await FrameServer { .bytes(Self.answer($0, body: String(repeating: "x", count: 1_001))) }
+        #expect(try await send(["a"], to: server, keepsStart: true)[0].get().status == 200)
+        guard case .failure(.tooLarge) = await send(["a"], to: server)[0] else { return #expect(Bool(false)) }
+        await client.shutdown()
+    }
+
+    @Test func `a connection that fell silent is closed when a request on it times out, also by libcurl`() async throws
+    {
+        let server = try await FrameServer { frame in
+            frame.connection == 1 && frame.stream > 1 ? .nothing : .bytes(Self.answer(frame))
+        }
+        var request = OutboundRequest(
+            method: "POST",
+            url: server.url,
+            body: Array("{}".utf8),
+            totalTimeout: .seconds(20),
+            idleTimeout: nil,
+            addresses: .any
+        )
+        request.certificateAuthorities = server.authorities
+        #expect(try await client.send(request).status == 200)
+        request.totalTimeout = .milliseconds(300)
+        await #expect(throws: OutboundError.self) { try await client.send(request) }
+        request.totalTimeout = .seconds(20)
+        #expect(try await client.send(request).status == 200)
+        #expect(server.connections == [1, 2])
+        await client.shutdown()
+    }
+
+    @Test func `the kernel ends a connection whose peer acknowledges nothing for 25 seconds`() throws {
+        let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        LiveConnections.watch(descriptor)
+        func value(_ level: CInt, _ option: CInt) -> CInt {
+            var value: CInt = 0
+            var length = socklen_t(MemoryLayout<CInt>.size)
+            return getsockopt(descriptor, level, option, &value, &length) == 0 ? value : -1
+        }
+        #expect(value(SOL_SOCKET, SO_KEEPALIVE) == 1)
+        #expect(value(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT) == 25_000)
+        let tcp = CInt(IPPROTO_TCP)
+        #expect(value(tcp, TCP_KEEPIDLE) + value(tcp, TCP_KEEPINTVL) * 3 <= 25)
     }
 
     @Test func `a request that asks for a new connection gets one, and the old one its answers`() async throws {

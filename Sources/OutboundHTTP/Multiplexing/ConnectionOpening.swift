@@ -41,6 +41,9 @@ final class ConnectionOpening: @unchecked Sendable {
     /// Ends the attempt within a second or so.
     func giveUp() { transfer.finish(.shutDown) }
 
+    /// False for a connection whose host has not chosen HTTP/2 in the TLS handshake.
+    var speaksHTTP2: Bool { transfer.hasChosenHTTP2 }
+
     /// The reason why there is no connection; `nil` if there is one.
     var failure: OutboundError? { result == CURLE_OK ? nil : transfer.error(result) }
 }
@@ -64,8 +67,27 @@ enum ProtocolOffer {
     /// "h2" and "http/1.1", each after its length; a host that does not know the first one may choose the second.
     private static let offered: [UInt8] = [2] + Array("h2".utf8) + [8] + Array("http/1.1".utf8)
 
+    private typealias GetProtocol =
+        @convention(c) (
+            UnsafeMutableRawPointer?, UnsafeMutablePointer<UnsafePointer<UInt8>?>?, UnsafeMutablePointer<UInt32>?
+        ) -> Void
+
+    private static let getProtocol: GetProtocol? =
+        dlsym(nil, "SSL_get0_alpn_selected").map { unsafeBitCast($0, to: GetProtocol.self) }
+
+    /// True if the host has chosen HTTP/2; `tls` is OpenSSL's `SSL`.
+    ///
+    /// Source: OpenSSL's `SSL_get0_alpn_selected`.
+    static func hasChosenHTTP2(_ tls: UnsafeMutableRawPointer?) -> Bool {
+        guard let tls, let getProtocol else { return false }
+        var name: UnsafePointer<UInt8>?
+        var length: UInt32 = 0
+        getProtocol(tls, &name, &length)
+        return name.map { Array(UnsafeBufferPointer(start: $0, count: Int(length))) == Array("h2".utf8) } ?? false
+    }
+
     /// False if only libcurl's own HTTP/2 can be used.
-    static var isPossible: Bool { setProtocols != nil }
+    static var isPossible: Bool { setProtocols != nil && getProtocol != nil }
 
     static func make(_ context: UnsafeMutableRawPointer?) -> CURLcode {
         let code = offered.withUnsafeBufferPointer { setProtocols?(context, $0.baseAddress, UInt32($0.count)) }

@@ -8,6 +8,8 @@ final class ConnectionPool {
     private static let pause = Duration.seconds(1)
     /// Time after which a host without HTTP/2 may have learnt it; a connection can also have failed by chance.
     private static let fallbackTime = Duration.seconds(600)
+    /// Waits after a host has refused requests without processing them; they double while it refuses all.
+    private static let (shortestWait, longestWait) = (Duration.milliseconds(10), Duration.seconds(2))
 
     /// The request that the connections were first opened for; all others have the same host, proxy and policy.
     private let plan: TransferPlan
@@ -17,12 +19,19 @@ final class ConnectionPool {
     private var waitingCount = 0
     private var answers: [BatchAnswer] = []
     private var opensAgainAt: ContinuousClock.Instant?
+    /// Time until which no request is begun, since the host refuses them.
+    private var beginsAgainAt: ContinuousClock.Instant?
+    /// Turns in which the host has refused requests, since its last answer.
+    private var refusals = 0
     /// Time by which the host must have said that it speaks HTTP/2, for each connection that is new.
     private var settingsDeadlines: [ObjectIdentifier: ContinuousClock.Instant] = [:]
     /// Time until which the host counts as one without HTTP/2: after a connection on which it has not spoken it.
     private var lacksHTTP2Until: ContinuousClock.Instant?
 
-    init(_ plan: TransferPlan) { self.plan = plan }
+    /// Time after which a silent host is asked whether it is there.
+    private let silence: Duration
+
+    init(_ plan: TransferPlan, silence: Duration) { (self.plan, self.silence) = (plan, silence) }
 
     /// True if requests with this plan can be sent over HTTP/2, should their host speak it.
     static func canServe(_ plan: TransferPlan) -> Bool {
@@ -51,7 +60,14 @@ final class ConnectionPool {
     func lacksHTTP2(at now: ContinuousClock.Instant) -> Bool { lacksHTTP2Until.map { now < $0 } ?? false }
 
     /// Number of connections that there are or will be.
-    var connectionCount: Int { connections.count + (opening == nil ? 0 : 1) }
+    ///
+    /// A connection that the host ends counts no more, even while it waits for an answer.
+    var connectionCount: Int { connections.count { !$0.isRetired } + (opening == nil ? 0 : 1) }
+
+    /// The earliest time at which something may have to be done for requests that were begun.
+    var nextDeadline: ContinuousClock.Instant? {
+        (connections.map(\.nextDeadline) + [beginsAgainAt]).compactMap(\.self).min()
+    }
 
     // MARK: - Requests
 
@@ -83,6 +99,8 @@ final class ConnectionPool {
 
     /// Begins requests on the connections, the first ones first; `limit` is the number on one connection.
     private func beginRequests(limit: Int, at now: ContinuousClock.Instant) {
+        if let beginsAgainAt, now < beginsAgainAt { return }
+        beginsAgainAt = nil
         for connection in connections {
             var room = connection.room(limit: limit)
             while room > 0, let request = nextWaiting() {
@@ -108,9 +126,18 @@ final class ConnectionPool {
         limit: Int,
         at now: ContinuousClock.Instant
     ) -> [BatchAnswer] {
+        var hasRefused = false
         for connection in connections {
             if !connection.receive(buffer, at: now) { lose(connection, at: now) }
-            for request in connection.takeRefused() { refuse(request) }
+            for request in connection.takeRefused() {
+                hasRefused = true
+                refuse(request)
+            }
+            if connection.hasAnswers { refusals = 0 }
+        }
+        if hasRefused {
+            beginsAgainAt = now + min(Self.shortestWait * (1 << min(refusals, 10)), Self.longestWait)
+            refusals += 1
         }
         beginRequests(limit: limit, at: now)
         for connection in connections {
@@ -130,14 +157,16 @@ final class ConnectionPool {
         request.refusals += 1
         if request.refusals < Self.maximumRefusals { return enqueue(request) }
         let reason = "it has refused the request \(request.refusals) times without processing it"
-        answers.append(request.answer(.failure(.ended(host: plan.address.displayHost, reason: reason))))
+        answers.append(request.answer(.failure(.unreachable(host: plan.address.displayHost, reason: reason))))
     }
 
-    /// Removes a connection that has ended, and notes whether its host speaks HTTP/2.
+    /// Removes a connection that has ended.
     private func lose(_ connection: HTTP2Connection, at now: ContinuousClock.Instant) {
-        // A host that speaks HTTP/2 sends its settings first.
-        if !connection.isReady { lacksHTTP2Until = now + Self.fallbackTime }
         remove(connection)
+        guard !connection.isReady else { return }
+        // A host that speaks HTTP/2 sends its settings first (RFC 9113 §3.4).
+        let reason = "it chose HTTP/2, and the connection ended or was silent before its settings"
+        failOpening(.unreachable(host: plan.address.displayHost, reason: reason), at: now)
     }
 
     /// Removes a connection, and ends its requests.
@@ -168,7 +197,7 @@ final class ConnectionPool {
                 enqueue(request)
             }
         }
-        if let opensAgainAt { deadlines.append(opensAgainAt) }
+        deadlines += [opensAgainAt, beginsAgainAt].compactMap(\.self)
         return deadlines.min()
     }
 
@@ -176,7 +205,7 @@ final class ConnectionPool {
         .timedOut(
             host: plan.address.displayHost,
             stage: connections.isEmpty ? .connecting : .queueing,
-            after: request.work.plan.totalTimeout ?? .zero
+            after: request.work.plan.waitLimit
         )
     }
 
@@ -204,7 +233,12 @@ final class ConnectionPool {
     func take(_ opening: ConnectionOpening, at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         self.opening = nil
         if let failure = opening.failure { return failOpening(failure, at: now) }
-        guard let connection = HTTP2Connection(opening, at: now) else {
+        guard opening.speaksHTTP2 else {
+            // Another protocol was chosen, or none: the preface would be an error of ours (RFC 9113 §3.3).
+            lacksHTTP2Until = now + Self.fallbackTime
+            return nil
+        }
+        guard let connection = HTTP2Connection(opening, silence: silence, at: now) else {
             return failOpening(.unreachable(host: opening.host, reason: "out of memory"), at: now)
         }
         connections.append(connection)

@@ -13,6 +13,7 @@ final class HTTP2Connection {
     private struct Stream {
         let request: BatchRequest
         let beganAt: ContinuousClock.Instant
+        let deadline: ContinuousClock.Instant?
         var id: Int32 = 0
         var head = ReplyHead(status: 0, headers: OutboundHeaders())
         var headerBytes = 0
@@ -56,6 +57,13 @@ final class HTTP2Connection {
     /// True if nothing has arrived since the beginning of a request that has timed out: the connection is dead, whatever
     /// the system says.
     private(set) var isDead = false
+    /// No request times out before, and no silence is too long.
+    private(set) var nextDeadline: ContinuousClock.Instant?
+    /// Time since which requests wait and nothing has arrived.
+    private var silentSince: ContinuousClock.Instant?
+    private var pingedAt: ContinuousClock.Instant?
+    /// Time without a byte for requests that wait after which the host is asked (RFC 9113 §6.7), and time for its answer.
+    private let silence: Duration
     private(set) var wantsToWrite = false
     /// True if bytes may have arrived that were not read, and for which the socket does not wake the thread.
     private(set) var hasMore = false
@@ -65,8 +73,9 @@ final class HTTP2Connection {
     private var refused: [BatchRequest] = []
 
     /// Returns `nil` if there is no connection or no memory.
-    init?(_ opening: ConnectionOpening, at now: ContinuousClock.Instant) {
+    init?(_ opening: ConnectionOpening, silence: Duration, at now: ContinuousClock.Instant) {
         guard let socket = opening.session.socket else { return nil }
+        self.silence = silence
         self.opening = opening
         self.socket = socket
         easy = opening.session.easy
@@ -109,7 +118,12 @@ final class HTTP2Connection {
 extension HTTP2Connection {
     /// Number of further requests that the connection can take; `limit` is our own maximum on one connection.
     func room(limit: Int) -> Int {
-        guard isReady, !isRetired, let session, nghttp2_session_check_request_allowed(session) != 0 else { return 0 }
+        guard isReady, !isRetired, let session else { return 0 }
+        guard nghttp2_session_check_request_allowed(session) != 0 else {
+            // The host has sent GOAWAY.
+            isRetired = true
+            return 0
+        }
         let allowed = nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
         return max(0, min(limit, Int(allowed)) - openCount)
     }
@@ -123,7 +137,12 @@ extension HTTP2Connection {
     func begin(_ request: BatchRequest, at now: ContinuousClock.Instant) -> Bool {
         let place = freePlaces.popLast() ?? streams.count
         if place == streams.count { streams.append(nil) }
-        streams[place] = Stream(request: request, beganAt: now)
+        let plan = request.work.plan
+        streams[place] = Stream(
+            request: request,
+            beganAt: now,
+            deadline: plan.streamTimeout.map { now + $0 } ?? plan.deadline
+        )
         let count = writeFields(of: request)
         // Zero would be no pointer.
         let mark = UnsafeMutableRawPointer(bitPattern: place + 1)
@@ -140,6 +159,8 @@ extension HTTP2Connection {
         }
         streams[place]?.id = id
         openCount += 1
+        if silentSince == nil { silentSince = now }
+        noteDeadlines([streams[place]?.deadline, silentSince.map { $0 + silence }])
         return true
     }
 
@@ -179,14 +200,11 @@ extension HTTP2Connection {
     ///
     /// - Returns: The time of the next timeout; `nil` if there is none.
     func expire(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
-        var next: ContinuousClock.Instant?
+        nextDeadline = nil
         for place in streams.indices {
-            guard let stream = streams[place], !stream.isAnswered, let deadline = stream.request.work.plan.deadline
-            else {
-                continue
-            }
+            guard let stream = streams[place], !stream.isAnswered, let deadline = stream.deadline else { continue }
             if deadline > now {
-                next = min(next ?? deadline, deadline)
+                noteDeadlines([deadline])
                 continue
             }
             let plan = stream.request.work.plan
@@ -200,14 +218,35 @@ extension HTTP2Connection {
             )
             if lastArrival <= stream.beganAt { isDead = true }
         }
-        return next
+        endSilence(at: now)
+        return nextDeadline
     }
 
-    /// Answers a request with a failure, and tells the host that nobody waits for its answer.
-    private func fail(_ place: Int, _ error: OutboundError) {
+    /// Asks a host that has been silent for long while requests wait; without an answer the connection is dead.
+    private func endSilence(at now: ContinuousClock.Instant) {
+        guard let silentSince, openCount > 0 else { return }
+        if let pingedAt {
+            if now >= pingedAt + silence { isDead = true } else { noteDeadlines([pingedAt + silence]) }
+        } else if now >= silentSince + silence {
+            nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
+            pingedAt = now
+            noteDeadlines([now + silence])
+        } else {
+            noteDeadlines([silentSince + silence])
+        }
+    }
+
+    private func noteDeadlines(_ deadlines: [ContinuousClock.Instant?]) {
+        nextDeadline = (deadlines + [nextDeadline]).compactMap(\.self).min()
+    }
+
+    /// Answers a request before its reply has ended, and tells the host that nobody waits for the rest.
+    ///
+    /// - Parameter error: Its failure; `nil` if the beginning of the reply is enough.
+    private func fail(_ place: Int, _ error: OutboundError?) {
         guard let stream = streams[place], !stream.isAnswered else { return }
         streams[place]?.isAnswered = true
-        answers.append(stream.request.answer(.failure(error)))
+        answers.append(stream.request.answer(error.map { .failure($0) } ?? .success(stream.response)))
         nghttp2_submit_rst_stream(
             session,
             UInt8(NGHTTP2_FLAG_NONE.rawValue),
@@ -215,6 +254,9 @@ extension HTTP2Connection {
             UInt32(NGHTTP2_CANCEL.rawValue)
         )
     }
+
+    /// True if there are answers since the last call of ``takeAnswers()``.
+    var hasAnswers: Bool { !answers.isEmpty }
 
     /// Returns the answers since the last call.
     func takeAnswers() -> [BatchAnswer] {
@@ -273,6 +315,7 @@ extension HTTP2Connection {
             if code == CURLE_AGAIN { return true }
             guard code == CURLE_OK, count > 0 else { return false }
             lastArrival = now
+            (silentSince, pingedAt) = (now, nil)
             let bytes = buffer.baseAddress?.assumingMemoryBound(to: UInt8.self)
             guard nghttp2_session_mem_recv(session, bytes, count) >= 0 else { return false }
         }
@@ -350,8 +393,10 @@ extension HTTP2Connection {
 
     fileprivate func receive(_ place: Int, body bytes: UnsafeBufferPointer<UInt8>) {
         guard let stream = streams[place], !stream.isAnswered else { return }
-        if case .whole(let limit) = stream.request.work.plan.delivery, stream.body.count + bytes.count > limit {
-            return fail(place, .tooLarge(host: opening.host, limit: limit))
+        if case .whole(let limit, let keepsStart) = stream.request.work.plan.delivery,
+            stream.body.count + bytes.count > limit
+        {
+            return fail(place, keepsStart ? nil : .tooLarge(host: opening.host, limit: limit))
         }
         streams[place]?.body.append(contentsOf: bytes)
     }

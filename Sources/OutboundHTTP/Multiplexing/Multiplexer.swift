@@ -53,7 +53,7 @@ final class Multiplexer {
     private func pool(for plan: TransferPlan, at now: ContinuousClock.Instant) -> ConnectionPool {
         if let pool = pools.first(where: { $0.serves(plan) }) { return pool }
         pools.removeAll { $0.isSpent(at: now) }
-        let pool = ConnectionPool(plan)
+        let pool = ConnectionPool(plan, silence: limits.silence)
         pools.append(pool)
         return pool
     }
@@ -75,6 +75,7 @@ final class Multiplexer {
         var fallbacks: [BatchRequest] = []
         for pool in pools {
             answers += pool.advance(buffer, limit: limits.streamsPerConnection, at: now)
+            noteDeadline(pool.nextDeadline)
             if pool.lacksHTTP2(at: now) { fallbacks += pool.takeWaiting() }
             let others = pools.reduce(0) { $0 + ($1 === pool ? 0 : $1.connectionCount) }
             let maximum = min(limits.multiplexedConnectionsPerOrigin, max(1, limits.maximumConnections - others))

@@ -67,7 +67,7 @@ final class EasySession {
     /// Sets the handle up for a transfer.
     ///
     /// - Throws: ``OutboundError/unreachable(host:reason:)`` if libcurl has no memory for an option.
-    func prepare(for transfer: Transfer, corks: SocketCorks?) throws(OutboundError) {
+    func prepare(for transfer: Transfer, corks: SocketCorks) throws(OutboundError) {
         let plan = transfer.plan
         let needed = Profile(plan)
         var code = CURLE_OK
@@ -75,7 +75,7 @@ final class EasySession {
             curl_easy_reset(easy)
             profile = nil
             code = configure(plan)
-            if code == CURLE_OK, let corks { code = corks.watch(easy) }
+            if code == CURLE_OK { code = corks.watch(easy) }
         }
         errorText.pointee = 0
         if code == CURLE_OK { code = ccurl_set_text(easy, CURLOPT_URL, transfer.url) }
@@ -107,7 +107,6 @@ final class EasySession {
         set(ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1))
         set(ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)))
         set(ccurl_set_long(easy, CURLOPT_SSL_ENABLE_ALPN, 0))
-        set(ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1))
         set(ccurl_set_callbacks(easy, context, receiveHeader, receiveBody, openSocket, checkConnection))
         set(ccurl_set_opening_callbacks(easy, context, offerProtocols, noteProgress))
         guard code == CURLE_OK else {
@@ -220,6 +219,9 @@ extension EasySession {
         return number == 0 ? nil : String(cString: strerror(Int32(number))).lowercased()
     }
 
+    /// True if the host has chosen HTTP/2 in the TLS handshake; to be asked in a callback.
+    var hasChosenHTTP2: Bool { ProtocolOffer.hasChosenHTTP2(ccurl_get_tls(easy)) }
+
     var isMultiplexed: Bool { long(CURLINFO_HTTP_VERSION) == Int(CURL_HTTP_VERSION_2_0) }
 
     /// Returns the cause of a failed verification, from OpenSSL's error number.
@@ -325,7 +327,11 @@ private func checkConnection(
     _ localPort: Int32
 ) -> Int32 {
     guard let transfer = runningTransfer(context), let remote else { return CURL_PREREQFUNC_ABORT }
-    return transfer.acceptConnection(to: String(cString: remote)) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    let isAccepted = transfer.acceptConnection(
+        to: String(cString: remote),
+        LiveConnections.Name(remote: String(cString: remote), remotePort: remotePort, localPort: localPort)
+    )
+    return isAccepted ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
 }
 
 private func offerProtocols(

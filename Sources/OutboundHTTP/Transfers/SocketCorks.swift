@@ -11,9 +11,15 @@ final class SocketCorks {
     /// With more sockets, the two calls for each cost more than they save.
     private static let maximum = 16
 
+    /// Learns of the same sockets.
+    let live = LiveConnections()
+    /// False if bytes are not held back.
+    private let isOn: Bool
     private var sockets: Set<curl_socket_t> = []
     /// Sockets that ``uncork()`` must release, even if others were opened since.
     private var corked: Set<curl_socket_t> = []
+
+    init(isOn: Bool = true) { self.isOn = isOn }
 
     /// Watches the sockets that a handle opens and closes.
     func watch(_ easy: UnsafeMutableRawPointer) -> CURLcode {
@@ -21,7 +27,7 @@ final class SocketCorks {
     }
 
     func cork() {
-        guard sockets.count <= Self.maximum else { return }
+        guard isOn, sockets.count <= Self.maximum else { return }
         corked = sockets
         for socket in corked { Self.set(1, socket) }
     }
@@ -37,12 +43,16 @@ final class SocketCorks {
         }
     }
 
-    func noteOpened(_ socket: curl_socket_t) { sockets.insert(socket) }
+    func noteOpened(_ socket: curl_socket_t) {
+        sockets.insert(socket)
+        live.noteOpened(socket)
+    }
 
     /// Forgets a closed socket, since its descriptor may soon belong to another one.
     func noteClosed(_ socket: curl_socket_t) {
         sockets.remove(socket)
         corked.remove(socket)
+        live.noteClosed(socket)
     }
 }
 

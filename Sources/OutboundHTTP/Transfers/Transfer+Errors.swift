@@ -10,7 +10,7 @@ extension Transfer {
         let host = plan.address.displayHost
         switch code {
         case CURLE_OK: return .malformedReply(host: host, reason: "it has no header")
-        case _ where isSettledRedirect: return nil
+        case _ where isSettled: return nil
         case CURLE_URL_MALFORMAT: return .badURL(reason: "malformed")
         case CURLE_COULDNT_RESOLVE_HOST: return .unreachable(host: host, reason: "no such host name")
         case CURLE_COULDNT_RESOLVE_PROXY: return .unreachable(host: host, reason: "the proxy's name is unknown")

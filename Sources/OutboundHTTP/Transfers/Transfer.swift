@@ -56,12 +56,22 @@ final class Transfer: @unchecked Sendable {
     private(set) var refusedAddress: NetworkAddress?
     private(set) var hasOpenedSocket = false
     private(set) var hasHead = false
+    /// True if the host has chosen HTTP/2 in the TLS handshake; only known for a transfer that opens a connection.
+    private(set) var hasChosenHTTP2 = false
 
     /// Time of the peer's last activity; `nil` before there is a connection, and without an idle timeout.
     private(set) var lastActivity: ContinuousClock.Instant?
     private var headReader = ReplyHeadReader()
     private var isRedirect = false
     private var receivedBytes = 0
+    /// True if the reply is complete although its body was not read to its end.
+    private var hasStart = false
+    /// The connection that carries the request.
+    private(set) var connection: LiveConnections.Name?
+    /// Notes what arrives on connections; `nil` for a transfer that only opens one.
+    var live: LiveConnections?
+    /// Time at which the request was given to libcurl.
+    var beganAt: ContinuousClock.Instant?
 
     init(_ plan: TransferPlan, _ part: Part? = nil) {
         self.plan = plan
@@ -171,7 +181,7 @@ extension Transfer {
 
     /// - Returns: False to end the transfer.
     func receiveHeader(_ line: UnsafeRawBufferPointer) -> Bool {
-        noteActivity()
+        noteArrival()
         switch headReader.read(line) {
         case .more, .ignored: return true
         case .refused(let reason):
@@ -180,7 +190,7 @@ extension Transfer {
         case .complete(let head):
             hasHead = true
             isRedirect = plan.followsRedirects && RedirectTrail.isRedirect(head)
-            if case .whole(let limit) = plan.delivery, !isRedirect, plan.method != "HEAD", head.status != 304,
+            if case .whole(let limit, false) = plan.delivery, !isRedirect, plan.method != "HEAD", head.status != 304,
                 let length = head.headers["Content-Length"].flatMap({ Int($0) }), length > limit
             {
                 failure = .tooLarge(host: plan.address.displayHost, limit: limit)
@@ -192,14 +202,18 @@ extension Transfer {
     }
 
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> WriteVerdict {
-        noteActivity()
+        noteArrival()
         if isRedirect {
             receivedBytes += bytes.count
             return receivedBytes <= Self.maximumRedirectBodyBytes ? .taken : .refused
         }
         switch plan.delivery {
-        case .whole(let limit):
+        case .whole(let limit, let keepsStart):
             receivedBytes += bytes.count
+            if keepsStart, receivedBytes > limit {
+                hasStart = true
+                return .refused
+            }
             guard receivedBytes <= limit, session?.isExpandingBeyondReason(receivedBytes) != true else {
                 failure = .tooLarge(host: plan.address.displayHost, limit: limit)
                 return .refused
@@ -220,8 +234,9 @@ extension Transfer {
         }
     }
 
-    /// True for a redirect, of which only the header matters: a body that is too long is not an error.
-    var isSettledRedirect: Bool { isRedirect && failure == nil }
+    /// True for a redirect, of which only the header matters, and for a reply whose beginning is enough: a body that is
+    /// too long is not an error.
+    var isSettled: Bool { (isRedirect || hasStart) && failure == nil }
 
     /// Opens the socket for an address, or refuses the address.
     ///
@@ -232,13 +247,19 @@ extension Transfer {
             return ccurl_no_socket()
         }
         let descriptor = ccurl_open_socket(address)
-        if descriptor >= 0 { hasOpenedSocket = true }
+        guard descriptor >= 0 else { return descriptor }
+        hasOpenedSocket = true
+        if !plan.isStream { LiveConnections.watch(descriptor) }
         return descriptor
     }
 
     /// Checks the connection that is about to carry the request, which may be an older one.
-    func acceptConnection(to remote: @autoclosure () -> String) -> Bool {
+    func acceptConnection(
+        to remote: @autoclosure () -> String,
+        _ name: @autoclosure () -> LiveConnections.Name
+    ) -> Bool {
         noteActivity()
+        if live != nil { connection = name() } else { hasChosenHTTP2 = session?.hasChosenHTTP2 == true }
         if case .any = plan.addresses { return true }
         let address = NetworkAddress(remote())
         guard plan.proxy != nil || plan.addresses.allows(address) else {
@@ -261,6 +282,12 @@ extension Transfer {
 
     func noteActivity() {
         if plan.idleTimeout != nil { lastActivity = .now }
+    }
+
+    /// Notes that bytes have arrived for the transfer.
+    private func noteArrival() {
+        noteActivity()
+        if let connection { live?.noteArrival(connection) }
     }
 }
 

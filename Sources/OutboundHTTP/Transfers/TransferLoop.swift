@@ -32,6 +32,9 @@ final class TransferLoop: Sendable {
         var streamsPerConnection: Int
         var multiplexedConnectionsPerOrigin: Int
 
+        /// Time after which a silent host over HTTP/2 is asked whether it is there, and time for its answer.
+        var silence: Duration
+
         /// Time for which connections and the thread are kept after the last transfer.
         var idleLifetime: Duration
     }

@@ -16,7 +16,11 @@ final class TransferPlan: Sendable {
     let addresses: AddressPolicy
     let connectTimeout: Duration
     let totalTimeout: Duration?
+    /// Time by which the request must have its reply, or its place on a connection if there is a ``streamTimeout``.
     let deadline: ContinuousClock.Instant?
+    /// Time for the request from its place on a connection on; `nil` if ``deadline`` counts.
+    let streamTimeout: Duration?
+    private let queueTimeout: Duration?
     let idleTimeout: Duration?
     let delivery: Delivery
 
@@ -24,8 +28,8 @@ final class TransferPlan: Sendable {
     let followsRedirects: Bool
 
     enum Delivery: Sendable {
-        /// The body is collected, up to a number of bytes.
-        case whole(limit: Int)
+        /// The body is collected, up to a number of bytes; a longer one is an error unless its beginning is enough.
+        case whole(limit: Int, keepsStart: Bool)
 
         /// The body is passed on as it arrives; reading stops while more than ``Transfer/maximumBufferedBytes`` are
         /// buffered.
@@ -57,10 +61,15 @@ final class TransferPlan: Sendable {
         connectTimeout = request.connectTimeout
         totalTimeout = request.totalTimeout
         self.deadline = deadline
+        queueTimeout = request.queueTimeout
+        streamTimeout = request.queueTimeout == nil ? nil : request.totalTimeout
         idleTimeout = request.idleTimeout
         self.delivery = delivery
         followsRedirects = request.maximumRedirects > 0
     }
+
+    /// Time that the request may wait for a place on a connection.
+    var waitLimit: Duration { queueTimeout ?? totalTimeout ?? .zero }
 
     var isStream: Bool {
         if case .stream = delivery { true } else { false }

@@ -18,7 +18,7 @@ final class TransferWorker {
     private var openStreams = 0
     private let admission: Admission<Transfer>
     private var idleSessions: [EasySession] = []
-    private let corks: SocketCorks?
+    private let corks: SocketCorks
     private let multiplexer: Multiplexer
 
     /// Time before which no transfer is overdue.
@@ -39,7 +39,7 @@ final class TransferWorker {
         ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, limits.streamsPerConnection)
         // Open streams would count; a client that shares connections has no streams.
         let sharesConnections = limits.multiplexedConnectionsPerOrigin > 1
-        corks = sharesConnections ? SocketCorks() : nil
+        corks = SocketCorks(isOn: sharesConnections)
         if sharesConnections {
             ccurl_multi_set_long(multi, CURLMOPT_MAX_HOST_CONNECTIONS, limits.multiplexedConnectionsPerOrigin)
             // Idle connections count too: a new one to another host closes the oldest of them.
@@ -124,6 +124,12 @@ final class TransferWorker {
         do throws(OutboundError) {
             try session.prepare(for: transfer, corks: corks)
             transfer.session = session
+            transfer.live = corks.live
+            transfer.beganAt = clock.now
+            if let limit = transfer.plan.streamTimeout {
+                transfer.deadline = clock.now.advanced(by: limit)
+                noteDeadline(transfer.deadline)
+            }
             let code = curl_multi_add_handle(multi, session.easy)
             if code != CURLM_OK { finish(transfer, transfer.error(code)) }
             noteDeadline(nextIdleLook(transfer))
@@ -134,9 +140,9 @@ final class TransferWorker {
 
     private func perform() {
         var count: Int32 = 0
-        corks?.cork()
+        corks.cork()
         let code = curl_multi_perform(multi, &count)
-        corks?.uncork()
+        corks.uncork()
         guard code == CURLM_OK else { return failAll(code) }
         // Read all messages first: to remove a handle, libcurl searches those that are still unread.
         while let message = curl_multi_info_read(multi, &count) {
@@ -272,14 +278,22 @@ extension TransferWorker {
         nextDeadline = nil
         for transfer in Array(unfinished.values) {
             if let deadline = transfer.deadline, deadline <= now {
-                finish(transfer, transfer.timedOut(after: transfer.plan.totalTimeout ?? Self.restTimeout))
+                noteTimeout(transfer)
+                let total = transfer.plan.totalTimeout ?? Self.restTimeout
+                finish(transfer, transfer.timedOut(after: transfer.session == nil ? transfer.plan.waitLimit : total))
             } else if let deadline = idleDeadline(transfer), deadline <= now {
+                noteTimeout(transfer)
                 finish(transfer, transfer.timedOut(after: transfer.plan.idleTimeout ?? .zero))
             } else {
                 noteDeadline(transfer.deadline)
                 noteDeadline(nextIdleLook(transfer))
             }
         }
+    }
+
+    private func noteTimeout(_ transfer: Transfer) {
+        guard let connection = transfer.connection, let beganAt = transfer.beganAt else { return }
+        corks.live.noteTimeout(connection, begunAt: beganAt)
     }
 
     private func waitMilliseconds() -> Int {
