@@ -13,6 +13,8 @@ package struct Alarm: Sendable, Hashable, Codable {
         case absentAgent
         /// A credential for a push service is about to expire.
         case expiringCredential
+        /// A credential for a push service cannot be used, or its service refuses it.
+        case refusedCredential
         /// A certificate is about to expire.
         case expiringCertificate
         /// The hub drops messages before they expire, because its log is full.

@@ -28,6 +28,7 @@ package struct AlarmDescription: Sendable, Equatable {
         case .silentPublisher: "Publisher '\(subject)' does not report"
         case .absentAgent: "Agent '\(subject)' is not connected"
         case .expiringCredential: "Credential for \(subject) expires\(day(finding))"
+        case .refusedCredential: "Credential for \(subject) is refused"
         case .expiringCertificate: "TLS certificate of \(subject) expires\(day(finding))"
         case .droppedMessages: "The hub drops messages before they expire"
         case .missingReplicas: "The log of the hubs has too few replicas"
@@ -45,6 +46,8 @@ package struct AlarmDescription: Sendable, Equatable {
         case .absentAgent: "The agent '\(subject)' has not been connected\(since)."
         case .expiringCredential:
             "After\(finding?.deadline.map { " \(time($0))" } ?? " that") nothing can be sent through \(subject)."
+        case .refusedCredential:
+            "The credential for \(subject) cannot be used, or its service has refused it\(since); its messages wait."
         case .expiringCertificate:
             "After\(finding?.deadline.map { " \(time($0))" } ?? " that") clients refuse to connect to the hub."
         case .droppedMessages: "The message log is full\(since); agents that were away lose messages."
@@ -78,6 +81,7 @@ extension Alarm.Kind {
         case .silentPublisher: "publishers that do not report"
         case .absentAgent: "agents that are not connected"
         case .expiringCredential: "credentials that expire soon"
+        case .refusedCredential: "credentials that are refused"
         case .expiringCertificate: "TLS certificates that expire soon"
         case .droppedMessages: "reports of dropped messages"
         case .missingReplicas: "logs with too few replicas"
@@ -93,6 +97,7 @@ extension Alarm.Kind {
             "Check its timer or service, and the connection to the hub: systemctl status 'newswire-*'."
         case .absentAgent: "Check its service and its network: newswire registrations."
         case .expiringCredential: "Get a new one from the push service, and set it: newswire hub credentials list."
+        case .refusedCredential: "See why with 'newswire hub credentials test', and replace it or remove it."
         case .expiringCertificate: "Replace the files of 'hub.tls-certificate' and 'hub.tls-key'."
         case .droppedMessages: "Raise 'hub.log-size', or lower 'hub.time-to-live'."
         case .missingReplicas: "See which one with 'newswire hub log status', and start or replace it."
@@ -107,6 +112,7 @@ extension Alarm.Kind {
         case .silentPublisher: "The publisher reports again, or was forgotten after 7 days."
         case .absentAgent: "The agent is connected again, or is no longer expected."
         case .expiringCredential: "The credential was replaced or removed."
+        case .refusedCredential: "The credential is accepted, or was replaced or removed."
         case .expiringCertificate: "The certificate was replaced."
         case .droppedMessages: "No message has been dropped for an hour."
         case .missingReplicas: "All servers of the log have every entry."

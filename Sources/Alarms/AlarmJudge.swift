@@ -189,6 +189,10 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
                 found[Alarm(kind, name)] = AlarmFinding(since: now, deadline: end)
             }
         }
+        for name in facts.refusedCredentials {
+            let alarm = Alarm(.refusedCredential, name)
+            found[alarm] = AlarmFinding(since: standing[alarm]?.finding.since ?? now)
+        }
         if drops.isFresh, drops.quiet <= rules.dropPause {
             found[Alarm(.droppedMessages)] = AlarmFinding(since: now - drops.quiet)
         }

@@ -3,15 +3,16 @@ package import HubProtocol
 package import HubRouting
 
 extension HubStore {
-    /// Deliveries on a hub's platform that have targets left, starting after a message.
+    /// Deliveries on a hub's platform that have targets left, starting after a message; the oldest first, or the newest.
     package func openDeliveries(
         hub: HubKey,
         platform: String,
         after sequence: LogSequence = .start,
-        limit: Int
+        limit: Int,
+        isNewestFirst: Bool = false
     ) async throws -> [Delivery] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.open)
+            let statement = try db.cachedStatement(sql: isNewestFirst ? DeliveryQuery.newest : DeliveryQuery.open)
             return try Row.fetchAll(statement, arguments: [hub, platform, sequence, limit]).map { row in
                 var delivery = Delivery(row: row)
                 delivery.acceptedAt = row["acceptedAt"]

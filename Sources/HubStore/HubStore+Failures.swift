@@ -67,7 +67,8 @@ extension HubStore {
         }
     }
 
-    /// Reports of a hub from one instant up to, but not including, another, in order of arrival.
+    /// Reports of a hub from one instant up to, but not including, another, in order of arrival; `offset` and `limit`
+    /// count all of them, but those of handles that were registered again are left out.
     package func deadHandles(
         hub: HubKey,
         from start: Timestamp,
@@ -79,7 +80,10 @@ extension HubStore {
             let transaction = Transaction(db)
             let arguments: StatementArguments = [hub, start, end, limit, offset]
             let rows = try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.dead), arguments: arguments)
-            return try rows.map { row in
+            return try rows.compactMap { row in
+                let isBack = try transaction.registrations(hub: hub, handle: row["handle"])
+                    .contains { !$0.isChannelExpired }
+                guard !isBack else { return nil }
                 let target = FailedTarget(failure: DeliveryFailure(row: row), at: row["at"], handle: row["handle"])
                 return DeadHandleReport(
                     message: try MessageID(row["messageID"]),

@@ -214,11 +214,12 @@ enum DeliveryQuery {
         """
     static let one = "SELECT \(columns) FROM delivery WHERE sequence = ? AND platform = ?"
     static let ofMessage = "SELECT \(columns) FROM delivery WHERE sequence = ?"
-    static let open = """
+    private static let openAfter = """
         SELECT \(columns), (SELECT at FROM log WHERE log.sequence = delivery.sequence) AS acceptedAt
         FROM delivery WHERE hubID = ? AND platform = ? AND sequence > ? AND endedAt IS NULL
-        ORDER BY sequence LIMIT ?
         """
+    static let open = "\(openAfter) ORDER BY sequence LIMIT ?"
+    static let newest = "\(openAfter) ORDER BY sequence DESC LIMIT ?"
     static let openPlatforms = "SELECT DISTINCT platform FROM delivery WHERE hubID = ? AND endedAt IS NULL"
     static let backlog = """
         SELECT platform, count(*) AS messages, sum(remaining) AS targets FROM delivery

@@ -17,6 +17,8 @@ package enum PushOutcome: Sendable, Equatable {
     case replacedHandle(String)
     /// This message can never be accepted.
     case badMessage(String)
+    /// The message is larger than the service accepts.
+    case tooLarge(String)
     /// The handle is valid, but belongs to another app, environment or sender.
     case badRoute(String)
     /// Nothing was sent: the handle is malformed, or its address is not one to which the hub sends.
@@ -25,6 +27,8 @@ package enum PushOutcome: Sendable, Equatable {
     case retry(after: Duration?, String)
     /// A quota is used up; everything in its scope has to wait.
     case throttled(PushScope, after: Duration?, String)
+    /// The handle's host refuses the sender's key or contact; other hosts may accept them.
+    case refusedSender(String)
     /// The service refuses the credential, whatever is sent with it.
     case refusedCredential(String)
 }

@@ -34,6 +34,11 @@ extension PushServiceMaker {
 package struct BadCredential: Error, Sendable, Equatable, CustomStringConvertible {
     /// The property and what is wrong with it, never its value.
     package let description: String
+    /// True for a credential that was valid and has expired.
+    package let hasExpired: Bool
 
-    package init(_ reason: String) { description = reason }
+    package init(_ reason: String, hasExpired: Bool = false) {
+        description = reason
+        self.hasExpired = hasExpired
+    }
 }

@@ -103,6 +103,19 @@ extension SettingFormat<String> {
         (1...200).contains(text.utf8.count) && text.utf8.allSatisfy { 0x21...0x7E ~= $0 && !"()\\".utf8.contains($0) }
     }
 
+    /// The contact address for push services, as they accept it.
+    static let pushContact = SettingFormat(
+        "URL or e-mail address",
+        range: "at a public host",
+        show: { $0 }
+    ) { text throws(SettingValueError) in
+        do throws(SenderContact.Problem) {
+            return try SenderContact(text).uri
+        } catch {
+            throw SettingValueError("'\(text)' cannot be used: \(error.reason)")
+        }
+    }
+
     /// A name under which a publisher announces its categories.
     static let publisherName = matching(
         "name",

@@ -86,7 +86,7 @@ package enum HubSettings {
         .summary(
             "Maximum size of the former registrations that are kept for agents that are away. The oldest are dropped first; messages are never dropped for them."
         )
-    package static let pushContact = OpenSetting(.hub, "push-contact", .contact)
+    package static let pushContact = OpenSetting(.hub, "push-contact", .pushContact)
         .summary(
             "The contact address for browsers' push services; without it and without a BrowserCredential, nothing is sent to browsers."
         )

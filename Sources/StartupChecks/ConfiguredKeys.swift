@@ -104,14 +104,30 @@ package struct ConfiguredKeys {
             do {
                 let credential = try file.credential(configured.kind)
                 exposed += file.files.flatMap { ConfigurationCheck.permissionProblems($0) }
-                let service = try PushServiceDirectory().service(for: credential)
-                if let end = service.credentialExpiresAt, end < Timestamp(Date()) + PushServiceDirectory.expiryNotice {
-                    exposed.append("the credential in '\(path)' expires on \(end.wholeSecond)")
+                switch Self.service(for: credential) {
+                case .success(let service):
+                    if let end = service.credentialExpiresAt,
+                        end < Timestamp(Date()) + PushServiceDirectory.expiryNotice
+                    {
+                        exposed.append("the credential in '\(path)' expires on \(end.wholeSecond)")
+                    }
+                // It was valid at the last start, and the hub must not be down for one service.
+                case .failure(let error) where error.hasExpired:
+                    exposed.append("the credential in '\(path)' cannot be used: \(error)")
+                case .failure(let error): throw error
                 }
                 return credential
             } catch {
                 problem(configured, "\(error)")
                 return nil
+            }
+        }
+
+        private static func service(for credential: PlatformCredential) -> Result<any PushService, BadCredential> {
+            do throws(BadCredential) {
+                return .success(try PushServiceDirectory().service(for: credential))
+            } catch {
+                return .failure(error)
             }
         }
 

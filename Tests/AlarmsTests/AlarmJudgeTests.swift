@@ -84,6 +84,12 @@ struct Trouble: CustomTestStringConvertible, Sendable {
             end: { $0.facts.credentials["apns"] = $0.now + .seconds(90 * 86_400) }
         ),
         Trouble(
+            alarm: Alarm(.refusedCredential, "apns"),
+            minutes: 0,
+            begin: { $0.facts.refusedCredentials = ["apns"] },
+            end: { $0.facts.refusedCredentials = [] }
+        ),
+        Trouble(
             alarm: Alarm(.expiringCertificate, "hub.example"),
             minutes: 0,
             begin: { $0.facts.certificates["hub.example"] = $0.now + .seconds(13 * 86_400) },

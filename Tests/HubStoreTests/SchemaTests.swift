@@ -173,6 +173,7 @@ struct SchemaTests {
     /// The scans are of the lists that are asked for.
     private static let deliveries = [
         Hot(name: "open deliveries", sql: DeliveryQuery.open, indexes: ["delivery_open"]),
+        Hot(name: "newest deliveries", sql: DeliveryQuery.newest, indexes: ["delivery_open"]),
         Hot(name: "platforms with open deliveries", sql: DeliveryQuery.openPlatforms, indexes: ["delivery_open"]),
         Hot(name: "push backlog", sql: DeliveryQuery.backlog, indexes: ["delivery_open"]),
         Hot(name: "block", sql: DeliveryQuery.block, indexes: ["sqlite_autoindex_deliveryBlock_1"]),

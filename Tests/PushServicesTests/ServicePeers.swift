@@ -126,10 +126,12 @@ enum ServicePeers {
         case .deadHandle(let dead): dead.isCertain ? "dead" : "doubtful"
         case .replacedHandle: "replaced"
         case .badMessage: "badMessage"
+        case .tooLarge: "tooLarge"
         case .badRoute: "badRoute"
         case .unsendable: "unsendable"
         case .retry(let after, _): "retry\(wait(after))"
         case .throttled(let scope, let after, _): "throttled \(scope)\(wait(after))"
+        case .refusedSender: "refusedSender"
         case .refusedCredential: "refusedCredential"
         }
     }
@@ -137,9 +139,10 @@ enum ServicePeers {
     static func reason(_ outcome: PushOutcome) -> String {
         switch outcome {
         case .accepted, .replacedHandle: ""
-        case .dropped(let reason), .badMessage(let reason), .badRoute(let reason), .unsendable(let reason),
+        case .dropped(let reason), .badMessage(let reason), .tooLarge(let reason), .badRoute(let reason),
+            .unsendable(let reason),
             .retry(_, let reason),
-            .throttled(_, _, let reason), .refusedCredential(let reason):
+            .throttled(_, _, let reason), .refusedSender(let reason), .refusedCredential(let reason):
             reason
         case .deadHandle(let dead): dead.reason
         }

@@ -59,6 +59,8 @@ package struct ForwardedHeaders: Sendable, Equatable {
         Rule(format: .browser, match: .name("ttl")),
         Rule(format: .browser, match: .name("urgency")),
         Rule(format: .browser, match: .name("topic")),
+        // Edge's push service.
+        Rule(format: .browser, match: .name("x-wns-cache-policy")),
     ]
 
     /// Selects the headers of a request that a message's format can use; a template message reaches every platform, so

@@ -42,6 +42,7 @@ struct AlarmObserver {
         facts.feeds = try await feeds()
         facts.agents = try await agents(record.judge)
         facts.credentials = hub.push.expiries
+        facts.refusedCredentials = Set(hub.push.refusals.keys)
         guard isPrimary else { return facts }
         facts.missingReplicas = replicas?.missing ?? 0
         facts.dropped = Int64(try await hub.store.logSize().droppedBySize)

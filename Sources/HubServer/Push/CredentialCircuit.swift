@@ -1,5 +1,21 @@
 import HubProtocol
 
+/// The targets that may be sent now.
+enum Allowance: Equatable {
+    case everything
+    case oneProbe
+    case nothing(until: Timestamp)
+
+    /// Returns the targets that both allow.
+    func and(_ other: Allowance) -> Allowance {
+        switch (self, other) {
+        case (.nothing(let first), .nothing(let second)): .nothing(until: max(first, second))
+        case (.nothing, _), (.oneProbe, .everything), (.oneProbe, .oneProbe), (.everything, .everything): self
+        case (_, .nothing), (.everything, .oneProbe): other
+        }
+    }
+}
+
 /// Decides whether a credential may be used.
 ///
 /// A push service that refuses a credential refuses it for every target. Targets wait, and one probe at a time finds
@@ -22,13 +38,6 @@ struct CredentialCircuit: Sendable, Equatable {
     var reason: String? { refusal?.reason }
     /// Time of the first refusal.
     var since: Timestamp? { refusal?.since }
-
-    /// The targets that may be sent now.
-    enum Allowance: Equatable {
-        case everything
-        case oneProbe
-        case nothing(until: Timestamp)
-    }
 
     func allowance(at now: Timestamp) -> Allowance {
         guard let refusal else { return .everything }

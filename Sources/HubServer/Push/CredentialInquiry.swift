@@ -64,11 +64,11 @@ struct CredentialInquiry {
         switch outcome {
         case nil: (false, "no answer within \(patience.components.seconds) seconds")
         case .accepted, .replacedHandle, .deadHandle: (true, nil)
-        case .dropped(let reason), .badMessage(let reason), .badRoute(let reason): (true, reason)
+        case .dropped(let reason), .badMessage(let reason), .tooLarge(let reason), .badRoute(let reason): (true, reason)
         case .unsendable(let reason): (false, reason)
         case .retry(_, let reason): (false, "cannot be tried now: \(reason)")
         case .throttled(_, _, let reason): (true, "used up for now: \(reason)")
-        case .refusedCredential(let reason): (false, "refused: \(reason)")
+        case .refusedCredential(let reason), .refusedSender(let reason): (false, "refused: \(reason)")
         }
     }
 }

@@ -24,14 +24,42 @@ extension DeliveryLane {
         guard service != nil, !hub.isDisabled else { return Self.longestRest }
         try await openCourses()
         guard !isPaused(at: now) else { return pausedUntil - now }
-        switch circuit.allowance(at: now) {
-        case .nothing(let until): return max(until - now, .seconds(1))
-        case .oneProbe: return try await sendSome(at: now, isProbe: true) ? .seconds(1) : Self.longestRest
-        case .everything: break
+        let allowance = allowance(at: now)
+        if case .nothing(let until) = allowance { return max(until - now, .seconds(1)) }
+        let isProbe = allowance == .oneProbe
+        if try await sendSome(at: now, isProbe: isProbe) { return isProbe ? .seconds(1) : nil }
+        let retry = try await hub.store.nextRetry(hub: hub.record.id, platform: platform, after: now)
+        let rests = [retry, nextHostProbe(at: now)].compactMap { $0.map { max($0 - now, .milliseconds(20)) } }
+        return rests.min() ?? Self.longestRest
+    }
+
+    /// The targets that may be sent now, as far as the credential and a service with hosts of its own decide.
+    func allowance(at now: Timestamp) -> Allowance {
+        circuit.allowance(at: now).and(hostFailures.allowance("", at: now))
+    }
+
+    /// The targets of a host in handles that may be sent now.
+    func allowance(of host: String, at now: Timestamp) -> Allowance {
+        hostRefusals.allowance(host, at: now).and(hostFailures.allowance(host, at: now))
+    }
+
+    /// The time of the next probe of a paused host with targets that wait in memory.
+    private func nextHostProbe(at now: Timestamp) -> Timestamp? {
+        slowHosts.names.compactMap { host in
+            if case .nothing(let until) = allowance(of: host, at: now) { until } else { nil }
+        }.min()
+    }
+
+    /// True if targets wait in memory that can be sent now.
+    func hasSendableWaiting(at now: Timestamp) -> Bool { slowHosts.names.contains { room(for: $0, at: now) > 0 } }
+
+    /// Returns the number of targets that can be sent to a host now.
+    private func room(for host: String, at now: Timestamp) -> Int {
+        switch allowance(of: host, at: now) {
+        case .everything: slots.room(for: host, limit: limit)
+        case .oneProbe: min(1, slots.room(for: host, limit: limit))
+        case .nothing: 0
         }
-        if try await sendSome(at: now, isProbe: false) { return nil }
-        let next = try await hub.store.nextRetry(hub: hub.record.id, platform: platform, after: now)
-        return next.map { max($0 - now, .milliseconds(20)) } ?? Self.longestRest
     }
 
     /// Sends retries that are due, and a chunk of each message.
@@ -40,16 +68,17 @@ extension DeliveryLane {
     ///
     /// - Returns: False if there was nothing to send.
     private func sendSome(at now: Timestamp, isProbe: Bool) async throws -> Bool {
-        giveBackWaiting()
+        giveBackWaiting(at: now)
         let limit = isProbe ? 1 : Self.chunk
-        let window = Self.chunk + pending.count
+        // Targets whose outcomes are recorded during the read leave `pending`, but the read can still show them as due.
+        let sent = pending
         var due = try await hub.store.dueRetries(
             hub: hub.record.id,
             platform: platform,
             at: now,
             latest: now + Self.longestRetry,
-            limit: window
-        ).filter { !pending.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
+            limit: Self.chunk + sent.count
+        ).filter { !sent.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
         due = isProbe ? due.randomElement().map { [$0] } ?? [] : Array(due.prefix(limit))
         var count = 0
         for (key, retries) in Dictionary(grouping: due, by: \.key).sorted(by: { $0.key.sequence < $1.key.sequence }) {
@@ -57,6 +86,7 @@ extension DeliveryLane {
             let attempts = Dictionary(retries.map { ($0.ordinal, $0.attempts) }) { $1 }
             count += try await send(key, retries.map(\.ordinal).sorted(), attempts)
         }
+        var turns = 0
         for key in reading where count == 0 || !isProbe {
             guard let course = courses[key], !isExpired(course.rendering, at: now) else { continue }
             let ordinals = try await nextTargets(of: key, limit: limit)
@@ -68,6 +98,11 @@ extension DeliveryLane {
                 giveBack(ordinals, of: key)
                 throw error
             }
+            turns += 1
+            reading.removeAll { $0 == key }
+            reading.append(key)
+            // A message that has come in the meantime does not wait for the turns of all others.
+            if hasFreshNews, turns >= 2 { break }
         }
         return count > 0
     }
@@ -83,10 +118,10 @@ extension DeliveryLane {
         if !reading.contains(key) { reading.append(key) }
     }
 
-    /// Makes targets available again whose slow hosts have room now.
-    private func giveBackWaiting() {
+    /// Makes targets available again whose slow or paused hosts have room now.
+    private func giveBackWaiting(at now: Timestamp) {
         for host in slowHosts.names {
-            for target in slowHosts.take(host, atMost: slots.room(for: host, limit: limit)) {
+            for target in slowHosts.take(host, atMost: room(for: host, at: now)) {
                 giveBack([target.ordinal], of: target.key)
             }
         }
@@ -94,7 +129,7 @@ extension DeliveryLane {
 
     // MARK: - Courses
 
-    /// Opens the next messages that have targets left, up to ``maximumReading``.
+    /// Opens the next messages that have targets left, up to ``maximumReading``, and a few of the newest.
     private func openCourses() async throws {
         reading.removeAll { courses[$0]?.isReading != true }
         let idle = courses.filter { key, course in
@@ -103,25 +138,67 @@ extension DeliveryLane {
         if idle.count > Self.maximumIdle { for key in idle { courses[key] = nil } }
         while hasNews, reading.count < Self.maximumReading {
             hasNews = false
-            let limit = Self.maximumReading - reading.count
-            let page = try await hub.store.openDeliveries(
-                hub: hub.record.id,
-                platform: platform,
-                after: openedThrough,
-                limit: limit
-            )
-            for delivery in page {
-                if courses[delivery.key] != nil {
-                    // A retry has opened it already.
-                    courses[delivery.key]?.hasReadAll = false
-                } else {
-                    courses[delivery.key] = try await course(of: delivery)
-                }
-                if courses[delivery.key] != nil { reading.append(delivery.key) }
-                openedThrough = delivery.key.sequence
+            do {
+                if try await openNext(atMost: Self.maximumReading - reading.count) { hasNews = true }
+            } catch {
+                // Otherwise these messages would wait until another one comes.
+                hasNews = true
+                throw error
             }
-            if page.count == limit { hasNews = true }
         }
+        guard hasNews, hasFreshNews else { return hasFreshNews = false }
+        try await openNewest()
+    }
+
+    /// Opens the next messages in the order in which they came.
+    ///
+    /// - Returns: True if there may be more.
+    private func openNext(atMost limit: Int) async throws -> Bool {
+        let page = try await hub.store.openDeliveries(
+            hub: hub.record.id,
+            platform: platform,
+            after: openedThrough,
+            limit: limit
+        )
+        var opened: [DeliveryKey] = []
+        defer { reading.insert(contentsOf: opened.filter { !reading.contains($0) }, at: 0) }
+        for delivery in page {
+            if try await open(delivery) { opened.append(delivery.key) }
+            openedThrough = delivery.key.sequence
+        }
+        return page.count == limit
+    }
+
+    /// Opens the newest messages although as many as possible are being read: the wait for long ones would be long.
+    private func openNewest() async throws {
+        let room = Self.maximumReading + Self.maximumNewest - reading.count
+        guard room > 0 else { return }
+        let page = try await hub.store.openDeliveries(
+            hub: hub.record.id,
+            platform: platform,
+            after: openedThrough,
+            limit: room,
+            isNewestFirst: true
+        )
+        for delivery in page where courses[delivery.key]?.isOpened != true {
+            if try await open(delivery), !reading.contains(delivery.key) { reading.insert(delivery.key, at: 0) }
+        }
+        hasFreshNews = false
+    }
+
+    /// Opens a message, unless that was done before its turn.
+    ///
+    /// - Returns: True if its targets are to be read now.
+    private func open(_ delivery: Delivery) async throws -> Bool {
+        if let known = courses[delivery.key] {
+            guard !known.isOpened else { return false }
+            // A retry has opened it already.
+            courses[delivery.key]?.hasReadAll = false
+        } else {
+            courses[delivery.key] = try await course(of: delivery)
+        }
+        courses[delivery.key]?.isOpened = true
+        return courses[delivery.key] != nil
     }
 
     /// Returns the course of a message with retries that are due; `nil` if its delivery has ended.

@@ -76,8 +76,7 @@ extension DeliveryLane {
             switch result {
             case .refused(let refusal): unwritten.fail(landing, refusal.outcome, refusal.reason)
             case .givenBack: giveBack(landing)
-            case .deferred(let until, let reason):
-                unwritten.retry(landing, attempts: landing.attempt - 1, dueAt: until, reason)
+            case .deferred(let until, let reason): putOff(landing, for: until - wallTime, reason)
             case .answered(let outcome): judge(outcome, of: landing)
             }
         }
@@ -106,20 +105,29 @@ extension DeliveryLane {
             doubts.noteOther()
             noteWorking(landing)
             unwritten.fail(landing, .invalidNotificationFormat, reason)
+        case .tooLarge(let reason):
+            doubts.noteOther()
+            noteWorking(landing)
+            unwritten.fail(landing, .invalidNotificationSize, reason)
         case .badRoute(let reason):
             doubts.noteOther()
             noteWorking(landing)
             unwritten.fail(landing, .wrongToken, reason)
         case .unsendable(let reason):
             // The service was not asked, so that this says nothing about it.
-            if landing.isProbe { circuit.endProbe(at: now) }
+            endProbe(landing, at: now)
             unwritten.fail(landing, .badChannel, reason)
         case .retry(let after, let reason):
-            if landing.isProbe { circuit.endProbe(at: now) }
-            noteNotWorking(landing)
-            retry(landing, after: after, reason)
+            endProbe(landing, at: now)
+            hostFailures.noteFailure(landing.host, at: now, fraction: Double.random(in: 0...1))
+            if landing.isHostProbe, after == nil {
+                // The outage is not the target's, whose waits would grow; and there must be one to probe with.
+                putOff(landing, for: HostFailures.probeInterval * 2, reason)
+            } else {
+                retry(landing, after: after, reason)
+            }
         case .throttled(let scope, let after, let reason):
-            if landing.isProbe { circuit.endProbe(at: now) }
+            endProbe(landing, at: now)
             switch scope {
             case .handle: retry(landing, after: after, reason)
             case .host:
@@ -130,22 +138,42 @@ extension DeliveryLane {
                 pause(for: RetryWait.wait(after: 3, asked: after, fraction: Double.random(in: 0.5...1)), reason)
                 giveBack(landing)
             }
+        case .refusedSender(let reason): noteHostRefusal(landing, reason)
         case .refusedCredential(let reason): noteRefusal(landing, reason)
         }
     }
 
+    private func endProbe(_ landing: PushLanding, at now: Timestamp) {
+        if landing.isProbe { circuit.endProbe(at: now) }
+        if landing.isHostProbe { hostRefusals.endProbe(landing.host, at: now) }
+    }
+
+    /// Tries a target again after its next wait, and once more before its message ends.
     private func retry(_ landing: PushLanding, after asked: Duration?, _ reason: String) {
-        let now = wallTime
         let wait = RetryWait.wait(after: landing.attempt, asked: asked, fraction: Double.random(in: 0...1))
-        // A wrong clock must not end a message.
-        guard now + wait < landing.lastChance || !isClockSteady() else {
+        guard let dueAt = dueAt(landing, after: wait, asked: asked) else {
             return unwritten.fail(
                 landing,
                 .abandoned,
                 "expired after \(landing.attempt) attempts; last failure: \(reason)"
             )
         }
-        unwritten.retry(landing, attempts: landing.attempt, dueAt: now + wait, reason)
+        unwritten.retry(landing, attempts: landing.attempt, dueAt: dueAt, reason)
+    }
+
+    /// Tries a target again later for a reason that is not its own: the attempt does not count.
+    private func putOff(_ landing: PushLanding, for wait: Duration, _ reason: String) {
+        let dueAt = dueAt(landing, after: wait, asked: nil) ?? wallTime + wait
+        unwritten.retry(landing, attempts: landing.attempt - 1, dueAt: dueAt, reason)
+    }
+
+    /// Returns the time of a target's next attempt; `nil` if its message ends before.
+    private func dueAt(_ landing: PushLanding, after wait: Duration, asked: Duration?) -> Timestamp? {
+        let now = wallTime
+        // A wrong clock must not end a message.
+        guard isClockSteady() else { return now + wait }
+        return RetryWait.wait(wait, asked: asked, within: landing.lastChance - now, fraction: Double.random(in: 0...1))
+            .map { now + $0 }
     }
 
     /// Makes a target available again that did not cause the failure; a retry is still in the store.
@@ -162,7 +190,7 @@ extension DeliveryLane {
         let target = TargetKey(key: landing.key, ordinal: landing.ordinal)
         if let former = refusedFor[target], former < goodAnswers {
             refusedFor[target] = nil
-            if landing.isProbe { circuit.endProbe(at: wallTime) }
+            endProbe(landing, at: wallTime)
             return unwritten.fail(landing, .wrongToken, "the credential is refused for this device alone: \(reason)")
         }
         if refusedFor.count >= Self.maximumRefused { refusedFor = [:] }
@@ -180,8 +208,40 @@ extension DeliveryLane {
         )
     }
 
+    /// Treats the sender as refused by a host for all of its targets, unless others were served since the host's last
+    /// refusal for this target.
+    private func noteHostRefusal(_ landing: PushLanding, _ reason: String) {
+        let (target, now) = (TargetKey(key: landing.key, ordinal: landing.ordinal), wallTime)
+        let answers = hostRefusals.answers(landing.host)
+        if let former = refusedFor[target], former < answers {
+            refusedFor[target] = nil
+            endProbe(landing, at: now)
+            return unwritten.fail(landing, .wrongToken, "the sender is refused for this device alone: \(reason)")
+        }
+        if refusedFor.count >= Self.maximumRefused { refusedFor = [:] }
+        refusedFor[target] = answers
+        if hostRefusals.refuse(landing.host, reason, at: now) {
+            hub.logger.error(
+                "a push service refuses the hub's key or contact; messages for it wait, others are sent",
+                metadata: [
+                    "hub.name": "\(hub.record.name)", "push.platform": "\(platform)", "error.reason": "\(reason)",
+                ]
+            )
+        }
+        var wait = HostRefusals.shortWait * Double.random(in: 0.5...1)
+        if case .nothing(let until) = hostRefusals.allowance(landing.host, at: now) { wait = until - now }
+        putOff(landing, for: wait, reason)
+    }
+
     private func noteWorking(_ landing: PushLanding) {
-        hostFailures.noteSuccess(landing.host)
+        hostFailures.noteSuccess(landing.host, begunAt: landing.startedAt)
+        if !landing.host.isEmpty, hostRefusals.accept(landing.host) {
+            hub.logger.notice(
+                "a push service accepts the hub's key and contact again",
+                metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)"]
+            )
+        }
+        if landing.isHostProbe { noteRecovery() }
         goodAnswers += 1
         guard circuit.accept() else { return }
         hub.push.set(refusal: nil, platform)
@@ -189,18 +249,12 @@ extension DeliveryLane {
             "a push service accepts the hub's credential again",
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)"]
         )
-        bell.ring()
+        noteRecovery()
     }
 
-    /// Pauses a service, or one of its hosts, that keeps failing.
-    private func noteNotWorking(_ landing: PushLanding) {
-        let wait = hostFailures.noteFailure(
-            landing.host,
-            begunAt: landing.startedAt,
-            at: wallTime,
-            fraction: Double.random(in: 0.5...1)
-        )
-        if let wait, landing.host.isEmpty { pause(for: wait, nil) }
+    private func noteRecovery() {
+        hasRecovered = true
+        bell.ring()
     }
 
     private func pause(for wait: Duration, _ reason: String?) {

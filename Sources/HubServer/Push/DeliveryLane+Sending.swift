@@ -31,7 +31,7 @@ extension DeliveryLane {
     /// True unless the service is paused, the credential refused, the hub disabled, or this node without duties.
     private func mayGoOn(at now: Timestamp) -> Bool {
         guard !isPaused(at: now), !Task.isCancelled, !hub.isDisabled, isOnDuty else { return false }
-        return switch circuit.allowance(at: now) {
+        return switch allowance(at: now) {
         case .everything, .oneProbe: true
         case .nothing: false
         }
@@ -104,11 +104,13 @@ extension DeliveryLane {
         for (place, candidate) in candidates.enumerated() {
             let host = candidate.host
             let askedAt = wallTime
+            if let pause = pause(of: host, at: askedAt) {
+                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering, pause)
+                continue
+            }
             let isSlow = slowHosts.isSlow(host, at: askedAt)
-            // Nothing is sent to a paused host, so there is no need to wait for its slots.
-            let isPaused = hostFailures.pausedUntil(host, at: askedAt) != nil
             let turn = await slot(
-                limit: isPaused ? PushSlots.unlimited : limit,
+                limit: limit,
                 for: host,
                 waitingUntil: host.isEmpty ? nil : isSlow ? .now : deadline
             )
@@ -116,26 +118,50 @@ extension DeliveryLane {
             let now = wallTime
             // While they waited for slots, registrations may have changed hands: they are read again.
             let isStale = turn == .taken && hub.configuration.monotonic() - readAt > Self.freshness
+            let pause = pause(of: host, at: now)
+            if turn == .taken, isStale || pause != nil || !mayGoOn(at: now) {
+                slots.land(host)
+                slots.write(1)
+            }
             guard mayGoOn(at: now), !isStale else {
-                if turn == .taken {
-                    slots.land(host)
-                    slots.write(1)
-                }
                 if attempts.isEmpty { giveBack(candidates[place...].map(\.ordinal), of: key) }
                 // The slot is free, so the next step sends at least one of them.
                 return isStale ? place + 1 : place
             }
-            if turn == .taken {
+            if let pause {
+                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering, pause)
+            } else if turn == .taken {
                 start(candidate, of: key, attempts[candidate.ordinal], rendering, at: now)
             } else {
                 if !isSlow { slowHosts.note(host, at: now) }
-                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering)
+                let wait = SlowHosts.longestPause * Double.random(in: 0.5...1)
+                let slow = HostPause(until: now + wait, reason: "its host answers slowly and has many messages waiting")
+                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering, slow)
             }
         }
         return candidates.count
     }
 
+    /// The reason why nothing is sent to a host now, and the next time for a target that waits in the store.
+    private struct HostPause {
+        let until: Timestamp
+        let reason: String
+    }
+
+    /// Returns `nil` unless a host is paused; a service with hosts of its own pauses as a whole.
+    private func pause(of host: String, at now: Timestamp) -> HostPause? {
+        guard !host.isEmpty, case .nothing(let until) = allowance(of: host, at: now) else { return nil }
+        if case .nothing(let end) = hostRefusals.allowance(host, at: now) {
+            return HostPause(until: end, reason: "its host refuses the hub's key or contact and is paused")
+        }
+        let wait = hostFailures.wait(host, at: now, fraction: Double.random(in: 0.5...1))
+        return HostPause(until: max(until, now + wait), reason: "its host keeps failing and is paused")
+    }
+
     /// Takes a slot, waiting until one is free.
+    ///
+    /// A service that has not proven itself allows few requests, perhaps one. If they have no answer after a while,
+    /// another one is sent: a lost first request must not hold up everything else.
     private func slot(
         limit: Int,
         for host: String,
@@ -144,25 +170,35 @@ extension DeliveryLane {
         if let turn = slots.takeNow(limit: limit, for: host, waitingUntil: deadline) { return turn }
         // Their slots may be those that become free.
         handOver()
-        return await slots.take(limit: limit, for: host, waitingUntil: deadline)
+        guard deadline == nil, limit < PushSlots.unlimited else {
+            return await slots.take(limit: limit, for: host, waitingUntil: deadline)
+        }
+        var allowed = limit
+        while true {
+            let turn = await slots.take(limit: allowed, for: host, waitingUntil: .now + Self.firstAnswer)
+            guard turn == .hostIsFull else { return turn }
+            // The service may have proven itself in the meantime.
+            let current = self.limit
+            let isUnproven = current < Self.maximumUnproven && circuit.reason == nil
+            allowed = isUnproven ? min(max(allowed, slots.inFlight) + 1, Self.maximumUnproven) : current
+        }
     }
 
-    /// Lets a target wait until its host has room; a retry waits in the store, where it already is.
+    /// Lets a target wait until its host has room or has recovered; a retry waits in the store, where it already is.
     private func putOff(
         _ candidate: Candidate,
         of key: DeliveryKey,
         _ attempts: Int?,
-        _ rendering: PushRendering
+        _ rendering: PushRendering,
+        _ pause: HostPause
     ) async {
         let target = TargetKey(key: key, ordinal: candidate.ordinal)
         if attempts == nil, slowHosts.add(target, candidate.host) { return }
         guard await slot(limit: PushSlots.unlimited, for: candidate.host) == .taken else { return }
         begin(target)
-        let now = wallTime
-        let wait = SlowHosts.longestPause * Double.random(in: 0.5...1)
         land(
-            landing(candidate, of: key, attempts, rendering, at: now),
-            .deferred(until: now + wait, "its host answers slowly and has many messages waiting")
+            landing(candidate, of: key, attempts, rendering, at: wallTime),
+            .deferred(until: pause.until, pause.reason)
         )
     }
 
@@ -223,7 +259,8 @@ extension DeliveryLane {
             collapseKey: candidate.push.collapseKey,
             startedAt: now,
             lastChance: end(of: candidate.push, rendering).last,
-            isProbe: circuit.reason != nil
+            isProbe: circuit.reason != nil,
+            isHostProbe: allowance(of: candidate.host, at: now) == .oneProbe
         )
     }
 
@@ -260,13 +297,11 @@ extension DeliveryLane {
             }
             return land(landing, .refused(.expired))
         }
-        if let until = hostFailures.pausedUntil(landing.host, at: now) {
-            return land(
-                landing,
-                .deferred(until: until, "its host keeps failing and is paused")
-            )
-        }
         if landing.isProbe { circuit.beginProbe() }
+        if landing.isHostProbe {
+            hostFailures.beginProbe(landing.host, at: now)
+            hostRefusals.beginProbe(landing.host)
+        }
         let target = PushTarget(
             channel: candidate.channel,
             id: UUID(of: rendering.messageID, to: candidate.name),

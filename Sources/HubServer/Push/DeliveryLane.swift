@@ -15,6 +15,8 @@ actor DeliveryLane {
     static let chunk = 250
     /// Messages whose targets are read at the same time; those that only wait for retries do not count.
     static let maximumReading = 64
+    /// Messages that came last and are read in addition, so that they do not wait for long ones before them.
+    static let maximumNewest = 16
     /// Messages kept in memory that have nothing in flight.
     static let maximumIdle = 64
     /// Registrations of one handle that get a message, and earlier ones that are compared for each.
@@ -33,6 +35,10 @@ actor DeliveryLane {
     ///
     /// Longer than ``patience``, so that a chunk that has waited for a slow host is not given back for that alone.
     static let freshness = Duration.seconds(2)
+    /// Time that a service which has not proven itself has for its answer before another request is sent.
+    static let firstAnswer = Duration.seconds(2)
+    /// Largest number of requests in flight at such a service.
+    static let maximumUnproven = 8
     /// Longest pause, also after the clock was set back.
     static let longestPause = Duration.seconds(3_600)
     /// A retry that is due later was written by a clock that was ahead; a clock that is set back by a little, as often
@@ -50,6 +56,8 @@ actor DeliveryLane {
         /// Targets to choose next; most of them were chosen before and not sent.
         var returned: [Ordinal] = []
         var hasReadAll = false
+        /// True once the message's targets are being or have been read, not only its retries.
+        var isOpened = false
         /// Targets that were sent and are not recorded yet.
         var outstanding = 0
 
@@ -73,13 +81,15 @@ actor DeliveryLane {
     let slots = PushSlots()
     let landings = PushLandings()
     let bell = Bell()
-    private let isRetiring = Atomic(false)
+    private let isStopping = Atomic(false)
     var courses: [DeliveryKey: Course] = [:]
     /// Messages whose targets are being read, in the order of their turns.
     var reading: [DeliveryKey] = []
     var openedThrough = LogSequence.start
     /// True if there may be messages after ``openedThrough``.
     var hasNews = true
+    /// True if a message has come since the newest ones were opened.
+    var hasFreshNews = false
     var nextExpiryLook = Timestamp.distantPast
     var expiries = MessageExpiries()
     /// The last message whose expiry is in ``expiries``, if it has one of its own.
@@ -94,14 +104,17 @@ actor DeliveryLane {
     var circuit = CredentialCircuit()
     var doubts = HandleDoubts()
     var hostFailures = HostFailures()
+    var hostRefusals = HostRefusals()
     var slowHosts = SlowHosts()
     /// Targets for which the credential was refused, with ``goodAnswers`` at that time.
     var refusedFor: [TargetKey: Int] = [:]
     var goodAnswers = 0
     var pausedUntil = Timestamp.distantPast
+    /// True if a probe has had an answer that lets everything go on.
+    var hasRecovered = false
     private var hasLostDuty = false
     private var hasSaidFailure = false
-    private var settlers: [CheckedContinuation<Void, Never>] = []
+    private var settlers: [(exceptInFlight: Bool, continuation: CheckedContinuation<Void, Never>)] = []
 
     /// Makes a lane that is not running yet.
     ///
@@ -135,30 +148,42 @@ actor DeliveryLane {
 
     private func noteNews() {
         hasNews = true
+        hasFreshNews = true
         bell.ring()
     }
 
-    /// Lets requests in flight finish when the task is cancelled, as for a new credential.
-    nonisolated func retire() { isRetiring.store(true, ordering: .relaxed) }
-
-    /// Delivers until the task is cancelled; then requests in flight end, and their outcomes are recorded.
+    /// Delivers until the task is cancelled; then requests in flight end on their own, and their outcomes are recorded.
     func run() async {
         let writing = Task { await self.writeOutcomes() }
         await withTaskCancellationHandler {
             while !Task.isCancelled, !hub.isDeleted { await work() }
         } onCancel: {
             slots.close()
-            if !isRetiring.load(ordering: .relaxed) { Task { await self.service?.shutdown() } }
         }
         slots.close()
-        if isRetiring.load(ordering: .relaxed) { await slots.waitUntilLanded() }
-        await service?.shutdown()
         await slots.waitUntilLanded()
+        await service?.shutdown()
         writing.cancel()
         await writing.value
-        await flush()
-        for settler in settlers { settler.resume() }
+        // This task is cancelled, and its waits would end at once.
+        await Task { await self.recordRest() }.value
+        for settler in settlers { settler.continuation.resume() }
         settlers = []
+    }
+
+    /// Ends the requests in flight, and the wait for a writer that does not record their outcomes: the program stops.
+    nonisolated func stop() {
+        isStopping.store(true, ordering: .relaxed)
+        Task { await service?.shutdown() }
+    }
+
+    /// Records the last outcomes: the next lane would send again to targets whose outcomes are not recorded.
+    private func recordRest() async {
+        await flush()
+        while !unwritten.isEmpty, !isStopping.load(ordering: .relaxed) {
+            await landings.wait()
+            await flush()
+        }
     }
 
     private func work() async {
@@ -175,9 +200,11 @@ actor DeliveryLane {
     }
 
     /// Returns when everything that can be sent now has been sent and its outcomes are recorded.
-    func settle() async {
+    ///
+    /// - Parameter exceptInFlight: True not to wait for answers.
+    func settle(exceptInFlight: Bool = false) async {
         await withCheckedContinuation { continuation in
-            settlers.append(continuation)
+            settlers.append((exceptInFlight, continuation))
             hasNews = true
             bell.ring()
         }
@@ -186,15 +213,20 @@ actor DeliveryLane {
     /// - Returns: True if there is more to do.
     private func resumeSettlers() async -> Bool {
         guard !settlers.isEmpty else { return false }
-        await slots.waitUntilLanded()
+        if !settlers.allSatisfy(\.exceptInFlight) { await slots.waitUntilLanded() }
         await flush()
+        if hasRecovered {
+            hasRecovered = false
+            return true
+        }
         let isStopped = service == nil || hub.isDisabled || !isOnDuty
-        let isHeldUp = isPaused(at: wallTime) || circuit.reason != nil
-        let hasTargets = !slowHosts.isEmpty || courses.values.contains(where: \.isReading)
+        let now = wallTime
+        let isHeldUp = isPaused(at: now) || allowance(at: now) != .everything
+        let hasTargets = hasSendableWaiting(at: now) || courses.values.contains(where: \.isReading)
         let canOpen = hasNews && reading.count < Self.maximumReading
         let hasMore = canOpen || !isHeldUp && hasTargets
         guard isStopped || !hasMore else { return true }
-        for settler in settlers { settler.resume() }
+        for settler in settlers { settler.continuation.resume() }
         settlers = []
         return false
     }

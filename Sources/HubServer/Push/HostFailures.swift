@@ -1,62 +1,88 @@
 import HubProtocol
 
-/// Hosts of a push service that keep failing and are paused.
+/// Hosts of a push service that keep failing, or asked for a pause.
 ///
 /// Channels and endpoints name hosts, and one host must not hold up another. A service with hosts of its own counts as
 /// one host with an empty name.
+///
+/// A host that keeps failing is asked again every few seconds with one request, even while earlier ones have no answer:
+/// a long outage must not become a longer one.
 struct HostFailures: Sendable {
     /// Failures in a row after which a host is paused.
     static let failuresInRow = 64
+    /// Time between two probes of a host that keeps failing.
+    static let probeInterval = Duration.seconds(2)
     /// Hosts to remember; devices can name any number.
     static let maximumHosts = 1_000
 
     private struct Record {
+        /// Failures in a row.
         var failures = 0
-        var pauses = 0
-        /// Failures of requests that began before this time do not count.
-        var pausedAt = Timestamp.distantPast
-        var until = Timestamp.distantPast
+        /// The time since which the host has been paused for its failures; `nil` if it is not.
+        var pausedAt: Timestamp?
+        var probeAt = Timestamp.distantPast
+        /// The time at which the host asked for a pause, and its end.
+        var askedAt = Timestamp.distantPast
+        var askedUntil = Timestamp.distantPast
     }
 
     private var hosts: [String: Record] = [:]
 
-    /// Returns the end of a host's pause; `nil` if the host is not paused.
-    func pausedUntil(_ host: String, at now: Timestamp) -> Timestamp? {
-        guard let until = hosts[host]?.until, until > now, until <= now + DeliveryLane.longestPause else {
-            return nil
+    /// The targets of a host that may be sent now.
+    func allowance(_ host: String, at now: Timestamp) -> Allowance {
+        guard let record = hosts[host] else { return .everything }
+        if record.askedUntil > now, record.askedUntil <= now + DeliveryLane.longestPause {
+            return .nothing(until: record.askedUntil)
         }
-        return until
+        guard record.pausedAt != nil else { return .everything }
+        // A clock that was set back must not make the wait longer.
+        let isWaiting = now < record.probeAt && record.probeAt <= now + Self.probeInterval
+        return isWaiting ? .nothing(until: record.probeAt) : .oneProbe
     }
 
-    /// Notes that a host has answered; earlier failures no longer count.
-    mutating func noteSuccess(_ host: String) { hosts[host] = nil }
+    /// Notes that a target was sent to a paused host.
+    mutating func beginProbe(_ host: String, at now: Timestamp) {
+        if hosts[host]?.pausedAt != nil { hosts[host]?.probeAt = now + Self.probeInterval }
+    }
 
-    /// Notes the failure of a request that began at a time.
+    /// Notes that a host has answered a request that began at a time; earlier failures no longer count.
+    mutating func noteSuccess(_ host: String, begunAt: Timestamp) {
+        guard let record = hosts[host] else { return }
+        // A request that began earlier says nothing about the pause that the host has asked for since then.
+        if record.askedUntil > begunAt, begunAt < record.askedAt {
+            hosts[host] = Record(askedAt: record.askedAt, askedUntil: record.askedUntil)
+        } else {
+            hosts[host] = nil
+        }
+    }
+
+    /// Notes a failure; what is in flight when a pause begins says nothing new.
     ///
-    /// - Returns: Length of the pause if one begins now.
-    mutating func noteFailure(_ host: String, begunAt: Timestamp, at now: Timestamp, fraction: Double) -> Duration? {
+    /// `fraction` is a random number from 0 to 1, so that hubs do not probe together.
+    mutating func noteFailure(_ host: String, at now: Timestamp, fraction: Double) {
         var record = hosts[host] ?? Record()
-        guard begunAt >= record.pausedAt else { return nil }
+        guard record.pausedAt == nil else { return }
         record.failures += 1
-        var wait: Duration?
         if record.failures >= Self.failuresInRow {
-            record.failures = 0
-            record.pauses += 1
-            let pause = RetryWait.wait(after: record.pauses, asked: nil, fraction: fraction)
             record.pausedAt = now
-            record.until = now + pause
-            wait = pause
+            record.probeAt = now + Self.probeInterval * fraction
         }
         keep(record, host)
-        return wait
     }
 
     /// Pauses a host that asked for it.
     mutating func pause(_ host: String, for wait: Duration, at now: Timestamp) {
         var record = hosts[host] ?? Record()
-        record.pausedAt = now
-        record.until = max(record.until, now + wait)
+        record.askedAt = now
+        record.askedUntil = max(record.askedUntil, now + wait)
         keep(record, host)
+    }
+
+    /// Returns the wait of a target that is stored until its paused host may have recovered: about as long as the pause
+    /// has lasted, since each wait costs a commit.
+    func wait(_ host: String, at now: Timestamp, fraction: Double) -> Duration {
+        let lasted = hosts[host]?.pausedAt.map { now - $0 } ?? .zero
+        return min(max(lasted, Self.probeInterval * 2), RetryWait.maximum) * fraction
     }
 
     private mutating func keep(_ record: Record, _ host: String) {

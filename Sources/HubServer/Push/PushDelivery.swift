@@ -28,6 +28,8 @@ final class PushDelivery: Service {
         var changed: Set<HubKey> = []
         var credentials: [HubKey: [PlatformCredential]] = [:]
         var lanes: [LaneKey: RunningLane] = [:]
+        /// Lanes that finish what they have begun, each with a task that ends after it and for which the next lane waits.
+        var retiring: [LaneKey: (lane: DeliveryLane, end: Task<Void, Never>)] = [:]
         /// Time of the last warning about a credential that expires soon.
         var warnedAt: [LaneKey: Timestamp] = [:]
         /// The latest pass over changed hubs, which the next one waits for.
@@ -107,12 +109,17 @@ final class PushDelivery: Service {
                 await self.bell.wait(atMost: .seconds(60))
             }
         }
-        let lanes = state.withLock { state in
-            defer { state.lanes = [:] }
-            return Array(state.lanes.values)
+        let (lanes, retiring) = state.withLock { state in
+            defer { (state.lanes, state.retiring) = ([:], [:]) }
+            return (Array(state.lanes.values), Array(state.retiring.values))
         }
-        for lane in lanes { lane.task.cancel() }
-        for lane in lanes { await lane.task.value }
+        for (lane, _) in retiring { lane.stop() }
+        for running in lanes {
+            running.lane.stop()
+            running.task.cancel()
+        }
+        for running in lanes { await running.task.value }
+        for (_, end) in retiring { await end.value }
     }
 
     /// Warns once a day about credentials that expire within a month.
@@ -140,7 +147,12 @@ final class PushDelivery: Service {
 
     /// Returns when everything that can be sent now has been sent and its outcomes are recorded.
     func settle() async {
-        await reconcileChanged()
+        while true {
+            await reconcileChanged()
+            let ends = state.withLock { $0.retiring.values.map(\.end) }
+            guard !ends.isEmpty else { break }
+            for end in ends { await end.value }
+        }
         for lane in lanes { await lane.settle() }
     }
 
@@ -176,15 +188,12 @@ final class PushDelivery: Service {
                 && running.term == term
             guard !isSame else { continue }
             hub?.push[laneKey.platform] = nil
-            running.lane.retire()
-            running.task.cancel()
-            await running.task.value
-            state.withLock { $0.lanes[laneKey] = nil }
+            retire(running, laneKey)
         }
         guard let hub else { return }
         for platform in platforms.sorted() {
             let laneKey = LaneKey(hub: key, platform: platform)
-            guard state.withLock({ $0.lanes[laneKey] == nil }) else { continue }
+            guard state.withLock({ $0.lanes[laneKey] == nil && $0.retiring[laneKey] == nil }) else { continue }
             let credential = credentials?[platform]
             let service = service(for: credential, platform, hub)
             hub.push[platform] = service
@@ -203,6 +212,23 @@ final class PushDelivery: Service {
             state.withLock {
                 $0.lanes[laneKey] = RunningLane(lane: lane, task: task, credential: credential, term: term)
             }
+        }
+    }
+
+    /// Lets a lane finish what it has begun; meanwhile, other lanes go on.
+    private func retire(_ running: RunningLane, _ key: LaneKey) {
+        running.task.cancel()
+        state.withLock { state in
+            state.lanes[key] = nil
+            let end = Task {
+                await running.task.value
+                self.state.withLock { state in
+                    state.retiring[key] = nil
+                    _ = state.changed.insert(key.hub)
+                }
+                self.bell.ring()
+            }
+            state.retiring[key] = (running.lane, end)
         }
     }
 

@@ -34,6 +34,8 @@ final class PushLanding: Sendable {
     let lastChance: Timestamp
     /// True if the attempt finds out whether the service accepts the credential again.
     let isProbe: Bool
+    /// True if the attempt finds out whether its host, which is paused, has recovered.
+    let isHostProbe: Bool
 
     init(
         key: DeliveryKey,
@@ -45,7 +47,8 @@ final class PushLanding: Sendable {
         collapseKey: String? = nil,
         startedAt: Timestamp = .distantPast,
         lastChance: Timestamp = .distantFuture,
-        isProbe: Bool = false
+        isProbe: Bool = false,
+        isHostProbe: Bool = false
     ) {
         self.key = key
         self.ordinal = ordinal
@@ -57,6 +60,7 @@ final class PushLanding: Sendable {
         self.startedAt = startedAt
         self.lastChance = lastChance
         self.isProbe = isProbe
+        self.isHostProbe = isHostProbe
     }
 }
 
@@ -99,7 +103,7 @@ extension PushLanding.Result {
     fileprivate var isUrgent: Bool {
         guard case .answered(let outcome) = self else { return false }
         return switch outcome {
-        case .refusedCredential, .throttled(.credential, _, _): true
+        case .refusedCredential, .refusedSender, .throttled(.credential, _, _): true
         default: false
         }
     }

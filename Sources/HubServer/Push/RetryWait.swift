@@ -11,6 +11,24 @@ enum RetryWait {
     /// Time for which a message without storage (`TTL` 0) is retried.
     static let once = Duration.seconds(60)
 
+    /// Time before a message's end at which its last attempt begins at the latest.
+    static let lastMargin = Duration.seconds(2)
+
+    /// Chooses a wait for a message that ends after a time: the last attempt is made before the end.
+    ///
+    /// - Parameters:
+    ///   - wait: The wait without regard to the end.
+    ///   - asked: The shortest wait that the service asked for.
+    ///   - left: Time until the message's end.
+    ///   - fraction: A random number from 0 to 1, so that not all last attempts are made at once.
+    /// - Returns: `nil` if there is no time for another attempt.
+    static func wait(_ wait: Duration, asked: Duration?, within left: Duration, fraction: Double) -> Duration? {
+        guard wait >= left - lastMargin else { return wait }
+        let room = left - lastMargin
+        let last = max(room - min(room / 10, .seconds(30)) * fraction, min(asked ?? .zero, maximumAsked))
+        return last > .zero && last <= room ? last : nil
+    }
+
     /// Chooses a wait, with full jitter.
     ///
     /// - Parameters:

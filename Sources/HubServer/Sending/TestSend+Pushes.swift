@@ -179,6 +179,8 @@ extension TestSend.Verdict {
             self.init(outcome, dead.reason, "The push service does not know the handle")
         case .badMessage(let reason):
             self.init(.invalidNotificationFormat, reason, "The Notification payload is invalid")
+        case .tooLarge(let reason):
+            self.init(.invalidNotificationSize, reason, "The Notification payload is too large")
         case .unsendable(let reason):
             self.init(outcome: .badChannel, reason: reason, sentence: "Nothing was sent: \(reason).")
         case .badRoute(let reason): self.init(.wrongToken, reason, "The handle belongs to another app")
@@ -187,7 +189,7 @@ extension TestSend.Verdict {
             self.init(.abandoned, reason, "The push service cannot accept the notification now")
         case .throttled(_, _, let reason):
             self.init(.abandoned, reason, "The push service limits the rate of notifications")
-        case .refusedCredential(let reason):
+        case .refusedCredential(let reason), .refusedSender(let reason):
             self.init(.invalidCredentials, reason, "The push service refuses the credential")
         }
     }

@@ -242,7 +242,7 @@ extension HTTP2Connection {
 
     /// Answers a request before its reply has ended, and tells the host that nobody waits for the rest.
     ///
-    /// - Parameter error: Its failure; `nil` if the beginning of the reply is enough.
+    /// `error` is its failure; `nil` if the beginning of the reply is enough.
     private func fail(_ place: Int, _ error: OutboundError?) {
         guard let stream = streams[place], !stream.isAnswered else { return }
         streams[place]?.isAnswered = true

@@ -21,7 +21,7 @@ struct WebPushAnswers: PushAnswers {
         let timeToLive = try checkHeaders(request)
         let key = try checkSender(request)
         guard BrowserKeys.isBound(id, to: key) else {
-            throw Self.refusal(403, 109, "the key is not the one that the browser has subscribed with")
+            throw Self.refusal(403, 109, "key mismatch: the key is not the one that the browser has subscribed with")
         }
         let plaintext = try checkBody(request, id)
         let messageID = UUID().uuidString.lowercased()

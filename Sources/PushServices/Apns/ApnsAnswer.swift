@@ -20,6 +20,7 @@ struct ApnsAnswer: Sendable {
     let since: Timestamp?
     let id: String?
     private let retryAfter: Duration?
+    private let isOfIntermediary: Bool
 
     init(_ response: OutboundResponse, retryAfter: Duration?) {
         status = response.status
@@ -29,6 +30,7 @@ struct ApnsAnswer: Sendable {
         since = body?["timestamp"]?.integer.map { Timestamp(milliseconds: $0) }
         id = response.headers.first("apns-id")
         self.retryAfter = retryAfter
+        isOfIntermediary = response.isOfIntermediary
     }
 
     /// APNs' reason, or the status if there is none.
@@ -37,6 +39,7 @@ struct ApnsAnswer: Sendable {
     /// Decides what the answer means; `isOwnTopic` is true if the topic is the bundle id itself.
     func verdict(isOwnTopic: Bool) -> Verdict {
         switch (status, reason) {
+        case _ where isOfIntermediary: .final(.retry(after: retryAfter, word))
         case (200, _): .final(.accepted(id: id))
         case (400, "IdleTimeout"): .reconnect(.retry(after: nil, word))
         case (400, "BadDeviceToken"): .final(.deadHandle(DeadHandle(isCertain: false, reason: word)))
@@ -46,6 +49,7 @@ struct ApnsAnswer: Sendable {
         case (403, "ExpiredProviderToken"): .renewToken
         case (403, "UnrelatedKeyIdInToken"): .reconnect(.refusedCredential(word))
         case (410, _): .final(.deadHandle(DeadHandle(since: since, reason: word)))
+        case (413, _): .final(.tooLarge(word))
         case (429, "TooManyProviderTokenUpdates"):
             .final(.throttled(.credential, after: max(retryAfter ?? .zero, .seconds(60)), word))
         case (429, _): .final(.throttled(.handle, after: retryAfter, word))

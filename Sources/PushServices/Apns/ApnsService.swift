@@ -45,7 +45,7 @@ final class ApnsService: PushService {
     static func check(_ credential: PlatformCredential, at now: Timestamp) throws(BadCredential) -> ApnsCredential {
         let read = try ApnsCredential(credential)
         if case .certificate(_, let expiresAt) = read.proof, expiresAt <= now {
-            throw BadCredential("ApnsCertificate expired on \(expiresAt.wholeSecond)")
+            throw BadCredential("ApnsCertificate expired on \(expiresAt.wholeSecond)", hasExpired: true)
         }
         return read
     }

@@ -28,10 +28,12 @@ struct FcmReply {
     private let message: String
     private let fields: [String]
     private let quotaSubjects: [String]
+    private let isOfIntermediary: Bool
 
     /// Reads a reply; `retryAfter` is the wait that it asks for.
     init(_ response: OutboundResponse, retryAfter: Duration?) {
         status = response.status
+        isOfIntermediary = response.isOfIntermediary
         self.retryAfter = retryAfter
         let document = try? JSONReader.read(response.body, allowsRepeats: true)
         name = document?["name"]?.string
@@ -52,7 +54,8 @@ struct FcmReply {
 
     /// Decides by FCM's own code, then Google's, then the status: a 404 can be a dead token or a wrong project.
     var verdict: Verdict {
-        if status == 200 { return .outcome(.accepted(id: name)) }
+        if 200...299 ~= status { return .outcome(.accepted(id: name)) }
+        if isOfIntermediary { return .outcome(.retry(after: retryAfter, reason)) }
         if let code, let outcome = outcome(ofCode: code) { return .outcome(outcome) }
         switch rpcStatus {
         case "UNAUTHENTICATED": return .staleToken(reason)
@@ -92,6 +95,7 @@ struct FcmReply {
         case 503: .outcome(unavailable)
         case 408, 500...599: .outcome(.retry(after: retryAfter, reason))
         case 400: .outcome(invalid)
+        case 413: .outcome(.tooLarge(reason))
         case 402..<500: .outcome(.badMessage(reason))
         // FCM does not send this status, but a proxy may.
         default: .outcome(.retry(after: retryAfter, reason))
@@ -111,9 +115,22 @@ struct FcmReply {
     }
 
     private var quota: PushOutcome {
-        let subjects = quotaSubjects.isEmpty ? [message] : quotaSubjects
-        let isOfDevice = subjects.contains { $0.lowercased().contains("device") }
+        // A project's name may be anything, and Google's texts name projects.
+        let isOfDevice =
+            quotaSubjects.isEmpty
+            ? Self.namesDevice(message) : quotaSubjects.contains { Self.isDevice($0) }
         return .throttled(isOfDevice ? .handle : .credential, after: retryAfter ?? Self.quotaWait, reason)
+    }
+
+    private static func isDevice(_ subject: String) -> Bool {
+        let subject = subject.lowercased()
+        return subject == "device" || subject.hasPrefix("device:") || subject.hasPrefix("device/")
+    }
+
+    /// True if a text is about a device, not about a project whose name contains the word.
+    private static func namesDevice(_ text: String) -> Bool {
+        let words = text.lowercased().split { !$0.isLetter && !$0.isNumber && $0 != "-" && $0 != "/" && $0 != "_" }
+        return words.contains("device") && !words.contains { $0.hasPrefix("project") }
     }
 
     /// The codes, the refused fields, and the service's own text.

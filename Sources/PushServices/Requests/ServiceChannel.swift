@@ -91,6 +91,9 @@ struct ServiceChannel: Sendable {
     /// Sends a request once more, after the connection ended before the reply.
     func repost(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse { try await last(request) }
 
+    /// Time for which a request waits for a place on a connection; it has not been sent before.
+    private static let queueTimeout = Duration.seconds(150)
+
     /// Makes a request to a push service.
     static func request(
         _ url: String,
@@ -112,6 +115,9 @@ struct ServiceChannel: Sendable {
             addresses: addresses
         )
         request.opensConnection = opensConnection
+        // The lane hands over more requests than a slow host takes at once.
+        request.queueTimeout = queueTimeout
+        request.keepsStart = true
         return request
     }
 

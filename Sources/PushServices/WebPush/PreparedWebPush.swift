@@ -19,6 +19,8 @@ struct PreparedWebPush: PreparedPush {
     /// Topic of the message, by its header or by the tag of its notification; `nil` if it has none, and then each target
     /// gets its own.
     let topic: String?
+    /// The sender's own policy for Edge's service; `nil` if it has none.
+    let cachePolicy: String?
     private let service: WebPushService
 
     init(_ message: PushMessage, isDeclarative: Bool, _ service: WebPushService) throws(BadPushMessage) {
@@ -44,6 +46,10 @@ struct PreparedWebPush: PreparedPush {
                     "the header Topic is not 1 to \(Self.maximumTopic) letters, digits, '-' or '_'"
                 )
             }
+        }
+        cachePolicy = message.headers["x-wns-cache-policy"]?.lowercased()
+        if let cachePolicy, !["cache", "no-cache"].contains(cachePolicy) {
+            throw BadPushMessage("the header X-WNS-Cache-Policy is not cache or no-cache")
         }
         self.service = service
     }

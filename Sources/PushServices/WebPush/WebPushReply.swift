@@ -12,10 +12,14 @@ struct WebPushReply: Sendable {
     private static let maximumExcerpt = 200
     /// Bytes of the service's id for a message.
     private static let maximumID = 2_048
-    /// Apple's reasons that concern the sender's key or token, not the message.
+    /// Apple's reasons that concern the sender's token or contact, whatever it is sent to.
     private static let senderReasons: Set<String> = [
-        "VapidPkHashMismatch", "BadJwtToken", "ExpirationDateOutOfRange", "BadAuthorizationHeader",
+        "BadJwtToken", "ExpirationDateOutOfRange", "BadAuthorizationHeader",
     ]
+    /// Words of Apple, Mozilla and Google about a subscription that was made with another key.
+    private static let keyWords = ["vapidpkhashmismatch", "mismatch", "do not correspond to the credentials"]
+    /// Words of a page that Google's service sends, which is about the subscription or the sender.
+    private static let pageWords = ["unauthorizedregistration", "notregistered", "vapid"]
 
     private let response: OutboundResponse
     private let host: String
@@ -40,34 +44,60 @@ struct WebPushReply: Sendable {
         message = answer?["message"]?.string ?? answer?["error"]?.string
     }
 
-    /// True if the service does not accept the sender's key or token.
-    var refusesSender: Bool {
-        switch response.status {
+    /// True if the subscription was made with another key: this says nothing about the sender's other subscriptions.
+    var refusesKey: Bool { isRefusal && Self.keyWords.contains { words.contains($0) } }
+
+    /// True if the service does not accept the sender's token or contact; it may mean the subscription's key, unless
+    /// ``isCertain``.
+    var refusesSender: Bool { isRefusal && !refusesKey }
+
+    /// True if a refusal is about the sender, whatever its key is.
+    var isCertain: Bool { reason.map { Self.senderReasons.contains($0) } ?? false }
+
+    private var isRefusal: Bool {
+        guard !isOfIntermediary else { return false }
+        return switch response.status {
         case 401, 403: true
-        case 400: code == 109 || reason.map { Self.senderReasons.contains($0) } ?? bodyNamesSender
+        case 400: code == 109 || isCertain || Self.keyWords[0] == reason?.lowercased() || bodyNamesSender
         default: false
         }
     }
 
     /// True if the body names the key: Google's service answers 400 with plain text.
     private var bodyNamesSender: Bool {
-        let text = String(decoding: response.body.prefix(1_024), as: UTF8.self).lowercased()
-        return text.contains("unauthorizedregistration") || text.contains("vapid")
+        reason == nil && (words.contains("unauthorizedregistration") || words.contains("vapid"))
+    }
+
+    /// The beginning of the body in lower case.
+    private var words: String { String(decoding: response.body.prefix(1_024), as: UTF8.self).lowercased() }
+
+    private var isOfIntermediary: Bool {
+        response.isOfIntermediary && !Self.pageWords.contains { words.contains($0) }
     }
 
     var outcome: PushOutcome {
-        if 200...299 ~= response.status { return .accepted(id: id) }
+        if 200...299 ~= response.status { return accepted }
+        if isOfIntermediary { return .retry(after: retryAfter, text) }
+        if refusesKey { return .badRoute(text) }
+        if refusesSender { return .refusedSender(text) }
         if let outcome = outcomeOfCode { return outcome }
         switch response.status {
-        case 300...399: return .badRoute("'\(host)' redirects, and the hub does not follow redirects of push services")
-        case 401, 403: return .badRoute(text)
         case 404, 410: return .deadHandle(DeadHandle(reason: text))
         case 405: return .badRoute(text)
         case 406: return .throttled(.host, after: retryAfter, text)
         case 408, 425: return .retry(after: retryAfter, text)
+        case 413: return .tooLarge(text)
         case 429: return .throttled(.handle, after: retryAfter, text)
-        case 400...499: return refusesSender ? .badRoute(text) : .badMessage(text)
+        case 400...499: return .badMessage(text)
         default: return .retry(after: retryAfter, text)
+        }
+    }
+
+    private var accepted: PushOutcome {
+        switch response.headers["X-WNS-Status"]?.lowercased() {
+        case "dropped": .dropped("'\(host)' dropped it: \(description?.withoutControls ?? "no reason given")")
+        case "channelthrottled": .throttled(.handle, after: retryAfter, "'\(host)' throttles the channel")
+        default: .accepted(id: id)
         }
     }
 
@@ -76,8 +106,7 @@ struct WebPushReply: Sendable {
         guard let code, response.status >= 400 else { return nil }
         switch code {
         case 102, 103, 105, 106: return .deadHandle(DeadHandle(reason: text))
-        case 104: return .badMessage(text)
-        case 109: return .badRoute(text)
+        case 104: return .tooLarge(text)
         case 110...114: return .badMessage(text)
         case 201 where response.status != 429, 202: return .retry(after: retryAfter, text)
         // 999 is any other error.
@@ -95,12 +124,17 @@ struct WebPushReply: Sendable {
 
     /// One line without the subscription's secret path, with an excerpt of the reply at most.
     var text: String {
-        let detail = (reason ?? message ?? plainText).map { words in
+        let detail = (reason ?? message ?? plainText ?? description).map { words in
             ": " + words.replacing(path, with: "…").withoutControls.prefix(Self.maximumExcerpt)
         }
         let number = code.map { " (\($0))" } ?? ""
         let clock = refusesSender ? response.clockDifference(now).map { " (\($0))" } ?? "" : ""
         return "'\(host)' answered \(response.status)\(detail ?? "")\(number)\(clock)"
+    }
+
+    /// Microsoft's text.
+    private var description: String? {
+        response.headers["X-WNS-Error-Description"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private var plainText: String? {

@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HubProtocol
+import NetworkAddresses
 import OutboundHTTP
 
 /// Browsers' push services, used with one sender's keys.
@@ -32,12 +33,20 @@ struct WebPushService: PushService {
     static func check(
         _ credential: PlatformCredential
     ) throws(BadCredential) -> (subject: String, keys: VapidKeys, isDeclarative: Bool) {
-        let subject = try VapidSubject.check(credential["Subject"])
+        let subject = try Self.subject(credential["Subject"] ?? "")
         let keys = try VapidKeys(credential)
         switch credential["Declarative"]?.lowercased() {
         case "true": return (subject, keys, true)
         case nil, "", "false": return (subject, keys, false)
         default: throw BadCredential("Declarative is not true or false")
+        }
+    }
+
+    private static func subject(_ text: String) throws(BadCredential) -> String {
+        do throws(SenderContact.Problem) {
+            return try SenderContact(uri: text).uri
+        } catch {
+            throw BadCredential("Subject cannot be used: \(error.reason)")
         }
     }
 
@@ -93,7 +102,8 @@ struct WebPushService: PushService {
         _ target: PushTarget
     ) async throws -> PushOutcome {
         let origin = destination.endpoint.origin
-        var refusal: WebPushReply?
+        var senderRefusal: WebPushReply?
+        var keyRefusal: WebPushReply?
         for key in keys.candidates(target.senderKeyID) {
             let token = try tokens.token(for: origin, key, now: now())
             var reply = try await post(push, body, to: destination, target, token, key)
@@ -102,10 +112,30 @@ struct WebPushService: PushService {
             {
                 reply = try await post(push, body, to: destination, target, renewed, key)
             }
-            guard reply.refusesSender else { return reply.outcome }
-            refusal = reply
+            if reply.refusesKey {
+                keyRefusal = reply
+            } else if reply.refusesSender {
+                senderRefusal = senderRefusal ?? reply
+                if reply.isCertain { break }
+            } else {
+                return reply.outcome
+            }
         }
-        return .badRoute("the subscription was made with another VAPID key: \(refusal?.text ?? "none is left")")
+        if let senderRefusal { return .refusedSender(senderRefusal.text) }
+        return .badRoute("the subscription was made with another VAPID key: \(keyRefusal?.text ?? "none is left")")
+    }
+
+    /// Edge's service refuses a message without storage, unless its cache policy says the same.
+    ///
+    /// Source: Microsoft, "Push Notification Service request and response headers".
+    private static func cachePolicy(
+        _ push: PreparedWebPush,
+        _ endpoint: PushEndpoint,
+        timeToLive: String
+    ) -> [(String, String)] {
+        guard case .name(let host) = endpoint.host, host.hasSuffix(".notify.windows.com") else { return [] }
+        let policy = push.cachePolicy ?? (timeToLive == "0" ? "no-cache" : nil)
+        return policy.map { [("X-WNS-Cache-Policy", $0)] } ?? []
     }
 
     private func post(
@@ -122,6 +152,7 @@ struct WebPushService: PushService {
         ]
         // Apple delays less urgent messages, and browsers allow visible ones only.
         if let urgency = push.urgency ?? (destination.isApple ? "high" : nil) { headers.append(("Urgency", urgency)) }
+        headers += Self.cachePolicy(push, destination.endpoint, timeToLive: headers[0].1)
         if !body.isEmpty {
             headers += [("Content-Encoding", "aes128gcm"), ("Content-Type", "application/octet-stream")]
         }

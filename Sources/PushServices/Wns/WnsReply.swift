@@ -16,6 +16,7 @@ struct WnsReply {
     private let description: String
     private let connection: String?
     private let retryAfter: Duration?
+    private let isOfIntermediary: Bool
 
     /// Reads a reply; `retryAfter` is the wait that it asks for.
     init(_ response: OutboundResponse, retryAfter: Duration?) {
@@ -26,21 +27,24 @@ struct WnsReply {
         let text = response.headers.first("X-WNS-Error-Description") ?? String(decoding: response.body, as: UTF8.self)
         description = String(text.withoutControls.prefix(200))
         self.retryAfter = retryAfter
+        isOfIntermediary = response.isOfIntermediary
     }
 
     var verdict: Verdict {
+        if isOfIntermediary { return .outcome(.retry(after: retryAfter, reason)) }
         if status == 401 { return .staleToken(reason) }
         return .outcome(outcome)
     }
 
     private var outcome: PushOutcome {
         switch status {
-        case 200: accepted
+        case 200...299: accepted
         case 403: .badRoute("the channel belongs to another app: \(reason)")
         case 404: .deadHandle(DeadHandle(reason: reason))
         // The quota of the app; WNS reports a channel's quota with 200.
         case 406, 429: .throttled(.credential, after: retryAfter, reason)
         case 410: isDomainBlocked ? .refusedCredential(reason) : .deadHandle(DeadHandle(reason: reason))
+        case 413: .tooLarge(reason)
         case 408, 500...599: .retry(after: retryAfter, reason)
         case 400..<500: .badMessage(reason)
         // WNS does not send this status, but a proxy may.

@@ -230,17 +230,12 @@ struct HubServe: AsyncParsableCommand {
         configuration.certificate = endpoint.certificate
         configuration.publicName = endpoint.publicName
         configuration.hostNames = settings.value(HubSettings.hostNames, flag: hostNames) ?? []
-        configuration.pushContact = Self.contact(settings.value(HubSettings.pushContact, flag: pushContact))
+        configuration.pushContact = settings.value(HubSettings.pushContact, flag: pushContact)
         let emulated = try await emulate ? emulatePush(&configuration, state, settings) : nil
         try await usingDatabase(configuration.databasePath) {
             try await withHTTP { try await serve(configuration, log, endpoint, state, settings, $0) }
         }
         await emulated?.emulator.stop()
-    }
-
-    /// Returns the contact as a URL; an e-mail address becomes a `mailto:` URL.
-    private static func contact(_ text: String?) -> String? {
-        text.map { $0.contains("@") && !$0.contains(":") ? "mailto:\($0)" : $0 }
     }
 
     func logger(_ settings: Settings) -> Logger {

@@ -83,6 +83,19 @@ struct FeedbackContainerTests {
         }
     }
 
+    @Test func `a handle that was registered again is not listed`() async throws {
+        let service = ScriptedPushService { _ in .deadHandle(DeadHandle(reason: "Unregistered")) }
+        try await ScriptedHub.run(service) { hub in
+            for number in 1...2 { try await hub.register("\(number)-1-1", .apns, .handle("AA0\(number)")) }
+            let container = try await Container(hub)
+            _ = try await hub.send(format: "apple", "{}", tags: "World")
+            await hub.settlePushes()
+            try await hub.register("3-1-1", .apns, .handle("AA01"))
+            let body = try await container.file("03172030").body
+            #expect(body.contains("<PnsHandle>AA02</PnsHandle>") && !body.contains("AA01"))
+        }
+    }
+
     /// As JSON tells of a container.
     private struct Listed: Decodable {
         struct File: Decodable {

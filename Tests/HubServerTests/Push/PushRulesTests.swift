@@ -68,29 +68,76 @@ struct PushRulesTests {
         #expect(RetryWait.wait(after: 1, asked: .seconds(-5), fraction: 0) == .zero)
     }
 
-    @Test func `a host that does nothing but fail is left alone, and only that one`() {
-        var hostFailures = HostFailures()
-        let waits = (0..<HostFailures.failuresInRow).map { _ in
-            hostFailures.noteFailure("slow.example", begunAt: start, at: start, fraction: 1)
-        }
-        #expect(waits.compactMap { $0 } == [.seconds(1)], "the last of them pauses it")
-        #expect(hostFailures.pausedUntil("slow.example", at: start) == start + .seconds(1))
-        #expect(hostFailures.pausedUntil("other.example", at: start) == nil)
-        #expect(hostFailures.pausedUntil("slow.example", at: start + .seconds(1)) == nil)
+    @Test(arguments: [(8, 30, 8), (40, 30, 28), (900, 3, 1)])
+    func `the last attempt is made before the end of a message`(wait: Int, left: Int, seconds: Int) {
+        let chosen = RetryWait.wait(.seconds(wait), asked: nil, within: .seconds(left), fraction: 0)
+        #expect(chosen == .seconds(seconds))
     }
 
-    @Test func `what was in flight when a pause began says nothing new`() {
+    @Test func `last attempts are spread, and none is made before the time that a service asked for`() {
+        let spread = RetryWait.wait(.seconds(900), asked: nil, within: .seconds(102), fraction: 1)
+        #expect(spread == .seconds(90))
+        #expect(RetryWait.wait(.seconds(95), asked: .seconds(95), within: .seconds(102), fraction: 1) == .seconds(95))
+        #expect(RetryWait.wait(.seconds(110), asked: .seconds(110), within: .seconds(102), fraction: 0) == nil)
+        #expect(RetryWait.wait(.seconds(1), asked: nil, within: .seconds(2), fraction: 0) == nil)
+    }
+
+    /// Failures that pause a host.
+    private func failing(_ host: String) -> HostFailures {
         var hostFailures = HostFailures()
-        for _ in 0..<2_000 { _ = hostFailures.noteFailure("", begunAt: start, at: start + .seconds(1), fraction: 1) }
-        #expect(hostFailures.pausedUntil("", at: start + .seconds(1)) == start + .seconds(2), "one pause, not thirty")
-        hostFailures.noteSuccess("")
-        #expect(hostFailures.pausedUntil("", at: start + .seconds(1)) == nil)
+        for _ in 0..<HostFailures.failuresInRow { hostFailures.noteFailure(host, at: start, fraction: 1) }
+        return hostFailures
+    }
+
+    @Test func `a host that does nothing but fail is asked again every few seconds, and others are not held up`() {
+        var hostFailures = failing("slow.example")
+        var now = start
+        for _ in 0..<1_000 {
+            #expect(hostFailures.allowance("slow.example", at: now) == .nothing(until: now + .seconds(2)))
+            now = now + .seconds(2)
+            #expect(hostFailures.allowance("slow.example", at: now) == .oneProbe)
+            hostFailures.beginProbe("slow.example", at: now)
+            hostFailures.noteFailure("slow.example", at: now, fraction: 1)
+        }
+        #expect(hostFailures.allowance("other.example", at: now) == .everything)
+        hostFailures.noteSuccess("slow.example", begunAt: now)
+        #expect(hostFailures.allowance("slow.example", at: now) == .everything)
+    }
+
+    @Test func `a target in the store waits about as long as its host has been paused, up to a quarter of an hour`() {
+        let hostFailures = failing("slow.example")
+        let waits = [0, 60, 7_200].map { hostFailures.wait("slow.example", at: start + .seconds($0), fraction: 1) }
+        #expect(waits == [.seconds(4), .seconds(60), .seconds(900)])
+    }
+
+    @Test func `the success of an earlier request does not end a pause that a host has asked for`() {
+        var hostFailures = HostFailures()
+        hostFailures.pause("a.example", for: .seconds(60), at: start)
+        hostFailures.noteSuccess("a.example", begunAt: start - .seconds(1))
+        #expect(hostFailures.allowance("a.example", at: start) == .nothing(until: start + .seconds(60)))
+        #expect(hostFailures.allowance("a.example", at: start + .seconds(60)) == .everything)
     }
 
     @Test func `a stranger's many hosts are forgotten again`() {
         var hostFailures = HostFailures()
-        for number in 0..<5_000 { hostFailures.pause("h\(number).example", for: .seconds(60), at: start) }
-        let known = (0..<5_000).count { hostFailures.pausedUntil("h\($0).example", at: start) != nil }
-        #expect(known == HostFailures.maximumHosts)
+        var hostRefusals = HostRefusals()
+        for number in 0..<5_000 {
+            hostFailures.pause("h\(number).example", for: .seconds(60), at: start)
+            for _ in 0..<HostRefusals.refusalsInRow { _ = hostRefusals.refuse("h\(number).example", "no", at: start) }
+        }
+        let hosts = (0..<5_000).map { "h\($0).example" }
+        #expect(hosts.count { hostFailures.allowance($0, at: start) != .everything } == HostFailures.maximumHosts)
+        #expect(hosts.count { hostRefusals.allowance($0, at: start) != .everything } == HostFailures.maximumHosts)
+    }
+
+    @Test func `a host that refuses the sender is paused after a few refusals in a row`() {
+        var refusals = HostRefusals()
+        let firsts = (0..<5).map { _ in refusals.refuse("a.example", "BadJwtToken", at: start) }
+        #expect(firsts == [false, false, true, false, false])
+        #expect(refusals.allowance("a.example", at: start) == .nothing(until: start + .seconds(60)))
+        #expect(refusals.allowance("b.example", at: start) == .everything)
+        #expect(refusals.accept("a.example") && refusals.allowance("a.example", at: start) == .everything)
+        let few = (0..<4).map { _ in (refusals.refuse("a.example", "no", at: start), refusals.accept("a.example")) }
+        #expect(few.allSatisfy { !$0.0 && !$0.1 }, "others are served in between")
     }
 }

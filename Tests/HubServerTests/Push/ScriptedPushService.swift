@@ -23,6 +23,7 @@ final class ScriptedPushService: PushService, PushServiceMaker {
         var lifetime = PushLifetime.unspecified
         var collapseKey: String?
         var expiry: Timestamp?
+        var onShutdown: @Sendable () -> Void = {}
     }
 
     private let state = Mutex(State())
@@ -30,9 +31,12 @@ final class ScriptedPushService: PushService, PushServiceMaker {
 
     let kinds: Set<PlatformCredential.Kind> = [.apns, .fcmV1, .wns, .browser]
     let standing: [PlatformCredential] = []
-    let concurrency = 100
+    let concurrency: Int
 
-    init(_ script: @escaping Script = { _ in .accepted(id: nil) }) { answer(script) }
+    init(concurrency: Int = 100, _ script: @escaping Script = { _ in .accepted(id: nil) }) {
+        self.concurrency = concurrency
+        answer(script)
+    }
 
     func answer(_ script: @escaping Script) { state.withLock { $0.script = script } }
 
@@ -89,7 +93,10 @@ final class ScriptedPushService: PushService, PushServiceMaker {
 
     func tryCredential() async -> PushOutcome { .accepted(id: nil) }
 
-    func shutdown() async {}
+    /// Sets what ends the requests in flight.
+    func onShutdown(_ end: @escaping @Sendable () -> Void) { state.withLock { $0.onShutdown = end } }
+
+    func shutdown() async { state.withLock { $0.onShutdown }() }
 
     private struct Prepared: PreparedPush {
         let service: ScriptedPushService

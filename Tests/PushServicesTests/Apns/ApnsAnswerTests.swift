@@ -35,14 +35,14 @@ import Testing
         Row(403, "UnrelatedKeyIdInToken", "refusedCredential twice"),
         Row(403, "BadEnvironmentKeyIdInToken", "refusedCredential"), Row(403, "Forbidden", "refusedCredential"),
         Row(404, "BadPath", "badMessage"), Row(405, "MethodNotAllowed", "badMessage"),
-        Row(410, "Unregistered", "dead"), Row(410, "ExpiredToken", "dead"), Row(413, "PayloadTooLarge", "badMessage"),
+        Row(410, "Unregistered", "dead"), Row(410, "ExpiredToken", "dead"), Row(413, "PayloadTooLarge", "tooLarge"),
         Row(429, "TooManyProviderTokenUpdates", "throttled credential"),
         Row(429, "TooManyRequests", "throttled handle"),
         Row(500, "InternalServerError", "retry"), Row(503, "ServiceUnavailable", "retry"),
         Row(503, "Shutdown", "retry"),
         // What nobody has written down yet goes by its status.
         Row(400, "Unheard", "badMessage"), Row(403, nil, "refusedCredential"), Row(429, nil, "throttled handle"),
-        Row(502, nil, "retry"), Row(301, nil, "badMessage"),
+        Row(502, nil, "retry"), Row(301, nil, "retry"), Row(421, nil, "retry"),
     ]
 
     @Test(arguments: rows)

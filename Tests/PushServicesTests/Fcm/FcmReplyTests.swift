@@ -86,7 +86,11 @@ import Testing
             details: [quota("project")],
             "throttled credential 60"
         ),
+        // A project whose name has the word.
+        Row(429, "RESOURCE_EXHAUSTED", details: [quota("project:my-device-app")], "throttled credential 60"),
+        Row(429, "RESOURCE_EXHAUSTED", says: "Quota of projects/device-news exceeded", "throttled credential 60"),
         Row(429, nil, retryAfter: "junk", "throttled credential 60"),
+        Row(421, nil, "retry"),
         Row(500, "INTERNAL", code: "INTERNAL", "retry"), Row(500, nil, retryAfter: "3", "retry 3"),
         Row(503, "UNAVAILABLE", code: "UNAVAILABLE", "retry 10"), Row(503, nil, "retry 10"),
         Row(503, "UNAVAILABLE", code: "UNAVAILABLE", retryAfter: "3", "retry 10"),
@@ -94,7 +98,7 @@ import Testing
         // What nobody has written down goes by Google's code or by the status.
         Row(400, "INVALID_ARGUMENT", code: "UNSPECIFIED_ERROR", "badMessage"),
         Row(500, "UNHEARD", code: "UNHEARD", "retry"), Row(502, nil, "retry"), Row(504, nil, "retry"),
-        Row(408, nil, "retry"), Row(405, nil, "badMessage"), Row(413, nil, "badMessage"), Row(302, nil, "retry"),
+        Row(408, nil, "retry"), Row(405, nil, "badMessage"), Row(413, nil, "tooLarge"), Row(302, nil, "retry"),
     ]
 
     @Test(arguments: rows)
@@ -121,8 +125,10 @@ import Testing
     @Test func `an accepted message has the name that FCM gave it`() async throws {
         let server = try ServicePeers.server { _ in .status(200, body: #"{"name":"projects/p/messages/7"}"#) }
         #expect(try await Self.send(to: server) == .accepted(id: "projects/p/messages/7"))
-        let odd = try ServicePeers.server { _ in .status(200, body: "not JSON") }
-        #expect(try await Self.send(to: odd) == .accepted(id: nil))
+        for (status, body) in [(200, "not JSON"), (202, ""), (200, String(repeating: "x", count: 100_000))] {
+            let odd = try ServicePeers.server { _ in .status(status, body: body) }
+            #expect(try await Self.send(to: odd) == .accepted(id: nil))
+        }
     }
 
     @Test func `a reason names the fields, and holds no line breaks and not much`() async throws {

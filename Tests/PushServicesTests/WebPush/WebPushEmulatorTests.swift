@@ -85,7 +85,7 @@ import Testing
 
     @Test(arguments: [
         ("dead-", "dead"), ("malformed-", "dead"), ("throttled-", "throttled handle 1"), ("unavailable-", "retry 1"),
-        ("broken-", "retry -"), ("badcredential-", "bad route"), ("wrongtopic-", "bad route"),
+        ("broken-", "retry -"), ("badcredential-", "refused sender"), ("wrongtopic-", "bad route"),
     ])
     func `each fault has its outcome`(_ prefix: String, _ kind: String) async throws {
         try await run { play async throws in

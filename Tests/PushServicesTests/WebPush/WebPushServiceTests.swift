@@ -43,17 +43,38 @@ import Testing
         ),
         Row(status: 201, kind: "accepted -"), Row(status: 200, body: "ok", kind: "accepted -"),
         Row(status: 202, headers: ["Location": "/r"], kind: "accepted /r"), Row(status: 204, kind: "accepted -"),
-        Row(status: 301, headers: ["Location": "https://evil.example/"], kind: "bad route", words: "redirects"),
-        Row(status: 302, kind: "bad route"), Row(status: 303, kind: "bad route"), Row(status: 304, kind: "bad route"),
-        Row(status: 307, headers: ["Location": "/"], kind: "bad route"), Row(status: 308, kind: "bad route"),
+        Row(status: 301, headers: ["Location": "https://evil.example/"], kind: "retry -", words: "301"),
+        Row(status: 302, kind: "retry -"), Row(status: 303, kind: "retry -"), Row(status: 304, kind: "retry -"),
+        Row(status: 307, headers: ["Location": "/"], kind: "retry -"), Row(status: 308, kind: "retry -"),
+        Row(status: 407, kind: "retry -"), Row(status: 421, kind: "retry -"),
+        Row(status: 404, body: "<!DOCTYPE html><title>Not found</title>", kind: "retry -"),
+        Row(status: 403, headers: ["Content-Type": "text/html"], body: "blocked by a proxy", kind: "retry -"),
+        Row(
+            status: 201,
+            headers: ["X-WNS-Status": "dropped", "X-WNS-Error-Description": "The cache is full."],
+            kind: "dropped",
+            words: "The cache is full."
+        ),
+        Row(
+            status: 400,
+            headers: ["X-WNS-Error-Description": "TTL must be positive."],
+            kind: "bad message",
+            words: "TTL must be positive."
+        ),
+        Row(
+            status: 403,
+            body: "the VAPID credentials in the authorization header do not correspond to the credentials used",
+            kind: "bad route"
+        ),
         Row(status: 400, kind: "bad message"),
         Row(status: 400, body: "Invalid TTL", kind: "bad message", words: "Invalid TTL"),
-        Row(status: 400, body: "<HTML>UnauthorizedRegistration</HTML>", kind: "bad route"),
-        Row(status: 400, body: "invalid VAPID header", kind: "bad route", words: "invalid VAPID header"),
-        Row(status: 401, kind: "bad route"), Row(status: 403, body: "not yours", kind: "bad route", words: "not yours"),
+        Row(status: 400, body: "<HTML>UnauthorizedRegistration</HTML>", kind: "refused sender"),
+        Row(status: 400, body: "invalid VAPID header", kind: "refused sender", words: "invalid VAPID header"),
+        Row(status: 401, kind: "refused sender"),
+        Row(status: 403, body: "not yours", kind: "refused sender", words: "not yours"),
         Row(status: 404, kind: "dead"), Row(status: 405, kind: "bad route"),
         Row(status: 406, headers: wait, kind: "throttled host 7"), Row(status: 406, kind: "throttled host -"),
-        Row(status: 408, kind: "retry -"), Row(status: 410, kind: "dead"), Row(status: 413, kind: "bad message"),
+        Row(status: 408, kind: "retry -"), Row(status: 410, kind: "dead"), Row(status: 413, kind: "too large"),
         Row(status: 415, kind: "bad message"), Row(status: 425, headers: wait, kind: "retry 7"),
         Row(status: 429, headers: wait, kind: "throttled handle 7"), Row(status: 429, kind: "throttled handle -"),
         Row(
@@ -72,8 +93,8 @@ import Testing
     /// Source: Mozilla, "autopush HTTP endpoints: error codes".
     static let codes = [
         mozilla(404, 102, "dead"), mozilla(400, 102, "dead"), mozilla(410, 103, "dead"), mozilla(410, 105, "dead"),
-        mozilla(410, 106, "dead"), mozilla(404, 106, "dead"), mozilla(413, 104, "bad message"),
-        mozilla(401, 109, "bad route"), mozilla(400, 109, "bad route"), mozilla(400, 110, "bad message"),
+        mozilla(410, 106, "dead"), mozilla(404, 106, "dead"), mozilla(413, 104, "too large"),
+        mozilla(401, 109, "refused sender"), mozilla(400, 109, "refused sender"), mozilla(400, 110, "bad message"),
         mozilla(400, 111, "bad message"), mozilla(400, 112, "bad message"), mozilla(400, 113, "bad message"),
         mozilla(400, 114, "bad message"), mozilla(503, 201, "retry 7", wait), mozilla(503, 201, "retry -"),
         mozilla(429, 201, "throttled handle 7", wait), mozilla(503, 202, "retry -"), mozilla(500, 999, "retry -"),
@@ -83,10 +104,10 @@ import Testing
     ]
 
     static let reasons = [
-        apple(400, "VapidPkHashMismatch", "bad route"), apple(400, "BadJwtToken", "bad route"),
-        apple(403, "BadJwtToken", "bad route"), apple(403, "ExpirationDateOutOfRange", "bad route"),
-        apple(400, "ExpirationDateOutOfRange", "bad route"), apple(403, "VapidPkHashMismatch", "bad route"),
-        apple(400, "BadExpirationDate", "bad message"), apple(413, "PayloadTooLarge", "bad message"),
+        apple(400, "VapidPkHashMismatch", "bad route"), apple(400, "BadJwtToken", "refused sender"),
+        apple(403, "BadJwtToken", "refused sender"), apple(403, "ExpirationDateOutOfRange", "refused sender"),
+        apple(400, "ExpirationDateOutOfRange", "refused sender"), apple(403, "VapidPkHashMismatch", "bad route"),
+        apple(400, "BadExpirationDate", "bad message"), apple(413, "PayloadTooLarge", "too large"),
         apple(410, "Unregistered", "dead"), apple(404, "BadPath", "dead"),
         apple(429, "TooManyRequests", "throttled handle -"),
         apple(500, "InternalServerError", "retry -"), apple(503, "ServiceUnavailable", "retry -"),
@@ -182,7 +203,7 @@ import Testing
         let inner = try ScriptedHTTPServer { _ in .status(201) }
         let target = inner.url("/admin")
         let peer = try WebPushPeer { _ in .redirect(status, to: target) }
-        #expect(try await peer.send().kind == "bad route")
+        #expect(try await peer.send().kind == "retry -")
         #expect(peer.server.requests.count == 1 && inner.requests.isEmpty)
     }
 

@@ -218,10 +218,12 @@ extension PushOutcome {
         case .deadHandle(let dead): dead.isCertain ? "dead" : "perhaps dead"
         case .replacedHandle: "replaced"
         case .badMessage: "bad message"
+        case .tooLarge: "too large"
         case .badRoute: "bad route"
         case .unsendable: "unsendable"
         case .retry(let wait, _): "retry \(wait.map { "\($0.components.seconds)" } ?? "-")"
         case .throttled(let scope, let wait, _): "throttled \(scope) \(wait.map { "\($0.components.seconds)" } ?? "-")"
+        case .refusedSender: "refused sender"
         case .refusedCredential: "refused credential"
         }
     }
@@ -229,9 +231,10 @@ extension PushOutcome {
     var words: String {
         switch self {
         case .accepted, .replacedHandle: ""
-        case .dropped(let words), .badMessage(let words), .badRoute(let words), .unsendable(let words),
+        case .dropped(let words), .badMessage(let words), .tooLarge(let words), .badRoute(let words),
+            .unsendable(let words),
             .retry(_, let words),
-            .throttled(_, _, let words), .refusedCredential(let words):
+            .throttled(_, _, let words), .refusedSender(let words), .refusedCredential(let words):
             words
         case .deadHandle(let dead): dead.reason
         }

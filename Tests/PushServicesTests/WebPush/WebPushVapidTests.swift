@@ -120,7 +120,7 @@ import Testing
         "https://hub.local/", "https://", "http://example.org", "https://example.org/a b", "https://me@example.org",
         "mailto:a@example.org,b@example.org", "mailto:ops@example.org\n", "mailto:öps@example.org", "tel:+123",
         "https://127.0.0.1/", "https://[::1]/", "mailto:ops@127.0.0.1", "MAILTO:ops@example.org",
-        "mailto:a@b@c.example",
+        "mailto:a@b@c.example", "mailto:ops@hub.invalid", "mailto:ops@intranet", "https://intranet/contact",
     ])
     func `a contact that a service would refuse is refused by its name`(_ subject: String) {
         let error = #expect(throws: BadCredential.self) {

@@ -32,7 +32,7 @@ import Testing
         Row(403, "badRoute"), Row(404, "dead"), Row(405, "badMessage"), Row(406, "throttled credential"),
         Row(406, [("Retry-After", "30")], "throttled credential 30"),
         Row(410, [told("The channel expired.")], "dead"), Row(410, "dead"),
-        Row(410, [told("The sending domain is blocked.")], "refusedCredential"), Row(413, "badMessage"),
+        Row(410, [told("The sending domain is blocked.")], "refusedCredential"), Row(413, "tooLarge"),
         Row(500, "retry"), Row(503, "retry"), Row(503, [("Retry-After", "120")], "retry 120"),
         // What nobody has written down.
         Row(429, [("Retry-After", "3")], "throttled credential 3"), Row(408, "retry"), Row(502, "retry"),
