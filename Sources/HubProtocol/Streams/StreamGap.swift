@@ -41,6 +41,7 @@ package enum StreamHeartbeat {
     /// True if a query asks for events.
     ///
     /// - Parameter value: The parameter's value; `nil` without the parameter.
+    /// - Returns: False without the parameter.
     /// - Throws: ``ProtocolError`` 400 for any other value.
     package static func isEvent(_ value: String?) throws(ProtocolError) -> Bool {
         guard let value else { return false }
