@@ -130,7 +130,7 @@ import Testing
         )
         #expect(
             hub.xml.contains(
-                "<GcmCredential><Properties><Property><Name>n</Name><Value>&lt;v&amp;&gt;</Value></Property></Properties></GcmCredential>"
+                "<GcmCredential><Properties><Property><Name>GoogleApiKey</Name><Value>&lt;v&amp;&gt;</Value></Property></Properties></GcmCredential>"
             )
         )
         #expect(hub.xml.contains("<UserMetadata>a &lt; b</UserMetadata>"))
