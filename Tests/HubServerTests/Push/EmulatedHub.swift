@@ -41,9 +41,11 @@ enum EmulatedHub {
                 $0.sendsGcmThroughFcm = true
                 configure(scratch, &$0)
             } _: { hub in
-                let description = NotificationHubDescription(credentials: credentials)
+                // Descriptions have no properties of ours, but requests may.
+                let description = NotificationHubDescription(credentials: credentials).xml
+                    .replacing("<ApnsCredential><Properties>", with: "<ApnsCredential><Properties>\(topics)")
                 let match = ["If-Match": "*"]
-                let reply = try await hub.manage("PUT", "/news", headers: match, entry(description.xml))
+                let reply = try await hub.manage("PUT", "/news", headers: match, entry(description))
                 try #require(reply.status == 200, "\(reply.body)")
                 try await body(hub, emulator)
             }
@@ -54,15 +56,15 @@ enum EmulatedHub {
         await emulator.stop()
     }
 
+    private static let topics =
+        "<Property><Name>Topics</Name><Value>com.microsoft.Example,com.microsoft.ExampleApp</Value></Property>"
+
     private static var credentials: [PlatformCredential] {
         get throws {
             [
                 credential(
                     .apns,
-                    [
-                        ("Token", apnsKey), ("KeyId", "ABCDEF1234"), ("AppId", "TEAM123456"), ("AppName", bundle),
-                        ("Topics", "com.microsoft.Example,com.microsoft.ExampleApp"),
-                    ]
+                    [("Token", apnsKey), ("KeyId", "ABCDEF1234"), ("AppId", "TEAM123456"), ("AppName", bundle)]
                 ),
                 credential(.wns, [("PackageSid", "ms-app://s-1-15-2-1"), ("SecretKey", "secret")]),
                 credential(
