@@ -114,7 +114,7 @@ import Testing
         ]
         let hub = NotificationHubDescription(
             registrationTimeToLive: try RegistrationTimeToLive(parsing: "P90D"),
-            credentials: kinds.map { PlatformCredential($0, [.init(name: "n", value: "<v&>")]) },
+            credentials: kinds.map { PlatformCredential($0, [.init(name: "GoogleApiKey", value: "<v&>")]) },
             rules: Self.hub.rules,
             userMetadata: "a < b",
             isDisabled: true
