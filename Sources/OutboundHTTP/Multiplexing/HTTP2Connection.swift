@@ -80,14 +80,8 @@ final class HTTP2Connection {
         self.socket = socket
         easy = opening.session.easy
         lastArrival = now
-        var callbacks: OpaquePointer?
-        guard nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
+        guard let callbacks = HTTP2Callbacks.make() else { return nil }
         defer { nghttp2_session_callbacks_del(callbacks) }
-        nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks, beginHeaders)
-        nghttp2_session_callbacks_set_on_header_callback(callbacks, receiveField)
-        nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, receiveFrame)
-        nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, receiveData)
-        nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closeStream)
         let context = Unmanaged.passUnretained(self).toOpaque()
         guard nghttp2_session_client_new(&session, callbacks, context) == 0 else { return nil }
         var settings = [nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)]
@@ -144,9 +138,8 @@ extension HTTP2Connection {
             deadline: plan.streamTimeout.map { now + $0 } ?? plan.deadline
         )
         let count = writeFields(of: request)
-        // Zero would be no pointer.
-        let mark = UnsafeMutableRawPointer(bitPattern: place + 1)
-        var body = nghttp2_data_provider(source: nghttp2_data_source(ptr: mark), read_callback: readBody)
+        let mark = HTTP2Callbacks.mark(of: place)
+        var body = HTTP2Callbacks.body(mark)
         let id =
             request.work.plan.body?.isEmpty == false
             ? nghttp2_submit_request(session, nil, fields.baseAddress, count, &body, mark)
@@ -353,12 +346,12 @@ extension HTTP2Connection {
 // MARK: - nghttp2's side
 
 extension HTTP2Connection {
-    fileprivate func place(of id: Int32) -> Int? {
+    func place(of id: Int32) -> Int? {
         let mark = nghttp2_session_get_stream_user_data(session, id)
         return mark.map { Int(bitPattern: $0) - 1 }
     }
 
-    fileprivate func copyBody(_ place: Int, to buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
+    func copyBody(_ place: Int, to buffer: UnsafeMutableRawBufferPointer) -> (count: Int, isLast: Bool) {
         guard let stream = streams[place], let body = stream.request.work.plan.body else { return (0, true) }
         let count = min(buffer.count, body.count - stream.sentBody)
         body.withUnsafeBytes { bytes in
@@ -369,12 +362,12 @@ extension HTTP2Connection {
     }
 
     /// Begins a head; one that follows an interim reply (1xx) replaces it.
-    fileprivate func beginHead(_ place: Int) {
+    func beginHead(_ place: Int) {
         guard streams[place]?.hasHead == false else { return }
         streams[place]?.head = ReplyHead(status: 0, headers: OutboundHeaders())
     }
 
-    fileprivate func receive(_ place: Int, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
+    func receive(_ place: Int, _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
         // Fields after the head are trailers.
         guard streams[place]?.hasHead == false else { return }
         streams[place]?.headerBytes += name.count + value.count
@@ -391,7 +384,7 @@ extension HTTP2Connection {
         streams[place]?.head.headers.append(field)
     }
 
-    fileprivate func receive(_ place: Int, body bytes: UnsafeBufferPointer<UInt8>) {
+    func receive(_ place: Int, body bytes: UnsafeBufferPointer<UInt8>) {
         guard let stream = streams[place], !stream.isAnswered else { return }
         if case .whole(let limit, let keepsStart) = stream.request.work.plan.delivery,
             stream.body.count + bytes.count > limit
@@ -401,15 +394,15 @@ extension HTTP2Connection {
         streams[place]?.body.append(contentsOf: bytes)
     }
 
-    fileprivate func endHead(_ place: Int) {
+    func endHead(_ place: Int) {
         if let status = streams[place]?.head.status, status >= 200 { streams[place]?.hasHead = true }
     }
 
-    fileprivate func complete(_ place: Int) { streams[place]?.isComplete = true }
+    func complete(_ place: Int) { streams[place]?.isComplete = true }
 
-    fileprivate func noteSettings() { isReady = true }
+    func noteSettings() { isReady = true }
 
-    fileprivate func close(_ place: Int, _ error: UInt32) {
+    func close(_ place: Int, _ error: UInt32) {
         guard let stream = streams[place] else { return }
         streams[place] = nil
         freePlaces.append(place)
@@ -423,97 +416,4 @@ extension HTTP2Connection {
             answers.append(stream.request.answer(.failure(Self.broken(stream))))
         }
     }
-}
-
-// MARK: - Callbacks
-
-private func connection(_ context: UnsafeMutableRawPointer?) -> HTTP2Connection? {
-    context.map { Unmanaged<HTTP2Connection>.fromOpaque($0).takeUnretainedValue() }
-}
-
-private func readBody(
-    _: OpaquePointer?,
-    _: Int32,
-    _ bytes: UnsafeMutablePointer<UInt8>?,
-    _ count: Int,
-    _ flags: UnsafeMutablePointer<UInt32>?,
-    _ source: UnsafeMutablePointer<nghttp2_data_source>?,
-    _ context: UnsafeMutableRawPointer?
-) -> Int {
-    guard let connection = connection(context), let mark = source?.pointee.ptr else { return 0 }
-    let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: count)
-    let (copied, isLast) = connection.copyBody(Int(bitPattern: mark) - 1, to: buffer)
-    if isLast { flags?.pointee |= UInt32(NGHTTP2_DATA_FLAG_EOF.rawValue) }
-    return copied
-}
-
-private func beginHeaders(
-    _: OpaquePointer?,
-    _ frame: UnsafePointer<nghttp2_frame>?,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let connection = connection(context), let frame else { return 0 }
-    if let place = connection.place(of: frame.pointee.hd.stream_id) { connection.beginHead(place) }
-    return 0
-}
-
-private func receiveField(
-    _: OpaquePointer?,
-    _ frame: UnsafePointer<nghttp2_frame>?,
-    _ name: UnsafePointer<UInt8>?,
-    _ nameCount: Int,
-    _ value: UnsafePointer<UInt8>?,
-    _ valueCount: Int,
-    _: UInt8,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let connection = connection(context), let frame else { return 0 }
-    guard let place = connection.place(of: frame.pointee.hd.stream_id) else { return 0 }
-    connection.receive(
-        place,
-        UnsafeBufferPointer(start: name, count: nameCount),
-        UnsafeBufferPointer(start: value, count: valueCount)
-    )
-    return 0
-}
-
-private func receiveFrame(
-    _: OpaquePointer?,
-    _ frame: UnsafePointer<nghttp2_frame>?,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let connection = connection(context), let header = frame?.pointee.hd else { return 0 }
-    if header.type == NGHTTP2_SETTINGS.rawValue { connection.noteSettings() }
-    guard let place = connection.place(of: header.stream_id) else { return 0 }
-    if header.type == NGHTTP2_HEADERS.rawValue { connection.endHead(place) }
-    if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-        header.type == NGHTTP2_HEADERS.rawValue || header.type == NGHTTP2_DATA.rawValue
-    {
-        connection.complete(place)
-    }
-    return 0
-}
-
-private func receiveData(
-    _: OpaquePointer?,
-    _: UInt8,
-    _ id: Int32,
-    _ bytes: UnsafePointer<UInt8>?,
-    _ count: Int,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let connection = connection(context), let place = connection.place(of: id) else { return 0 }
-    connection.receive(place, body: UnsafeBufferPointer(start: bytes, count: count))
-    return 0
-}
-
-private func closeStream(
-    _: OpaquePointer?,
-    _ id: Int32,
-    _ error: UInt32,
-    _ context: UnsafeMutableRawPointer?
-) -> Int32 {
-    guard let connection = connection(context), let place = connection.place(of: id) else { return 0 }
-    connection.close(place, error)
-    return 0
 }
