@@ -187,16 +187,25 @@ extension DeliveryLane {
     /// Treats the credential as refused for all targets, unless others were served since its last refusal for this
     /// target.
     private func noteRefusal(_ landing: PushLanding, _ reason: String) {
-        let target = TargetKey(key: landing.key, ordinal: landing.ordinal)
-        if let former = refusedFor[target], former < goodAnswers {
-            refusedFor[target] = nil
-            endProbe(landing, at: wallTime)
-            return unwritten.fail(landing, .wrongToken, "the credential is refused for this device alone: \(reason)")
-        }
-        if refusedFor.count >= Self.maximumRefused { refusedFor = [:] }
-        refusedFor[target] = goodAnswers
+        guard !endsRefusedAlone(landing, goodAnswers, "the credential", reason) else { return }
         refuseCredential(reason)
         giveBack(landing)
+    }
+
+    /// Ends a target that is refused again although others were served meanwhile.
+    ///
+    /// `answers` is the number of good answers so far, by which the next refusal of the target is judged.
+    private func endsRefusedAlone(_ landing: PushLanding, _ answers: Int, _ refused: String, _ reason: String) -> Bool {
+        let target = TargetKey(key: landing.key, ordinal: landing.ordinal)
+        if let former = refusedFor[target], former < answers {
+            refusedFor[target] = nil
+            endProbe(landing, at: wallTime)
+            unwritten.fail(landing, .wrongToken, "\(refused) is refused for this device alone: \(reason)")
+            return true
+        }
+        if refusedFor.count >= Self.maximumRefused { refusedFor = [:] }
+        refusedFor[target] = answers
+        return false
     }
 
     private func refuseCredential(_ reason: String) {
@@ -211,15 +220,8 @@ extension DeliveryLane {
     /// Treats the sender as refused by a host for all of its targets, unless others were served since the host's last
     /// refusal for this target.
     private func noteHostRefusal(_ landing: PushLanding, _ reason: String) {
-        let (target, now) = (TargetKey(key: landing.key, ordinal: landing.ordinal), wallTime)
-        let answers = hostRefusals.answers(landing.host)
-        if let former = refusedFor[target], former < answers {
-            refusedFor[target] = nil
-            endProbe(landing, at: now)
-            return unwritten.fail(landing, .wrongToken, "the sender is refused for this device alone: \(reason)")
-        }
-        if refusedFor.count >= Self.maximumRefused { refusedFor = [:] }
-        refusedFor[target] = answers
+        let now = wallTime
+        guard !endsRefusedAlone(landing, hostRefusals.answers(landing.host), "the sender", reason) else { return }
         if hostRefusals.refuse(landing.host, reason, at: now) {
             hub.logger.error(
                 "a push service refuses the hub's key or contact; messages for it wait, others are sent",
