@@ -70,7 +70,13 @@ final class EarlySettings: ChannelInboundHandler, RemovableChannelHandler {
             hasFirstFrame = true
             output.writeBuffer(&head)
         }
-        if dropped == Self.announced { output.writeBuffer(&held) }
+        let isDone = dropped == Self.announced
+        if isDone {
+            output.writeBuffer(&held)
+            // Idle connections are many, and keep their handlers' memory.
+            held = ByteBuffer()
+        }
         if output.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(output)) }
+        if isDone { context.pipeline.syncOperations.removeHandler(self, promise: nil) }
     }
 }
