@@ -12,21 +12,6 @@ import Testing
 struct PushFullDiskTests {
     private static let count = 500
 
-    private func batch(_ hub: TestHub, _ text: String) async throws -> MessageID {
-        let handles = (0..<Self.count).map { "\"AA\(String(format: "%04d", $0))\"" }.joined(separator: ",")
-        let disposition = "Content-Disposition: inline; name="
-        let body =
-            "--b\r\n\(disposition)notification\r\n\r\n{\"aps\":{\"alert\":\"\(text)\"}}\r\n"
-            + "--b\r\n\(disposition)devices\r\n\r\n[\(handles)]\r\n--b--"
-        return try await hub.send(
-            "POST",
-            "messages/$batch?direct",
-            as: hub.full,
-            headers: [HeaderName.format: "apple", "Content-Type": "multipart/mixed; boundary=b"],
-            body
-        ).messageID
-    }
-
     @Test func `outcomes that find no room are written when there is some, and delivery goes on`() async throws {
         let door = Door()
         let service = ScriptedPushService { _ in
@@ -36,7 +21,7 @@ struct PushFullDiskTests {
         try await ScriptedHub.run(service) { hub in
             defer { door.open() }
             let store = hub.hub.store
-            let first = try await batch(hub, "first")
+            let first = try await hub.sendBatch(Self.count, text: "first")
             await service.sent(atLeast: service.concurrency)
             try await store.fill()
             door.open()
@@ -56,7 +41,7 @@ struct PushFullDiskTests {
 
             try await store.empty()
             service.answer { _ in .accepted(id: nil) }
-            let second = try await batch(hub, "second")
+            let second = try await hub.sendBatch(Self.count, text: "second")
             await hub.settlePushes()
             #expect(try await hub.details(first).outcomes == [.apns: [.invalidNotificationFormat: Self.count]])
             let failures = try await hub.failures(first)

@@ -19,23 +19,6 @@ import Testing
         PlatformCredential(.apns, ScriptedHub.credential.properties + [.init(name: "Token", value: text)])
     }
 
-    /// Sends to handles directly.
-    @discardableResult
-    private func batch(_ count: Int, _ hub: TestHub, text: String = "x") async throws -> MessageID {
-        let handles = (0..<count).map { "\"AA\(String(format: "%04d", $0))\"" }.joined(separator: ",")
-        let disposition = "Content-Disposition: inline; name="
-        let body =
-            "--b\r\n\(disposition)notification\r\n\r\n{\"aps\":{\"alert\":\"\(text)\"}}\r\n"
-            + "--b\r\n\(disposition)devices\r\n\r\n[\(handles)]\r\n--b--"
-        return try await hub.send(
-            "POST",
-            "messages/$batch?direct",
-            as: hub.full,
-            headers: [HeaderName.format: "apple", "Content-Type": "multipart/mixed; boundary=b"],
-            body
-        ).messageID
-    }
-
     @Test func `targets whose outcomes are recorded while due retries are read are not sent again`() async throws {
         let attempts = Mutex<[String: Int]>([:])
         let failures = 3
@@ -49,7 +32,7 @@ import Testing
         let clock = TestClock()
         try await ScriptedHub.run(service, clock: clock) { hub in
             for round in 0..<4 {
-                let id = try await batch(1_000, hub, text: "\(round)")
+                let id = try await hub.sendBatch(1_000, text: "\(round)")
                 // No settling in between: answers are to arrive during reads.
                 try await hub.poll {
                     clock.advance(by: 5)
@@ -136,7 +119,7 @@ import Testing
         }
         try await ScriptedHub.run(service) { hub in
             defer { door.open() }
-            let id = try await batch(service.concurrency, hub)
+            let id = try await hub.sendBatch(service.concurrency)
             await service.sent(atLeast: service.concurrency)
             try await hub.set { $0.credentials = [renewed("new")] }
             try await hub.poll { hub.service.push.lanes.isEmpty }
@@ -159,7 +142,7 @@ import Testing
         }
         try await ScriptedHub.run(service) { hub in
             defer { door.open() }
-            try await batch(3, hub)
+            try await hub.sendBatch(3)
             await service.sent(atLeast: 3)
             door.open()
             await hub.settlePushes()
@@ -174,7 +157,7 @@ import Testing
         try await ScriptedHub.run(service, clock: clock) { hub in
             defer { door.open() }
             let long = DeliveryLane.maximumReading + 6
-            for number in 0..<long { try await batch(300, hub, text: "long \(number)") }
+            for number in 0..<long { try await hub.sendBatch(300, text: "long \(number)") }
             await hub.settlePushes()
             let before = service.sent.count
             let isNew = Atomic(false)
@@ -193,17 +176,6 @@ import Testing
             #expect(try await hub.report(id).outcomes == ["apns": ["Success": 1]])
             #expect(others.load(ordering: .relaxed) <= 3 * DeliveryLane.chunk, "one or two turns, not 70")
             #expect(service.sent.count - before >= long * 300 + 1 - before)
-        }
-    }
-}
-
-extension TestHub {
-    /// Waits until something is so that the writer does not report.
-    func poll(until isSo: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(60)
-        while try await !isSo() {
-            try #require(ContinuousClock.now < end)
-            try await Task.sleep(for: .milliseconds(1))
         }
     }
 }
