@@ -20,7 +20,7 @@ struct Newswire: AsyncParsableCommand {
             SendCommand.self, MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self,
             UnsubscribeCommand.self,
             CategoriesCommand.self, InboxCommand.self, LoginCommand.self, LogoutCommand.self, NotifyCommand.self,
-            UserCommand.self, CheckCommand.self,
+            UserCommand.self, TokenCommand.self, CheckCommand.self, HealthCommand.self,
         ]
     )
 

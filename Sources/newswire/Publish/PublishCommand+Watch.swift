@@ -27,7 +27,8 @@ extension PublishCommand {
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         var services: [any Service] = [
             WatchService(watch: watch, notifier: notifier, isReady: callback == nil) {
-                lock.refresh()
+                // Its age shows others, and health checks, that passes still happen.
+                if (try? watch.probe()) != nil { lock.refresh() }
                 try leaveMetrics(watch.lists, store, watch.takeReport(), settings)
             }
         ]
