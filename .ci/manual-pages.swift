@@ -100,7 +100,7 @@ func option(_ argument: Help.Argument) -> [String] {
     return lines
 }
 
-/// Kept in step with docs/operating.md.
+/// Kept in step with docs/troubleshooting.md.
 let exitCodes = [
     ("0", "Done."), ("1", "Failed."), ("64", "A wrong flag, value or category: change the command."),
     ("69", "The hub cannot be reached."), ("75", "Try again later; nothing is lost."),

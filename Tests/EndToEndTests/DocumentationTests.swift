@@ -24,12 +24,12 @@ struct DocumentationTests {
     }
 
     @Test func `every metric is in the operator's guide, and no other`() throws {
-        let guide = try Self.text("docs/operating.md")
+        let guide = try Self.text("docs/monitoring.md")
         let listed = Self.names(/`((?:newswire|process)_[a-z_]+)`/, in: [guide])
         #expect(try listed == Self.metrics)
     }
 
-    @Test(arguments: ["docs/grafana-dashboard.json", "docs/operating.md"])
+    @Test(arguments: ["docs/grafana-dashboard.json", "docs/monitoring.md"])
     func `dashboard and alarms ask for metrics that there are`(path: String) throws {
         let asked = Self.names(/\b((?:newswire|process)_[a-z]+_[a-z_]+)\b/, in: [try Self.text(path)])
         #expect(try asked.subtracting(Self.metrics) == [])
@@ -44,7 +44,7 @@ struct DocumentationTests {
     }
 
     @Test func `every key that is logged is in the operator's guide, and no other`() throws {
-        let guide = try Self.text("docs/operating.md")
+        let guide = try Self.text("docs/monitoring.md")
         let table = try #require(guide.split(separator: "The keys are stable:").last?.split(separator: "\n\n").first)
         let listed = Self.names(#/\| `([a-z.]+)` \|/#, in: [String(table)])
         let calls = try Self.sources().flatMap { source in

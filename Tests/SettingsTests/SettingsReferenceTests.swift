@@ -39,7 +39,7 @@ import Testing
     ])
     func `the unit of a server bounds its memory and its threads, as docs derive it`(path: String) throws {
         let unit = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
-        let guide = try String(contentsOf: Self.repository.appending(path: "docs/operating.md"), encoding: .utf8)
+        let guide = try String(contentsOf: Self.repository.appending(path: "docs/limits.md"), encoding: .utf8)
         for name in ["MemoryMax=", "TasksMax="] {
             let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix(name) })
             #expect(guide.contains("`\(line)`"))

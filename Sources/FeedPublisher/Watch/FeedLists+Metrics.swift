@@ -6,7 +6,7 @@ internal import PrometheusText
 extension FeedLists {
     /// Returns the publisher's metrics after a pass, in the form that Prometheus' node_exporter reads from a file.
     ///
-    /// The names are stable; `docs/operating.md` lists them.
+    /// The names are stable; `docs/monitoring.md` lists them.
     ///
     /// - Throws: ``PublisherStoreError``.
     package func metrics(of store: PublisherStore, after report: PublishReport, now: Date = Date()) throws -> String {

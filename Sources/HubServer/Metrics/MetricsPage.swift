@@ -11,7 +11,7 @@ import Synchronization
 
 /// The content of `/metrics`: the values that an operator watches and is alerted on.
 ///
-/// The names are stable; `docs/operating.md` lists them. The page contains no data of messages, devices or keys.
+/// The names are stable; `docs/monitoring.md` lists them. The page contains no data of messages, devices or keys.
 struct MetricsPage: Sendable {
     let hubs: HubDirectory
     let writer: HubWriter
