@@ -168,9 +168,13 @@ extension AppBackend {
     ///
     /// - Returns: `nil` if the user has no text with this id.
     /// - Throws: ``BackendRefusal`` for a user who has asked for too many ids that do not exist.
-    package func securePayload(_ id: Int64, of user: UserName, _ context: BackendRequestContext) async throws -> String?
-    {
-        try await fetchPayload(id, by: user, context.network)?.text
+    package func securePayload(
+        _ id: Int64,
+        of user: UserName,
+        _ context: BackendRequestContext,
+        isRead: Bool
+    ) async throws -> String? {
+        try await fetchPayload(id, by: user, context.network, isRead: isRead)?.text
     }
 }
 

@@ -69,7 +69,10 @@ package final class AppBackend: Sendable {
 
     /// Creates a responder for all routes of the app backend.
     package func responder() -> RouterResponder<BackendRequestContext> {
-        let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
+        let router = Router(
+            context: BackendRequestContext.self,
+            options: [.caseInsensitive, .autoGenerateHeadEndpoints]
+        )
         router.add(middleware: CountRequests(counts: counts))
         router.add(middleware: BackendErrors(logger: logger, hubFailures: hubFailures))
         router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))

@@ -110,19 +110,14 @@ package final class PageServer: Sendable {
 
     /// Creates a responder for all routes of the pages.
     package func responder() -> RouterResponder<BackendRequestContext> {
-        let router = Router(context: BackendRequestContext.self)
+        let router = Router(context: BackendRequestContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: PageErrors(logger: logger, templates: templates))
         router.add(middleware: IdentifyClient(trustedProxies: proxies))
         for asset in WebAsset.all {
-            for method in [HTTPRequest.Method.get, .head] {
-                router.on(RouterPath(asset.path), method: method) { _, _ in asset.response(method) }
-            }
+            router.get(RouterPath(asset.path)) { _, _ in asset.response }
         }
-        for method in [HTTPRequest.Method.get, .head] {
-            router.on("/", method: method) { request, context in
-                let response = try await FrontPage(pages: self).response(to: request, context)
-                return method == .head ? response.createHeadResponse() : response
-            }
+        router.get("/") { request, context in
+            try await FrontPage(pages: self).response(to: request, context)
         }
         for route in PageRoutes.all {
             router.on(RouterPath(route.address), method: route.method) { request, context in
@@ -143,13 +138,9 @@ package final class PageServer: Sendable {
     /// A hub can be named `sw.js`: its address is the one that ends in a slash.
     private func addWorker(to router: Router<BackendRequestContext>, beside home: PageRoute) {
         let name = String(WorkerFile.path.dropFirst("/-/".count))
-        for method in [HTTPRequest.Method.get, .head] {
-            router.on(RouterPath(WorkerFile.path), method: method) { request, context in
-                guard method == home.method, request.uri.path.hasSuffix("/") else {
-                    return WorkerFile.response(method)
-                }
-                return try await self.respond(to: request, by: home, hub: name, context)
-            }
+        router.on(RouterPath(WorkerFile.path), method: home.method) { request, context in
+            guard request.uri.path.hasSuffix("/") else { return WorkerFile.response }
+            return try await self.respond(to: request, by: home, hub: name, context)
         }
     }
 
@@ -172,20 +163,18 @@ package final class PageServer: Sendable {
 }
 
 extension WebAsset {
-    fileprivate func response(_ method: HTTPRequest.Method) -> Response {
+    fileprivate var response: Response {
         var headers = PageHeaders.common(mediaType)
         headers[.cacheControl] = "public, max-age=31536000, immutable"
-        let response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
-        return method == .head ? response.createHeadResponse() : response
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
     }
 }
 
 extension WorkerFile {
-    fileprivate static func response(_ method: HTTPRequest.Method) -> Response {
+    fileprivate static var response: Response {
         var headers = PageHeaders.common(mediaType)
         headers[.cacheControl] = "no-cache"
         headers[.contentSecurityPolicy] = "default-src 'none'; connect-src 'self'"
-        let response = Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
-        return method == .head ? response.createHeadResponse() : response
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
     }
 }

@@ -45,7 +45,9 @@ struct RequestMannersTests {
     }
 
     @Test(arguments: [
-        ("/healthz", "200 OK"), ("/readyz", "200 OK"), ("/metrics", "200 OK"), ("/news", "404 Not Found"),
+        ("/healthz", "200 OK"), ("/readyz", "200 OK"), ("/metrics", "200 OK"), ("/news", "200 OK"),
+        ("/news/installations/a/stream", "200 OK"),
+        ("/news/registrations/", "200 OK"), ("/nothing/at/all", "404 Not Found"),
     ])
     func `what is asked for by its head has no body, and the next answer follows`(
         path: String,

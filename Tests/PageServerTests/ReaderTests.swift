@@ -217,7 +217,7 @@ struct ReaderTests {
                 "/-/News/feeds?x=%20": "/-/news/feeds?x=%20", "/-/assets": "/-/assets/",
             ]
             for (spelling, address) in spellings {
-                for method in ["GET"] {
+                for method in ["GET", "HEAD"] {
                     let reply = try await hub.send(method, spelling)
                     #expect(reply.status == 308 && reply.headers["Location"] == address, "\(method) \(spelling)")
                 }
@@ -241,6 +241,7 @@ struct ReaderTests {
             #expect(empty.contains(#"<p id="empty" class="hint">There is no news"#))
             try await send("First", "World")
             try await send("Elsewhere", "Sports")
+            _ = try await hub.send("HEAD", "/-/news/", cookie: cookie)
             let first = try await page()
             #expect(first.contains("First") && !first.contains("Elsewhere"))
             #expect(first.contains(#"<p id="empty" class="hint" hidden>"#))

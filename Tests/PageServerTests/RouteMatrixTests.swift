@@ -10,9 +10,9 @@ import WebPages
 
 /// Every route of the table, for everybody whom it must refuse.
 ///
-/// A new route takes part in all of these as it is. HEAD is left out: it is GET without the body.
+/// A new route takes part in all of these as it is.
 struct RouteMatrixTests {
-    private static let routes = PageRoutes.all.filter { $0.method != .head }
+    private static let routes = PageRoutes.all
     /// Without the operator's, which are unknown to readers: see ``OperatorEntryTests``.
     private static let forms = routes.filter { $0.method != .get && !$0.address.hasPrefix("/-/:hub/admin/") }
 
@@ -209,6 +209,32 @@ struct RouteMatrixTests {
                     let isReader = reply.status == 200 && reply.body.contains("id=\"messages\"")
                     #expect(headers["Cross-Origin-Opener-Policy"] == (isReader ? nil : "same-origin"), "\(label)")
                 }
+            }
+        }
+    }
+
+    @Test func `HEAD is answered as GET is, without a body, and reads nothing`() async throws {
+        try await PagesHub.run { hub in
+            let cookie = try await hub.reader(of: "World")
+            let before = try await hub.sessions()
+            for route in Self.routes where route.method == .get {
+                let path = Self.path(route, "news")
+                let head = try await hub.send("HEAD", path, cookie: cookie)
+                #expect(head.body.isEmpty, "\(path)")
+                if route.address.hasSuffix(ReaderRoutes.events) {
+                    #expect(head.status == 200 && head.headers["Content-Type"] == "text/event-stream")
+                    let stranger = try await hub.send("HEAD", path)
+                    #expect(stranger.status == 401)
+                } else {
+                    #expect(try await hub.sessions() == before, "\(path)")
+                    let reply = try await hub.send("GET", path, cookie: cookie)
+                    #expect(head.status == reply.status, "\(path)")
+                    #expect(head.headers["Content-Type"] == reply.headers["Content-Type"], "\(path)")
+                }
+            }
+            for path in WebAsset.all.map(\.path) + [WorkerFile.path] {
+                let head = try await hub.send("HEAD", path)
+                #expect(head.status == 200 && head.body.isEmpty, "\(path)")
             }
         }
     }

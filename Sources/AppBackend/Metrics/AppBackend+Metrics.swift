@@ -85,15 +85,14 @@ extension AppBackend {
 
 /// The route `/metrics` of an app backend that is served alone.
 enum MetricsRoute {
-    static let routes = [HTTPRequest.Method.get, .head].map { method in
-        BackendRoute(method, "/metrics", access: .monitor) { request in
+    static let routes = [
+        BackendRoute(.get, "/metrics", access: .monitor) { request in
             let text = await request.backend.metrics() + request.backend.configuration.serverMetrics()
-            let response = Response(
+            return Response(
                 status: .ok,
                 headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
                 body: .init(byteBuffer: ByteBuffer(string: text))
             )
-            return method == .head ? response.createHeadResponse() : response
         }
-    }
+    ]
 }

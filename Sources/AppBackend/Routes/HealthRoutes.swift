@@ -5,25 +5,20 @@ import NIOCore
 
 /// `/healthz` and `/readyz`, for monitors.
 enum HealthRoutes {
-    // Monitors also send HEAD.
-    static let routes = [HTTPRequest.Method.get, .head].flatMap { method in
-        [
-            BackendRoute(method, "/healthz", access: .monitor) { _ in answer(method, .ok, "ok") },
-            BackendRoute(method, "/readyz", access: .monitor) { request in
-                guard let reason = await request.backend.obstacle() else { return answer(method, .ok, "ready") }
-                return answer(method, .serviceUnavailable, "not ready: \(reason)")
-            },
-        ]
-    }
+    static let routes = [
+        BackendRoute(.get, "/healthz", access: .monitor) { _ in answer(.ok, "ok") },
+        BackendRoute(.get, "/readyz", access: .monitor) { request in
+            guard let reason = await request.backend.obstacle() else { return answer(.ok, "ready") }
+            return answer(.serviceUnavailable, "not ready: \(reason)")
+        },
+    ]
 
-    private static func answer(_ method: HTTPRequest.Method, _ status: HTTPResponse.Status, _ text: String) -> Response
-    {
-        let response = Response(
+    private static func answer(_ status: HTTPResponse.Status, _ text: String) -> Response {
+        Response(
             status: status,
             headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
             body: .init(byteBuffer: ByteBuffer(string: "\(text)\n"))
         )
-        return method == .head ? response.createHeadResponse() : response
     }
 }
 

@@ -89,9 +89,10 @@ package struct SecurePayloads: Sendable {
     ///
     /// Unused ids, other users' ids and invalid ids go through the same steps.
     ///
+    /// - Parameter isRead: False for a client that does not get the text, as with HEAD.
     /// - Returns: `nil` if there is no such payload of this user.
     /// - Throws: 429 for a user who has asked for too many payloads that do not exist.
-    func fetch(_ id: Int64, by user: UserName) async throws -> Fetched? {
+    func fetch(_ id: Int64, by user: UserName, isRead: Bool = true) async throws -> Fetched? {
         if let wait = misses.wait(user) {
             throw BackendRefusal.tooManyRequests(
                 "You have asked for too many notifications that do not exist.",
@@ -104,7 +105,7 @@ package struct SecurePayloads: Sendable {
             return nil
         }
         guard let text = box.open(stored.sealed, id: id, addressee: user.key) else { throw Unreadable() }
-        guard !stored.isRead else { return Fetched(text: text, isRead: true) }
+        guard isRead, !stored.isRead else { return Fetched(text: text, isRead: stored.isRead) }
         return Fetched(text: text, isRead: try await !markRead(id, of: user))
     }
 

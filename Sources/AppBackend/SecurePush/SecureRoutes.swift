@@ -33,7 +33,13 @@ enum SecureRoutes {
         }
         // The tutorials' client reads other text as 0, which goes through the same steps.
         let id = (try? request.parameter("id")).flatMap { Int64($0) } ?? 0
-        guard let fetched = try await request.backend.fetchPayload(id, by: caller.name, request.context.network) else {
+        let fetched = try await request.backend.fetchPayload(
+            id,
+            by: caller.name,
+            request.context.network,
+            isRead: request.request.method == .get
+        )
+        guard let fetched else {
             throw BackendRefusal.notFound("You have no notification with this id.")
         }
         return .json(
@@ -83,20 +89,25 @@ extension AppBackend {
     }
 
     /// Fetches a payload of a user and records that in the audit log; `nil` if the user has no payload with this id.
+    ///
+    /// `isRead` is false for HEAD, whose client does not get the text.
     func fetchPayload(
         _ id: Int64,
         by user: UserName,
-        _ network: ClientNetwork
+        _ network: ClientNetwork,
+        isRead: Bool = true
     ) async throws -> SecurePayloads.Fetched? {
         let fetched: SecurePayloads.Fetched?
         do {
-            fetched = try await payloads.fetch(id, by: user)
+            fetched = try await payloads.fetch(id, by: user, isRead: isRead)
         } catch let problem as SecurePayloads.Unreadable {
             // The payload is lost: a client that is asked to retry would do so until it expires.
             payloads.noteUnreadable(problem)
             fetched = nil
         }
-        audit.note(AuditEvent(user, .payloadFetched, fetched == nil ? .refused : .done, network))
+        if isRead || fetched == nil {
+            audit.note(AuditEvent(user, .payloadFetched, fetched == nil ? .refused : .done, network))
+        }
         return fetched
     }
 }

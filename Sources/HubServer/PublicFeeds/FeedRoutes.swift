@@ -26,11 +26,7 @@ struct FeedRoutes: Sendable {
     }
 
     func add(to router: Router<HubRequestContext>) {
-        for method in [HTTPRequest.Method.get, .head] {
-            router.on("/-/:hub/feeds/:file", method: method) { request, context in
-                try await reply(to: request, context)
-            }
-        }
+        router.get("/-/:hub/feeds/:file") { request, context in try await reply(to: request, context) }
     }
 
     private func reply(to request: Request, _ context: HubRequestContext) async throws -> Response {

@@ -95,12 +95,9 @@ enum RouteTable {
                 interval: metrics.configuration.metricsInterval,
                 clock: metrics.configuration.monotonic
             ) { try await metrics.text() }
-            // Monitors request only the head.
-            for method in [HTTPRequest.Method.get, .head] {
-                router.on("/healthz", method: method) { _, _ in Health.live }
-                router.on("/readyz", method: method) { _, _ in health.ready }
-                router.on("/metrics", method: method) { _, _ in MetricsPage.response(try await page.bytes()) }
-            }
+            router.get("/healthz") { _, _ in Health.live }
+            router.get("/readyz") { _, _ in health.ready }
+            router.get("/metrics") { _, _ in MetricsPage.response(try await page.bytes()) }
         }
     }
 
@@ -115,7 +112,7 @@ enum RouteTable {
         forwarding: RequestForwarding?,
         logger: Logger
     ) -> RouterResponder<HubRequestContext> {
-        let router = Router(context: HubRequestContext.self, options: .caseInsensitive)
+        let router = Router(context: HubRequestContext.self, options: [.caseInsensitive, .autoGenerateHeadEndpoints])
         router.add(middleware: ResponseCounting(counts: responses))
         router.add(middleware: HeadMiddleware())
         router.add(middleware: ErrorMiddleware(logger: logger))

@@ -16,6 +16,7 @@ enum StreamRoutes {
 
     static let routes = [
         Route(method: .get, path: "/installations/:id/stream", right: .listen) { request, hubs in
+            if let head = try head(for: request) { return head }
             let output = try await open(request, hubs).output
             return Response(
                 status: .ok,
@@ -28,6 +29,7 @@ enum StreamRoutes {
             )
         },
         Route(method: .get, path: "/installations/:id/pending", right: .listen) { request, hubs in
+            if let head = try head(for: request) { return head }
             let wait = TimeAmount.seconds(Int64(try wait(request)))
             let (output, session) = try await open(request, hubs, isPoll: true)
             defer { output.end() }
@@ -43,6 +45,13 @@ enum StreamRoutes {
     private static let headers: HTTPFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
     ]
+
+    /// The answer to HEAD, which opens no stream; `nil` for GET.
+    private static func head(for request: HubRequest) throws(ProtocolError) -> Response? {
+        guard request.request.method == .head else { return nil }
+        _ = try request.installationID()
+        return Response(status: .ok, headers: headers)
+    }
 
     private static func wait(_ request: HubRequest) throws(ProtocolError) -> Int {
         guard let text = request.query["wait"] else { return defaultWait }

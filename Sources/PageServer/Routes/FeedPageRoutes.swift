@@ -14,7 +14,6 @@ enum FeedPageRoutes {
         PageRoute(.post, "/feeds") { try await create($0) },
         PageRoute(.post, "/feeds/end") { try await end($0) },
         PageRoute(.get, "/feeds/:file") { try await feed($0) },
-        PageRoute(.head, "/feeds/:file") { try await feed($0) },
     ]
 
     /// Passes a request for a feed on to the hub, which refuses an unknown secret as it refuses anything unknown.

@@ -30,7 +30,7 @@ struct PageRequest: Sendable {
     ///
     /// A service worker controls only pages whose addresses begin with ``home``, character by character.
     var otherSpelling: String? {
-        guard request.method == .get || request.method == .head else { return nil }
+        guard isRead else { return nil }
         let path = request.uri.path
         let rest = path.split(separator: "/").dropFirst(2).joined(separator: "/")
         let own = home + rest
@@ -59,11 +59,14 @@ struct PageRequest: Sendable {
         get async { SessionCookie(hub: hub.name, isPrivate: await isPrivate) }
     }
 
-    /// The secret of a session in a cookie; `nil` for a GET request by a script of another site.
+    /// True if the method changes nothing (RFC 9110 §9.2.1).
+    var isRead: Bool { request.method == .get || request.method == .head }
+
+    /// The secret of a session in a cookie; `nil` for a request by a script of another site that only reads.
     ///
     /// Requests that change something are checked by ``checkOrigin()``.
     func secret(of cookie: SessionCookie) -> SessionSecret? {
-        let isForeign = request.method == .get && SameOrigin.isForeignFetch(request.headers)
+        let isForeign = isRead && SameOrigin.isForeignFetch(request.headers)
         return isForeign ? nil : cookie.secret(in: request.headers)
     }
 

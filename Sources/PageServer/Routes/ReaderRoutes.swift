@@ -110,6 +110,8 @@ enum ReaderRoutes {
     /// Records the messages that were read; if that fails, the next visit shows them as new again.
     private static func noteVisit(_ session: ReaderSession, _ position: StreamPosition, _ request: PageRequest) async {
         let now = request.now
+        // Nobody reads the answer to HEAD.
+        guard request.request.method == .get else { return }
         guard session.position != position || now - session.seenAt > ReaderSession.precision else { return }
         try? await request.pages.store.noteVisit(session, position: position, at: now)
     }
@@ -190,6 +192,10 @@ enum ReaderRoutes {
 
     private static func events(_ request: PageRequest) async throws -> Response {
         guard let visitor = try await request.visitor else { return status(.unauthorized) }
+        // HEAD opens no stream.
+        guard request.request.method == .get else {
+            return Response(status: .ok, headers: PageHeaders.common("text/event-stream"))
+        }
         try request.admitChange(of: visitor.session)
         let query = request.request.uri.queryParameters.get("lastEventId")
         let position = request.request.headers[named: "Last-Event-ID"] ?? query

@@ -30,7 +30,13 @@ enum SecureMessageRoutes {
             let reason = "Others on the network could read the message. Open this page with https://."
             throw PageRefusal(.forbidden, request.frame, "Use https", reason)
         }
-        guard let text = try await user.backend.securePayload(id, of: user.caller.name, request.context) else {
+        let text = try await user.backend.securePayload(
+            id,
+            of: user.caller.name,
+            request.context,
+            isRead: request.request.method == .get
+        )
+        guard let text else {
             if isScript { return ReaderRoutes.status(.notFound) }
             throw PageRefusal(
                 .notFound,
