@@ -15,6 +15,12 @@ END
 BYTES(feeds_mustache)
 #embed "files/feeds.mustache"
 END
+BYTES(icon_180_png)
+#embed "files/icon-180.png"
+END
+BYTES(icon_512_png)
+#embed "files/icon-512.png"
+END
 BYTES(icon_svg)
 #embed "files/icon.svg"
 END
@@ -76,6 +82,8 @@ static const struct web_file files[] = {
     FILE("certificate.mustache", certificate_mustache),
     FILE("devices.mustache", devices_mustache),
     FILE("feeds.mustache", feeds_mustache),
+    FILE("icon-180.png", icon_180_png),
+    FILE("icon-512.png", icon_512_png),
     FILE("icon.svg", icon_svg),
     FILE("invitation.mustache", invitation_mustache),
     FILE("layout.mustache", layout_mustache),

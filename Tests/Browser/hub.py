@@ -160,7 +160,7 @@ class Hub:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
         reply = connection.getresponse()
-        text = reply.read().decode()
+        text = reply.read().decode(errors="replace")
         connection.close()
         return reply.status, reply.headers, text
 

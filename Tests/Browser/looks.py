@@ -140,6 +140,9 @@ def links(t):
     equal((manifest["start_url"], manifest["scope"]), ("/-/news/", "/-/news/"))
     for icon in manifest["icons"]:
         equal(t.hub.get(icon["src"])[0], 200)
+    # iPhones take this one for their home screens, and no SVG.
+    picture = "(() => { const i = new Image(); i.src = document.querySelector('link[rel=apple-touch-icon]').href;"
+    equal(tab.js(picture + " return i.decode().then(() => [i.naturalWidth, i.naturalHeight]); })()"), [180, 180])
 
 
 @case("dates are in the reader's language and zone")

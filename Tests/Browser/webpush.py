@@ -141,7 +141,7 @@ def switch(tab, state, seconds=15):
 
 
 def clicked(t, tab, screen):
-    """A click brings the open page to the front; without one it opens the hub's."""
+    """A click brings the open page with the news to the front; without one it opens the story, or the hub's page."""
     equal(screen.wait(3), "Final ends in a draw")
     other = t.visitor.open("about:blank")
     other.activate()
@@ -152,10 +152,22 @@ def clicked(t, tab, screen):
     t.hub.send("Nobody is here", "Sports")
     equal(screen.wait(4), "Nobody is here")
     screen.click(4)
-    eventually(lambda: t.hub.home in [found["url"] for found in t.browser.call("browsingContext.getTree")["contexts"]], True)
+    addresses(t, t.hub.home)
+    # Another page of the hub is open, and those that the last click opened.
+    tab.go(f"{t.hub.home}feeds")
+    story = f"{t.hub.home}certificate?story"
+    t.hub.send("Somebody is elsewhere", "Sports", link=story)
+    equal(screen.wait(5), "Somebody is elsewhere")
+    screen.click(5)
+    addresses(t, story)
     tab.go(t.hub.home)
     live(tab)
     tab.wait(f"{STATE} === 'on'", 20)
+
+
+def addresses(t, expected):
+    """Waits until a tab has this address."""
+    eventually(lambda: expected in [found["url"] for found in t.browser.call("browsingContext.getTree")["contexts"]], True)
 
 
 def unreachable_service(t):
@@ -212,6 +224,10 @@ def delivered(t):
     # One notification for a story.
     news("Bridge stays closed", tag="bridge", status="correction")
     eventually(lambda: tab.js(SHOWN), [["Correction: Bridge stays closed", "", "bridge", home]])
+    # What a feed's title says itself is not said again.
+    for title, mark in [("RETRACTED: Bridge reopens", ""), ("Bridge reopens", "Withdrawn: ")]:
+        news(title, tag="bridge", status="withdrawn")
+        eventually(lambda: tab.js(SHOWN), [[mark + title, "", "bridge", home]])
     news("", secureId="77")
     eventually(lambda: sorted(shown[3] for shown in tab.js(SHOWN)), [home, f"{home}secure/77"])
     # The page of the reader's language comes before the message's.

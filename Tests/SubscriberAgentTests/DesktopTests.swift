@@ -145,13 +145,20 @@ import Testing
         let shown = await service.shown.elements(atLeast: 3)
         let closed = await service.closed.elements(atLeast: 1)
         message(4, #""title":"Correction: x","story":"u","status":"correction","replaces":"gone""#)
-        _ = await service.shown.elements(atLeast: 4)
+        // As 'newswire send --property status=withdrawn' does it by hand.
+        message(5, #""title":"Bridge closed","story":"v","status":"withdrawn""#)
+        _ = await service.shown.elements(atLeast: 5)
         try await stage.stop(task)
+        #expect(
+            service.shown.elements.suffix(3).map(\.summary) == [
+                "Cancelled: Flood", "Correction: x", "Withdrawn: Bridge closed",
+            ]
+        )
         #expect(shown.map(\.replaces) == [0, 0, 1])
         #expect(shown.map(\.urgency) == [2, 1, 1])
         #expect(closed == [2])
         #expect(service.shown.elements.last?.replaces == 0)
-        #expect(try await agent.inbox(last: 9).map(\.supersession) == [.withdrawn, .withdrawn, nil, nil])
+        #expect(try await agent.inbox(last: 9).map(\.supersession) == [.withdrawn, .withdrawn, nil, nil, nil])
     }
 
     @Test func `after an absence what was withdrawn meanwhile is not shown, and what is seen is taken back at once`()

@@ -34,6 +34,14 @@ function read(data) {
 
 const text = (value) => (typeof value === "string" ? value : "");
 const statusText = { correction: "Correction: ", withdrawn: "Withdrawn: " };
+// The words by which titles of feeds and senders say it themselves, as in "RETRACTED: …" or "… (corrected)"; as on agents.
+const marks = ["retracted", "retraction", "withdrawn", "withdrawal", "cancelled", "canceled", "correction", "corrected"];
+
+function marked(title, status) {
+  const parts = title.split(/[:,|()[\]–—]| - /).map((part) => part.trim().toLowerCase().split(/\s+/)).filter(([first]) => first);
+  const isMarked = [parts[0], parts.at(-1)].some((words) => words && words.length <= 2 && marks.includes(words[0]));
+  return !isMarked && Object.hasOwn(statusText, status) ? statusText[status] + title : title;
+}
 
 // Of our template, of Safari's declarative form, or of the app backend.
 function notification(body) {
@@ -42,9 +50,8 @@ function notification(body) {
   const message = text(shown.body) || text(shown.message) || (secure ? "A secure message. Open it to read it." : "");
   const title = text(shown.title);
   const url = secure ? `${home.href}secure/${secure}` : address(text(body.localizedLink) || text(shown.navigate) || text(shown.link));
-  const prefix = Object.hasOwn(statusText, text(body.status)) ? statusText[body.status] : "";
   return [
-    prefix + (title || (message ? hubName() : "News")),
+    marked(title || (message ? hubName() : "News"), text(body.status)),
     { body: message, tag: text(shown.tag), data: { url: url ?? home.href, secure: secure !== "" } },
   ];
 }
@@ -60,7 +67,8 @@ self.addEventListener("notificationclick", (event) => {
 
 async function open(url) {
   const tabs = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
-  const tab = tabs.find((candidate) => candidate.url.startsWith(home.href));
+  // Another page of the hub does not have the story.
+  const tab = tabs.find((candidate) => candidate.url.split("#")[0] === url);
   try {
     if (tab) return await tab.focus();
   } catch {

@@ -63,6 +63,32 @@ package enum MessageStatus: String, Sendable, CaseIterable {
     case correction
     /// Withdraws the story: a retraction, or the end of an alert.
     case withdrawn
+
+    /// The words by which titles say themselves that they correct or withdraw a story.
+    package static let marks = [
+        "retracted", "retraction", "withdrawn", "withdrawal", "cancelled", "canceled", "correction", "corrected",
+    ]
+
+    /// The title of a notification, which is marked once: a publisher's titles say themselves what they are, and those
+    /// that are sent by hand may not.
+    ///
+    /// A mark is at an end of the title and set off, as in `RETRACTED: …`, `Retraction note: …` or `… (corrected)`.
+    package func marking(_ title: String) -> String {
+        let prefix: String
+        switch self {
+        case .update: return title
+        case .correction: prefix = "Correction: "
+        case .withdrawn: prefix = "Withdrawn: "
+        }
+        let parts = title.replacing(" - ", with: ":").split { ":,|()[]–—".contains($0) }
+            .map { $0.lowercased().split(whereSeparator: \.isWhitespace) }
+            .filter { !$0.isEmpty }
+        let isMarked = [parts.first, parts.last].contains { words in
+            guard let words, words.count <= 2, let first = words.first else { return false }
+            return Self.marks.contains(String(first))
+        }
+        return isMarked ? title : prefix + title
+    }
 }
 
 /// The urgency of a message.

@@ -233,10 +233,15 @@ enum ReaderRoutes {
             ("theme_color", "#a4161a"),
         ]
         let texts = members.map { "\(JSONText.string($0)):\(JSONText.string($1))" }
-        let icon = #"{"src":"\#(WebAsset.icon.path)","sizes":"any","type":"image/svg+xml","purpose":"any maskable"}"#
+        let icons = [
+            (WebAsset.icon, "any", "any maskable"), (.largeIcon, "512x512", "any maskable"),
+            (.touchIcon, "180x180", "any"),
+        ].map { icon, sizes, purpose in
+            #"{"src":"\#(icon.path)","sizes":"\#(sizes)","type":"\#(icon.mediaType)","purpose":"\#(purpose)"}"#
+        }
         var headers = PageHeaders.common("application/manifest+json")
         headers[.cacheControl] = "no-cache"
-        let body = "{\(texts.joined(separator: ",")),\"icons\":[\(icon)]}"
+        let body = "{\(texts.joined(separator: ",")),\"icons\":[\(icons.joined(separator: ","))]}"
         return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
     }
 }

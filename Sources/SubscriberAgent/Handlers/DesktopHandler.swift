@@ -109,10 +109,11 @@ extension DesktopNotification {
         let content = record.content
         let standing = record.standing
         let title = content.title.isEmpty ? content.message : content.title
+        let shown = title.isEmpty ? "(no text)" : title
         let text = content.message == title ? "" : content.message
         self.init(
             key: standing.story.isEmpty ? "message:\(record.id)" : Self.key(ofStory: standing.story),
-            summary: (record.isRedelivery ? "(again) " : "") + (title.isEmpty ? "(no text)" : title),
+            summary: (record.isRedelivery ? "(again) " : "") + (standing.status?.marking(shown) ?? shown),
             body: text.isEmpty ? content.category : text,
             urgency: Self.urgency(MessageProperty.texts(of: record.body)[.urgency]),
             link: WebLink(content.link),

@@ -60,6 +60,7 @@ package struct PageFrame: Sendable, Equatable {
     private(set) var hasFooter = false
     let style = WebAsset.style.path
     let icon = WebAsset.icon.path
+    let touchIcon = WebAsset.touchIcon.path
 
     package init(name: String, home: String) {
         self.name = name

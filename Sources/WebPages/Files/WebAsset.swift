@@ -21,13 +21,17 @@ package struct WebAsset: Sendable {
 
     static let style = WebAsset("style.css")
     package static let icon = WebAsset("icon.svg")
+    /// For the home screens of iPhones, which show no SVG: squares without transparency, in pixels.
+    package static let touchIcon = WebAsset("icon-180.png")
+    package static let largeIcon = WebAsset("icon-512.png")
     static let reader = WebAsset("reader.js")
     static let notify = WebAsset("notify.js")
 
-    package static let all = [style, icon, reader, notify]
+    package static let all = [style, icon, touchIcon, largeIcon, reader, notify]
 
     private static let mediaTypes = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
+        "png": "image/png",
     ]
 }
 
