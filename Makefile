@@ -18,6 +18,8 @@ PREFIX ?= /usr/local
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 8
 # Independent libraries that the tests compare our encryption, signatures and feeds with.
 ORACLES := .build/oracles
+# Independent checkers of what is shipped, for 'make test-packaging'.
+CHECKERS := .build/checkers
 # Files that the tests of the pages need besides Firefox and Chromium, and the number of runs of each test.
 BROWSERS := .build/browsers
 ROUNDS ?= 1
@@ -27,6 +29,12 @@ TRIES ?= 1
 ifeq ($(origin NEWSWIRE_COMMIT),undefined)
 export NEWSWIRE_COMMIT := $(if $(wildcard .git),$(shell git describe --always --abbrev=12 --dirty --exclude='*' 2>/dev/null))
 endif
+# Makes a virtual environment of .ci/$(1)/requirements.txt in the folder $(2), unless it is there.
+PYPI = cmp -s .ci/$(1)/requirements.txt $(2)/requirements.txt || { \
+	rm -rf $(2) && python3 -m venv $(2) && \
+	$(2)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 --requirement .ci/$(1)/requirements.txt && \
+	cp .ci/$(1)/requirements.txt $(2)/requirements.txt; } >.build/$(1).log 2>&1 || { \
+	rm -rf $(2); echo "$(1): no virtual environment from PyPI (.build/$(1).log); the tests that need it are skipped"; }
 # Prints failures and the totals, and ends a run that hangs; .build/test.log has the whole output.
 RUN_TESTS = if [ -x $(ORACLES)/bin/python ]; then export NEWSWIRE_ORACLES="$$PWD/$(ORACLES)/bin/python"; fi; \
 	NEWSWIRE_BINARY="$$(swift build --show-bin-path)/newswire" .ci/run-tests .build/test.log swift test --skip-build
@@ -43,7 +51,7 @@ RUN_JUDGEMENT = command -v faketime >/dev/null || { \
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster test test-long test-browser judgement oracles program build bench fuzz install uninstall deb release lint format deps
+.PHONY: help demo demo-cluster test test-long test-browser test-packaging judgement oracles program build bench fuzz install uninstall deb release lint format deps
 
 help: ## lists the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -61,9 +69,11 @@ demo-cluster: deps oracles ## runs three hubs and three log servers, of which so
 
 # Programs that the tests need, each in the package of its name; dbus-daemon is the session bus of the desktop's tests.
 test test-long: TEST_PROGRAMS := dbus-daemon python3
+# Python writes down what the program is linked with.
+build install deb release: TEST_PROGRAMS := python3
 # What a test needs that is skipped without it.
 test judgement: WANTED_PROGRAMS := faketime
-lint test-browser demo-cluster judgement: TEST_PROGRAMS := python3
+lint test-browser demo-cluster judgement test-packaging: TEST_PROGRAMS := python3
 
 test: deps lint oracles ## runs every check: style, imports, links, wording, unit and end-to-end tests
 	swift build --build-tests $(QUIET)
@@ -87,16 +97,16 @@ test-browser: deps oracles ## runs the pages in Firefox and Chromium; screenshot
 	axe=$(BROWSERS)/axe/axe_playwright_python/axe.min.js; [ ! -f $$axe ] || set -- --axe $$axe; \
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Browser/run.py "$$program" "$$@" --rounds $(ROUNDS) --tries $(TRIES)
 
+test-packaging: deps ## checks what is shipped; tests whose tools are missing are skipped with a notice
+	@mkdir -p .build
+	@$(call PYPI,packaging,$(CHECKERS))
+	@python=python3; [ ! -x $(CHECKERS)/bin/python ] || python=$(CHECKERS)/bin/python; \
+	PYTHONDONTWRITEBYTECODE=1 BUILT=$(NEWSWIRE) $$python Tests/Packaging/run.py
+
 # Tests that need a missing library are skipped.
 oracles: ## installs the Python libraries that tests compare results with, in .build/oracles
 	@mkdir -p .build
-	@cmp -s .ci/oracles/requirements.txt $(ORACLES)/requirements.txt || { \
-	  rm -rf $(ORACLES) && python3 -m venv $(ORACLES) && \
-	  $(ORACLES)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1 --timeout 15 \
-	    --requirement .ci/oracles/requirements.txt && \
-	  cp .ci/oracles/requirements.txt $(ORACLES)/requirements.txt; } >.build/oracles.log 2>&1 || { \
-	  rm -rf $(ORACLES); \
-	  echo "oracles: no virtual environment from PyPI (.build/oracles.log); the tests that need it are skipped"; }
+	@$(call PYPI,oracles,$(ORACLES))
 
 build: program $(SHARE) ## writes .build/release/newswire, completions and manual pages
 

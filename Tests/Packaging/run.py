@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+"""usage: Tests/Packaging/run.py [NAME…]
+
+Tests of what is shipped, with the program of $BUILT and independent tools. A test whose tools are missing is skipped with a notice."""
+
+import os
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "packaging"))
+sys.path.insert(0, str(ROOT / "Tests/Packaging"))
+os.chdir(ROOT)
+os.environ.setdefault("BUILT", ".build/release/newswire")
+
+if __name__ == "__main__":
+    names = sys.argv[1:] or sorted(path.stem for path in (ROOT / "Tests/Packaging").glob("test_*.py"))
+    suite = unittest.defaultTestLoader.loadTestsFromNames(names)
+    result = unittest.TextTestRunner(verbosity=2 if sys.stdout.isatty() else 1).run(suite)
+    for test, reason in result.skipped:
+        print(f"packaging: skipped: {test.shortDescription() or test.id()}: {reason}")
+    sys.exit(0 if result.wasSuccessful() else 1)
