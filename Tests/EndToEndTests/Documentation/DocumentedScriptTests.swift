@@ -38,6 +38,61 @@ import Testing
         await hub.stop()
     }
 
+    @Test(.timeLimit(.minutes(5)))
+    func `the backup script copies what a new machine needs to go on`() async throws {
+        let scripts = try DocumentedLines.scripts(of: "docs/backup.md")
+        let backup = try #require(scripts.first { $0.contains("newswire hub backup") })
+        let restore = try #require(scripts.first { $0.contains("tar ") && $0.contains("newswire hub restore") })
+        let scratch = try ScratchFolder()
+        for folder in ["bin", "etc/newswire"] {
+            try FileManager.default.createDirectory(atPath: scratch.file(folder), withIntermediateDirectories: true)
+        }
+        let program = scratch.file("bin/newswire")
+        try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: BuiltProgram.path)
+        try scratch.write("hub:\n  drain: 1s\n", to: "etc/newswire/newswire.yaml")
+        let environment = [
+            "HOME": scratch.path, "XDG_STATE_HOME": scratch.file("state"),
+            "PATH": "\(scratch.file("bin")):/usr/bin:/bin",
+        ]
+        func run(_ script: String) async throws {
+            var text = script.replacing(/(?m)^systemctl .*$/, with: "")
+            for (documented, local) in [
+                ("/var/lib/newswire", scratch.file("state/newswire")), ("-C /etc", "-C '\(scratch.file("etc"))'"),
+                ("/srv/backup", scratch.file("backup")), ("2026-11-28", "*"),
+            ] {
+                text = text.replacing(documented, with: local)
+            }
+            let shell = ChildProcess(
+                arguments: ["/bin/sh", "-e", "-c", text],
+                environment: BuiltProgram.base.merging(environment) { $1 },
+                timeout: .seconds(60),
+                maximumOutputBytes: 1 << 20
+            )
+            let outcome = try await shell.run()
+            #expect(outcome.ending == .exited(0), "\(outcome.standardOutput)\(outcome.standardError)")
+        }
+        func keys() async throws -> [String] {
+            let shown = try await BuiltProgram.run(["hub", "keys"], environment: environment)
+            let authority = try String(contentsOfFile: scratch.file("state/newswire/hub/ca.pem"), encoding: .utf8)
+            return shown.output.matches(of: /SharedAccessKey=(\S+)/).map { String($0.output.1) } + [authority]
+        }
+
+        let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try #require(hub.isRunning, "\(hub.errors)")
+        let before = try await keys()
+        #expect(before.count > 2)
+        try await run(backup)
+        await hub.stop()
+        for folder in ["state", "etc/newswire"] { try FileManager.default.removeItem(atPath: scratch.file(folder)) }
+
+        try await run(restore)
+        let next = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
+        try #require(next.isRunning, "\(next.errors)")
+        #expect(try await keys() == before)
+        #expect(FileManager.default.fileExists(atPath: scratch.file("etc/newswire/newswire.yaml")))
+        await next.stop()
+    }
+
     @Test func `scripts name users and paths that an installation has`() throws {
         var count = 0
         for page in try DocumentedLines.pages() {
