@@ -9,6 +9,7 @@ package final class OutboundClient: Sendable {
     private let authorities: TrustedAuthorities
     private let clientCertificate: ClientCertificate?
     private let proxies: ProxySettings
+    private let lossPatience: Duration
     private let loop: TransferLoop
     /// The address that was parsed last; requests to the same host need no further parse.
     private let recentAddress = Mutex<WebAddress?>(nil)
@@ -28,6 +29,8 @@ package final class OutboundClient: Sendable {
     ///     servers close idle connections after 60 to 75 seconds.
     ///   - silence: Time after which a host is asked whether it is there if requests of a batch wait for it over HTTP/2,
     ///     and time for its answer.
+    ///   - lossPatience: Time after which a connection is ended on which packets are lost and nothing is acknowledged, in
+    ///     whole seconds and at least five. Streams have limits of their own.
     package init(
         userAgent: String,
         maximumConnections: Int = 64,
@@ -38,12 +41,14 @@ package final class OutboundClient: Sendable {
         certificateAuthorities: String? = nil,
         proxies: ProxySettings = .environment,
         keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60),
-        asksSilentHostsAfter silence: Duration = .seconds(10)
+        asksSilentHostsAfter silence: Duration = .seconds(10),
+        endsLostConnectionsAfter lossPatience: Duration = .seconds(25)
     ) {
         self.userAgent = userAgent
         self.authorities = certificateAuthorities.map(TrustedAuthorities.init(only:)) ?? .environment
         self.clientCertificate = clientCertificate
         self.proxies = proxies
+        self.lossPatience = lossPatience
         self.loop = TransferLoop(
             limits: TransferLoop.Limits(
                 maximumConnections: maximumConnections,
@@ -221,6 +226,7 @@ package final class OutboundClient: Sendable {
             trail,
             delivery,
             deadline: deadline,
+            lossPatience: lossPatience,
             proxy: proxy,
             userAgent: userAgent,
             authorities: authorities,

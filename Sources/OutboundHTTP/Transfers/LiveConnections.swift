@@ -15,10 +15,6 @@ final class LiveConnections {
         let localPort: Int32
     }
 
-    /// Time without an answer from the peer's machine after which the kernel ends a connection, in seconds.
-    private static let patience: CInt = 25
-    /// Time of silence after which it asks, and time between its questions, in seconds.
-    private static let (idle, interval): (CInt, CInt) = (10, 5)
     /// Arrivals to keep before old ones are forgotten.
     private static let maximum = 1_024
     /// Time after which an arrival says nothing any more: no request takes as long.
@@ -27,14 +23,17 @@ final class LiveConnections {
     private var arrivals: [Name: ContinuousClock.Instant] = [:]
     private var sockets: Set<CInt> = []
 
-    /// Lets the kernel find a dead peer in less than half a minute.
-    static func watch(_ socket: CInt) {
+    /// Lets the kernel end a connection whose peer acknowledges nothing for a time, at least five seconds.
+    static func watch(_ socket: CInt, patience: Duration) {
+        let seconds = CInt(clamping: patience.components.seconds)
+        let interval = max(1, seconds / 5)
         set(SOL_SOCKET, SO_KEEPALIVE, 1, socket)
-        set(CInt(IPPROTO_TCP), TCP_KEEPIDLE, idle, socket)
+        set(CInt(IPPROTO_TCP), TCP_KEEPIDLE, interval * 2, socket)
         set(CInt(IPPROTO_TCP), TCP_KEEPINTVL, interval, socket)
-        set(CInt(IPPROTO_TCP), TCP_KEEPCNT, patience / interval, socket)
+        // Reached for a peer that answers nothing; the user timeout ends the connection before.
+        set(CInt(IPPROTO_TCP), TCP_KEEPCNT, 5, socket)
         // Unacknowledged data would otherwise be sent again for a quarter of an hour, and nobody asks meanwhile.
-        set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, patience * 1_000, socket)
+        set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, seconds * 1_000, socket)
     }
 
     private static func set(_ level: CInt, _ name: CInt, _ value: CInt, _ socket: CInt) {

@@ -249,7 +249,7 @@ extension Transfer {
         let descriptor = ccurl_open_socket(address)
         guard descriptor >= 0 else { return descriptor }
         hasOpenedSocket = true
-        if !plan.isStream { LiveConnections.watch(descriptor) }
+        if !plan.isStream { LiveConnections.watch(descriptor, patience: plan.lossPatience) }
         return descriptor
     }
 

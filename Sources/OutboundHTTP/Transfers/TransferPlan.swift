@@ -22,6 +22,8 @@ final class TransferPlan: Sendable {
     let streamTimeout: Duration?
     private let queueTimeout: Duration?
     let idleTimeout: Duration?
+    /// Time without an acknowledgement after which the kernel ends a connection.
+    let lossPatience: Duration
     let delivery: Delivery
 
     /// True if the body of a redirect is discarded.
@@ -41,6 +43,7 @@ final class TransferPlan: Sendable {
         _ trail: RedirectTrail,
         _ delivery: Delivery,
         deadline: ContinuousClock.Instant?,
+        lossPatience: Duration,
         proxy: String?,
         userAgent: String,
         authorities: TrustedAuthorities,
@@ -61,6 +64,7 @@ final class TransferPlan: Sendable {
         connectTimeout = request.connectTimeout
         totalTimeout = request.totalTimeout
         self.deadline = deadline
+        self.lossPatience = lossPatience
         queueTimeout = request.queueTimeout
         streamTimeout = request.queueTimeout == nil ? nil : request.totalTimeout
         idleTimeout = request.idleTimeout
