@@ -38,9 +38,11 @@ package struct AlarmFinding: Sendable, Hashable, Codable {
     package var deadline: Timestamp?
     /// The publisher that reported the condition.
     package var publisher: String?
+    /// The reason that a push service or the hub gave; one line.
+    package var reason: String?
 
-    package init(since: Timestamp, deadline: Timestamp? = nil, publisher: String? = nil) {
-        (self.since, self.deadline, self.publisher) = (since, deadline, publisher)
+    package init(since: Timestamp, deadline: Timestamp? = nil, publisher: String? = nil, reason: String? = nil) {
+        (self.since, self.deadline, self.publisher, self.reason) = (since, deadline, publisher, reason)
     }
 }
 

@@ -6,6 +6,8 @@ package struct AlarmDescription: Sendable, Equatable {
     static let maximumName = 120
     /// The largest number of characters of a subject in a text, which must fit into a push notification with its title.
     private static let maximumSubject = 400
+    /// The largest number of characters of a reason.
+    private static let maximumReason = 200
     static let overview = "'newswire hub alarms' lists all alarms."
 
     package let title: String
@@ -48,6 +50,7 @@ package struct AlarmDescription: Sendable, Equatable {
             "After\(finding?.deadline.map { " \(time($0))" } ?? " that") nothing can be sent through \(subject)."
         case .refusedCredential:
             "The credential for \(subject) cannot be used, or its service has refused it\(since); its messages wait."
+                + (finding?.reason.map { " The reason is: \(clip($0, maximumReason))." } ?? "")
         case .expiringCertificate:
             "After\(finding?.deadline.map { " \(time($0))" } ?? " that") clients refuse to connect to the hub."
         case .droppedMessages: "The message log is full\(since); agents that were away lose messages."

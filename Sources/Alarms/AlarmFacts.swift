@@ -24,8 +24,8 @@ package struct AlarmFacts: Sendable, Equatable {
     /// Expected agents and services; true for those that are connected.
     package var agents: [String: Bool] = [:]
     package var credentials: [String: Timestamp] = [:]
-    /// Platforms whose credential cannot be used, or is refused.
-    package var refusedCredentials: Set<String> = []
+    /// The reasons why credentials cannot be used or are refused, by platform, or by platform and host.
+    package var refusedCredentials: [String: String] = [:]
     package var certificates: [String: Timestamp] = [:]
     /// Number of copies that the log of several hubs lacks.
     package var missingReplicas = 0

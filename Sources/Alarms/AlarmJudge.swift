@@ -189,9 +189,8 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
                 found[Alarm(kind, name)] = AlarmFinding(since: now, deadline: end)
             }
         }
-        for name in facts.refusedCredentials {
-            let alarm = Alarm(.refusedCredential, name)
-            found[alarm] = AlarmFinding(since: standing[alarm]?.finding.since ?? now)
+        for (name, reason) in facts.refusedCredentials {
+            found[Alarm(.refusedCredential, name)] = AlarmFinding(since: now, reason: reason)
         }
         if drops.isFresh, drops.quiet <= rules.dropPause {
             found[Alarm(.droppedMessages)] = AlarmFinding(since: now - drops.quiet)
@@ -255,7 +254,8 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
                 finding: AlarmFinding(
                     since: standing[alarm]?.finding.since ?? finding.since,
                     deadline: finding.deadline,
-                    publisher: finding.publisher
+                    publisher: finding.publisher,
+                    reason: finding.reason
                 )
             )
         }

@@ -57,6 +57,8 @@ package struct DeliveryRetry: Sendable, Equatable {
     /// The reason why the last attempt failed.
     package let reason: String
     package let collapseKey: String?
+    /// The paused host that the target waits for, until ``dueAt`` at the latest; `nil` if it only waits for its time.
+    package let host: String?
 
     package init(
         key: DeliveryKey,
@@ -64,7 +66,8 @@ package struct DeliveryRetry: Sendable, Equatable {
         attempts: Int,
         dueAt: Timestamp,
         reason: String,
-        collapseKey: String? = nil
+        collapseKey: String? = nil,
+        host: String? = nil
     ) {
         self.key = key
         self.ordinal = ordinal
@@ -72,6 +75,7 @@ package struct DeliveryRetry: Sendable, Equatable {
         self.dueAt = dueAt
         self.reason = reason
         self.collapseKey = collapseKey
+        self.host = host
     }
 }
 

@@ -94,6 +94,30 @@ extension HubStore {
         }
     }
 
+    /// Targets on a hub's platform that wait for a host, those that are due first.
+    package func retries(awaiting host: String, hub: HubKey, platform: String, limit: Int) async throws
+        -> [DeliveryRetry]
+    {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: DeliveryQuery.awaiting)
+            return try Row.fetchAll(statement, arguments: [hub, platform, host, limit]).map(DeliveryRetry.init(row:))
+        }
+    }
+
+    /// Hosts that targets on a hub's platform wait for, at most `limit`.
+    package func awaitedHosts(hub: HubKey, platform: String, limit: Int) async throws -> [String] {
+        try await pool.read { db in
+            let statement = try db.cachedStatement(sql: DeliveryQuery.nextHost)
+            var hosts: [String] = []
+            while hosts.count < limit,
+                let next = try String.fetchOne(statement, arguments: [hub, platform, hosts.last ?? ""])
+            {
+                hosts.append(next)
+            }
+            return hosts
+        }
+    }
+
     /// The time of the next attempt on a hub's platform after a given time; `nil` if there is none.
     package func nextRetry(hub: HubKey, platform: String, after time: Timestamp) async throws -> Timestamp? {
         try await pool.read { db in

@@ -56,10 +56,10 @@ extension Transaction {
         let ended = try ended(progress.retries.map(\.ordinal), of: key)
         for retry in progress.retries where !ended.contains(retry.ordinal) {
             try execute(
-                "INSERT OR REPLACE INTO deliveryRetry VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO deliveryRetry VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
                     key.sequence, key.platform, retry.ordinal, hub, retry.attempts, retry.dueAt, retry.reason,
-                    retry.collapseKey,
+                    retry.collapseKey, retry.host,
                 ]
             )
         }
@@ -235,7 +235,7 @@ enum DeliveryQuery {
     static let retrying = """
         SELECT ordinal FROM deliveryRetry WHERE sequence = ? AND platform = ? AND ordinal BETWEEN ? AND ?
         """
-    static let retryColumns = "sequence, platform, ordinal, attempts, dueAt, reason, collapseKey"
+    static let retryColumns = "sequence, platform, ordinal, attempts, dueAt, reason, collapseKey, host"
     static let due = """
         SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt <= ?
         ORDER BY dueAt LIMIT ?
@@ -244,6 +244,11 @@ enum DeliveryQuery {
         SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?
         ORDER BY dueAt LIMIT ?
         """
+    /// Retries that wait for a host.
+    static let awaiting = """
+        SELECT \(retryColumns) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND host = ? ORDER BY dueAt LIMIT ?
+        """
+    static let nextHost = "SELECT min(host) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND host > ?"
     static let nextDue = "SELECT min(dueAt) FROM deliveryRetry WHERE hubID = ? AND platform = ? AND dueAt > ?"
     static let aRetry = "SELECT 1 FROM deliveryRetry WHERE sequence = ? AND platform = ? LIMIT 1"
     static let dropRetries = """
@@ -317,7 +322,8 @@ extension DeliveryRetry {
             attempts: row["attempts"],
             dueAt: row["dueAt"],
             reason: row["reason"],
-            collapseKey: row["collapseKey"]
+            collapseKey: row["collapseKey"],
+            host: row["host"]
         )
     }
 }

@@ -86,8 +86,8 @@ struct Trouble: CustomTestStringConvertible, Sendable {
         Trouble(
             alarm: Alarm(.refusedCredential, "apns"),
             minutes: 0,
-            begin: { $0.facts.refusedCredentials = ["apns"] },
-            end: { $0.facts.refusedCredentials = [] }
+            begin: { $0.facts.refusedCredentials = ["apns": "InvalidProviderToken"] },
+            end: { $0.facts.refusedCredentials = [:] }
         ),
         Trouble(
             alarm: Alarm(.expiringCertificate, "hub.example"),

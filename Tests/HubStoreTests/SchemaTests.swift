@@ -180,6 +180,8 @@ struct SchemaTests {
         Hot(name: "next block", sql: DeliveryQuery.nextBlock, indexes: ["sqlite_autoindex_deliveryBlock_1"]),
         Hot(name: "retries of a block", sql: DeliveryQuery.retrying),
         Hot(name: "due retries", sql: DeliveryQuery.due, indexes: ["deliveryRetry_due"]),
+        Hot(name: "retries that wait for a host", sql: DeliveryQuery.awaiting, indexes: ["deliveryRetry_host"]),
+        Hot(name: "next awaited host", sql: DeliveryQuery.nextHost, indexes: ["deliveryRetry_host"]),
         Hot(name: "next due retry", sql: DeliveryQuery.nextDue, indexes: ["deliveryRetry_due"]),
         Hot(
             name: "dropped retries",

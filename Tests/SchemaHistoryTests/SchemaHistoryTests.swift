@@ -67,6 +67,7 @@ struct SchemaHistoryTests {
                 "f2aa3454 19 the holder of duties and the nodes of jobs",
                 "1798f6d2 20 the writers of what Listen has written",
                 "af2150de 21 the proof of the key that nodes have in common",
+                "9efc6ec1 22 hosts that retries wait for",
             ]
         ),
         History(

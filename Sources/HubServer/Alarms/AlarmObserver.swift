@@ -42,7 +42,10 @@ struct AlarmObserver {
         facts.feeds = try await feeds()
         facts.agents = try await agents(record.judge)
         facts.credentials = hub.push.expiries
-        facts.refusedCredentials = Set(hub.push.refusals.keys)
+        facts.refusedCredentials = hub.push.refusals
+        for (platform, refusals) in hub.push.hostRefusals {
+            for (host, reason) in refusals { facts.refusedCredentials["\(platform) at \(host)"] = reason }
+        }
         guard isPrimary else { return facts }
         facts.missingReplicas = replicas?.missing ?? 0
         facts.dropped = Int64(try await hub.store.logSize().droppedBySize)

@@ -76,6 +76,11 @@ extension DeviceInquiry {
             )
         case .failed(let failure):
             return (.notDelivered, "\(name) did not get it: \(failure.outcome): \(failure.reason)")
+        case .waits(let retry?) where retry.host != nil:
+            return (
+                .owed,
+                "\(name) has not got it yet: it waits until '\(retry.host ?? "")' accepts messages (\(retry.reason))"
+            )
         case .waits(let retry?):
             return (
                 .owed,

@@ -95,9 +95,14 @@ struct MetricsPage: Sendable {
         page.add(
             "newswire_push_credential_refused",
             .gauge,
-            "1 for a credential that its push service refuses, or that cannot be used.",
-            members.flatMap { hub in
-                hub.push.refusals.keys.sorted().map { .init(1, ["hub": "\(hub.record.name)", "platform": $0]) }
+            "1 for a credential that its push service refuses, or that cannot be used; with a host, for that host.",
+            members.flatMap { hub -> [PrometheusText.Sample] in
+                let name = "\(hub.record.name)"
+                let hosts = hub.push.hostRefusals.sorted { $0.key < $1.key }
+                return hub.push.refusals.keys.sorted().map { .init(1, ["hub": name, "platform": $0]) }
+                    + hosts.flatMap { platform, refusals in
+                        refusals.keys.sorted().map { .init(1, ["hub": name, "platform": platform, "host": $0]) }
+                    }
             }
         )
         page.add(

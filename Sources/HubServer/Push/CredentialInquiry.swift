@@ -14,7 +14,7 @@ struct CredentialInquiry {
         CredentialReport(
             credentials: platforms.map { platform in
                 let refusal = hub.push.refusal(platform)
-                return entry(platform, isUsable: refusal == nil, refusal)
+                return entry(platform, isUsable: refusal == nil, refusal ?? hostRefusals(platform))
             }
         )
     }
@@ -46,9 +46,20 @@ struct CredentialInquiry {
                     return entry(platform, isUsable: false, hub.push.refusal(platform))
                 }
                 let (isUsable, reason) = Self.verdict(outcomes[platform])
-                return entry(platform, isUsable: isUsable, reason)
+                return entry(platform, isUsable: isUsable, reason ?? hostRefusals(platform))
             }
         )
+    }
+
+    /// Largest number of hosts that a report names.
+    private static let maximumHosts = 3
+
+    /// Returns the hosts that refuse a credential which others accept; `nil` if there are none.
+    private func hostRefusals(_ platform: String) -> String? {
+        guard let refusals = hub.push.hostRefusals[platform] else { return nil }
+        let named = refusals.sorted { $0.key < $1.key }.prefix(Self.maximumHosts).map { "\($0.key) (\($0.value))" }
+        let rest = refusals.count > named.count ? " and \(refusals.count - named.count) more" : ""
+        return "refused by \(named.joined(separator: ", "))\(rest)"
     }
 
     private func entry(_ platform: String, isUsable: Bool, _ reason: String?) -> CredentialReport.Credential {

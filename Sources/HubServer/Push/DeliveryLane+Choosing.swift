@@ -43,10 +43,11 @@ extension DeliveryLane {
         hostRefusals.allowance(host, at: now).and(hostFailures.allowance(host, at: now))
     }
 
-    /// The time of the next probe of a paused host with targets that wait in memory.
+    /// The time of the next probe of a paused host with targets that wait for it.
     private func nextHostProbe(at now: Timestamp) -> Timestamp? {
-        slowHosts.names.compactMap { host in
-            if case .nothing(let until) = allowance(of: host, at: now) { until } else { nil }
+        awaitedHosts.union(slowHosts.names).compactMap { host in
+            // A probe that is in flight was due before now.
+            if case .nothing(let until) = allowance(of: host, at: now) { max(until, now + .seconds(1)) } else { nil }
         }.min()
     }
 
@@ -78,8 +79,10 @@ extension DeliveryLane {
             at: now,
             latest: now + Self.longestRetry,
             limit: Self.chunk + sent.count
-        ).filter { !sent.contains(TargetKey(key: $0.key, ordinal: $0.ordinal)) }
-        due = isProbe ? due.randomElement().map { [$0] } ?? [] : Array(due.prefix(limit))
+        ).filter { !sent.contains(TargetKey($0)) }
+        due = Array(due.prefix(Self.chunk))
+        due += try await awaitedRetries(at: now, besides: sent.union(due.map(TargetKey.init)))
+        if isProbe { due = due.randomElement().map { [$0] } ?? [] }
         var count = 0
         for (key, retries) in Dictionary(grouping: due, by: \.key).sorted(by: { $0.key.sequence < $1.key.sequence }) {
             guard let course = try await course(of: key), !isExpired(course.rendering, at: now) else { continue }
@@ -105,6 +108,32 @@ extension DeliveryLane {
             if hasFreshNews, turns >= 2 { break }
         }
         return count > 0
+    }
+
+    /// Returns targets that wait in the store for hosts which have room now, up to ``chunk`` or a few more.
+    private func awaitedRetries(at now: Timestamp, besides others: Set<TargetKey>) async throws -> [DeliveryRetry] {
+        let (hub, platform) = (hub.record.id, platform)
+        let store = self.hub.store
+        if !hasReadAwaitedHosts {
+            awaitedHosts.formUnion(
+                try await store.awaitedHosts(hub: hub, platform: platform, limit: HostFailures.maximumHosts)
+            )
+            hasReadAwaitedHosts = true
+        }
+        var found: [DeliveryRetry] = []
+        for host in awaitedHosts.sorted() where found.count < Self.chunk {
+            let room = room(for: host, at: now)
+            guard room > 0 else { continue }
+            // Before the read, during which another target may be stored.
+            awaitedHosts.remove(host)
+            var isOver = false
+            defer { if !isOver { awaitedHosts.insert(host) } }
+            let limit = room + others.count
+            let retries = try await store.retries(awaiting: host, hub: hub, platform: platform, limit: limit)
+            isOver = retries.isEmpty
+            found += retries.lazy.filter { !others.contains(TargetKey($0)) }.prefix(room)
+        }
+        return found
     }
 
     private func isExpired(_ rendering: PushRendering, at now: Timestamp) -> Bool {

@@ -45,6 +45,7 @@ extension DeliveryLane {
                 return ((counts, done), try transaction.apply(batch.handles, hub: key, at: at))
             }
             letGo(batch)
+            noteAwaitedHosts(of: batch)
             expiries.forget(done)
             hub.counters.push.add(counts)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
@@ -69,6 +70,14 @@ extension DeliveryLane {
         slots.write(batch.targets.count)
     }
 
+    /// Notes the hosts that stored targets wait for; further hosts' targets wait for their time.
+    private func noteAwaitedHosts(of batch: PushBatch) {
+        for host in batch.progress.values.lazy.flatMap(\.retries).compactMap(\.host)
+        where awaitedHosts.count < HostFailures.maximumHosts {
+            awaitedHosts.insert(host)
+        }
+    }
+
     /// Turns answers into changes to record, and draws conclusions about the credential and the service.
     private func judge(_ landed: [PushLandings.Landed]) {
         for (landing, result) in landed {
@@ -76,7 +85,9 @@ extension DeliveryLane {
             switch result {
             case .refused(let refusal): unwritten.fail(landing, refusal.outcome, refusal.reason)
             case .givenBack: giveBack(landing)
-            case .deferred(let until, let reason): putOff(landing, for: until - wallTime, reason)
+            case .deferred(.paused(let reason)): putOffUntilRecovery(landing, reason)
+            case .deferred(.slow(let until)):
+                putOff(landing, for: until - wallTime, "its host answers slowly and has many messages waiting")
             case .answered(let outcome): judge(outcome, of: landing)
             }
         }
@@ -120,9 +131,9 @@ extension DeliveryLane {
         case .retry(let after, let reason):
             endProbe(landing, at: now)
             hostFailures.noteFailure(landing.host, at: now, fraction: Double.random(in: 0...1))
-            if landing.isHostProbe, after == nil {
-                // The outage is not the target's, whose waits would grow; and there must be one to probe with.
-                putOff(landing, for: HostFailures.probeInterval * 2, reason)
+            if landing.isHostProbe {
+                // The outage is not the target's, whose waits would grow.
+                putOffUntilRecovery(landing, after: after, reason)
             } else {
                 retry(landing, after: after, reason)
             }
@@ -162,9 +173,20 @@ extension DeliveryLane {
     }
 
     /// Tries a target again later for a reason that is not its own: the attempt does not count.
-    private func putOff(_ landing: PushLanding, for wait: Duration, _ reason: String) {
+    private func putOff(_ landing: PushLanding, for wait: Duration, awaiting host: String? = nil, _ reason: String) {
         let dueAt = dueAt(landing, after: wait, asked: nil) ?? wallTime + wait
-        unwritten.retry(landing, attempts: landing.attempt - 1, dueAt: dueAt, reason)
+        unwritten.retry(landing, attempts: landing.attempt - 1, dueAt: dueAt, awaiting: host, reason)
+    }
+
+    /// Lets a target wait until its host recovers; the wait only ends it for a host of which the lane loses sight.
+    private func putOffUntilRecovery(_ landing: PushLanding, after asked: Duration? = nil, _ reason: String) {
+        guard !landing.host.isEmpty else {
+            // There must be one to probe with.
+            let wait = HostFailures.probeInterval * 2
+            return putOff(landing, for: max(wait, min(asked ?? wait, RetryWait.maximum)), reason)
+        }
+        let wait = RetryWait.maximum * Double.random(in: 0.5...1)
+        putOff(landing, for: wait, awaiting: landing.host, reason)
     }
 
     /// Returns the time of a target's next attempt; `nil` if its message ends before.
@@ -230,14 +252,18 @@ extension DeliveryLane {
                 ]
             )
         }
-        var wait = HostRefusals.shortWait * Double.random(in: 0.5...1)
-        if case .nothing(let until) = hostRefusals.allowance(landing.host, at: now) { wait = until - now }
-        putOff(landing, for: wait, reason)
+        if case .nothing = hostRefusals.allowance(landing.host, at: now) {
+            hub.push.set(hostRefusals: hostRefusals.reasons, platform)
+            putOffUntilRecovery(landing, reason)
+        } else {
+            putOff(landing, for: HostRefusals.shortWait * Double.random(in: 0.5...1), reason)
+        }
     }
 
     private func noteWorking(_ landing: PushLanding) {
         hostFailures.noteSuccess(landing.host, begunAt: landing.startedAt)
         if !landing.host.isEmpty, hostRefusals.accept(landing.host) {
+            hub.push.set(hostRefusals: hostRefusals.reasons, platform)
             hub.logger.notice(
                 "a push service accepts the hub's key and contact again",
                 metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)"]
@@ -307,7 +333,13 @@ struct PushBatch: Sendable {
         )
     }
 
-    mutating func retry(_ landing: PushLanding, attempts: Int, dueAt: Timestamp, _ reason: String) {
+    mutating func retry(
+        _ landing: PushLanding,
+        attempts: Int,
+        dueAt: Timestamp,
+        awaiting host: String? = nil,
+        _ reason: String
+    ) {
         progress[landing.key, default: DeliveryProgress()].retries.append(
             DeliveryRetry(
                 key: landing.key,
@@ -315,7 +347,8 @@ struct PushBatch: Sendable {
                 attempts: attempts,
                 dueAt: dueAt,
                 reason: String(reason.prefix(300)),
-                collapseKey: landing.collapseKey
+                collapseKey: landing.collapseKey,
+                host: host
             )
         )
     }

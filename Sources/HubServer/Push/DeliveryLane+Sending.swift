@@ -135,27 +135,19 @@ extension DeliveryLane {
             } else {
                 if !isSlow { slowHosts.note(host, at: now) }
                 let wait = SlowHosts.longestPause * Double.random(in: 0.5...1)
-                let slow = HostPause(until: now + wait, reason: "its host answers slowly and has many messages waiting")
-                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering, slow)
+                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering, .slow(until: now + wait))
             }
         }
         return candidates.count
     }
 
-    /// The reason why nothing is sent to a host now, and the next time for a target that waits in the store.
-    private struct HostPause {
-        let until: Timestamp
-        let reason: String
-    }
-
     /// Returns `nil` unless a host is paused; a service with hosts of its own pauses as a whole.
-    private func pause(of host: String, at now: Timestamp) -> HostPause? {
-        guard !host.isEmpty, case .nothing(let until) = allowance(of: host, at: now) else { return nil }
-        if case .nothing(let end) = hostRefusals.allowance(host, at: now) {
-            return HostPause(until: end, reason: "its host refuses the hub's key or contact and is paused")
+    private func pause(of host: String, at now: Timestamp) -> PushLanding.Deferral? {
+        guard !host.isEmpty, case .nothing = allowance(of: host, at: now) else { return nil }
+        if case .nothing = hostRefusals.allowance(host, at: now) {
+            return .paused("its host refuses the hub's key or contact and is paused")
         }
-        let wait = hostFailures.wait(host, at: now, fraction: Double.random(in: 0.5...1))
-        return HostPause(until: max(until, now + wait), reason: "its host keeps failing and is paused")
+        return .paused("its host keeps failing and is paused")
     }
 
     /// Takes a slot, waiting until one is free.
@@ -190,16 +182,13 @@ extension DeliveryLane {
         of key: DeliveryKey,
         _ attempts: Int?,
         _ rendering: PushRendering,
-        _ pause: HostPause
+        _ deferral: PushLanding.Deferral
     ) async {
         let target = TargetKey(key: key, ordinal: candidate.ordinal)
         if attempts == nil, slowHosts.add(target, candidate.host) { return }
         guard await slot(limit: PushSlots.unlimited, for: candidate.host) == .taken else { return }
         begin(target)
-        land(
-            landing(candidate, of: key, attempts, rendering, at: wallTime),
-            .deferred(until: pause.until, pause.reason)
-        )
+        land(landing(candidate, of: key, attempts, rendering, at: wallTime), .deferred(deferral))
     }
 
     private func candidate(

@@ -67,6 +67,10 @@ actor DeliveryLane {
     struct TargetKey: Hashable {
         let key: DeliveryKey
         let ordinal: Ordinal
+
+        init(key: DeliveryKey, ordinal: Ordinal) { (self.key, self.ordinal) = (key, ordinal) }
+
+        init(_ retry: DeliveryRetry) { self.init(key: retry.key, ordinal: retry.ordinal) }
     }
 
     let platform: String
@@ -106,6 +110,10 @@ actor DeliveryLane {
     var hostFailures = HostFailures()
     var hostRefusals = HostRefusals()
     var slowHosts = SlowHosts()
+    /// Paused hosts that targets in the store wait for, up to ``HostFailures/maximumHosts``.
+    var awaitedHosts: Set<String> = []
+    /// True if ``awaitedHosts`` has those that an earlier lane has stored.
+    var hasReadAwaitedHosts = false
     /// Targets for which the credential was refused, with ``goodAnswers`` at that time.
     var refusedFor: [TargetKey: Int] = [:]
     var goodAnswers = 0

@@ -78,13 +78,6 @@ struct HostFailures: Sendable {
         keep(record, host)
     }
 
-    /// Returns the wait of a target that is stored until its paused host may have recovered: about as long as the pause
-    /// has lasted, since each wait costs a commit.
-    func wait(_ host: String, at now: Timestamp, fraction: Double) -> Duration {
-        let lasted = hosts[host]?.pausedAt.map { now - $0 } ?? .zero
-        return min(max(lasted, Self.probeInterval * 2), RetryWait.maximum) * fraction
-    }
-
     private mutating func keep(_ record: Record, _ host: String) {
         if hosts[host] == nil, hosts.count >= Self.maximumHosts, let some = hosts.keys.first {
             hosts[some] = nil

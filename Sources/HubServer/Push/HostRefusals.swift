@@ -24,6 +24,9 @@ struct HostRefusals: Sendable {
         hosts[host]?.circuit.allowance(at: now) ?? .everything
     }
 
+    /// The paused hosts, with the reasons of their last refusals.
+    var reasons: [String: String] { hosts.compactMapValues(\.circuit.reason) }
+
     /// Number of a host's answers that were not refusals.
     func answers(_ host: String) -> Int { hosts[host]?.answers ?? 0 }
 
@@ -60,8 +63,10 @@ struct HostRefusals: Sendable {
     }
 
     private mutating func keep(_ record: Record, _ host: String) {
-        if hosts[host] == nil, hosts.count >= HostFailures.maximumHosts, let some = hosts.keys.first {
-            hosts[some] = nil
+        if hosts[host] == nil, hosts.count >= HostFailures.maximumHosts {
+            // Those that are paused are reported to operators.
+            let some = hosts.first { $0.value.circuit.reason == nil }?.key ?? hosts.keys.first
+            if let some { hosts[some] = nil }
         }
         hosts[host] = record
     }

@@ -191,6 +191,7 @@ final class PushDelivery: Service {
             retire(running, laneKey)
         }
         guard let hub else { return }
+        hub.push.forgetRefusals(except: platforms)
         for platform in platforms.sorted() {
             let laneKey = LaneKey(hub: key, platform: platform)
             guard state.withLock({ $0.lanes[laneKey] == nil && $0.retiring[laneKey] == nil }) else { continue }
@@ -238,6 +239,7 @@ final class PushDelivery: Service {
         _ hub: Hub
     ) -> (any PushService)? {
         hub.push.set(refusal: nil, platform)
+        hub.push.set(hostRefusals: [:], platform)
         guard let credential else { return nil }
         do {
             return try hub.configuration.pushServices.service(for: credential)

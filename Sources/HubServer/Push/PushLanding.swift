@@ -15,7 +15,15 @@ final class PushLanding: Sendable {
         /// Nothing was sent, and the target is still to be sent.
         case givenBack
         /// Nothing was sent, because of its host.
-        case deferred(until: Timestamp, String)
+        case deferred(Deferral)
+    }
+
+    /// The reason why a target waits in the store.
+    enum Deferral: Sendable {
+        /// Its host is paused; the target goes out as soon as the host is not.
+        case paused(String)
+        /// Its host answers slowly.
+        case slow(until: Timestamp)
     }
 
     let key: DeliveryKey

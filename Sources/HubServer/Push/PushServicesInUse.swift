@@ -7,6 +7,8 @@ final class PushServicesInUse: Sendable {
     private struct State {
         var services: [String: any PushService] = [:]
         var refusals: [String: String] = [:]
+        /// Reasons of refusals by platform and host.
+        var hostRefusals: [String: [String: String]] = [:]
         var audiences: [String: (credential: PlatformCredential, audience: String?)] = [:]
     }
 
@@ -21,6 +23,19 @@ final class PushServicesInUse: Sendable {
     func refusal(_ platform: String) -> String? { state.withLock { $0.refusals[platform] } }
 
     func set(refusal: String?, _ platform: String) { state.withLock { $0.refusals[platform] = refusal } }
+
+    /// Notes the hosts of a platform that refuse the hub's key or contact, with their reasons.
+    func set(hostRefusals: [String: String], _ platform: String) {
+        state.withLock { $0.hostRefusals[platform] = hostRefusals.isEmpty ? nil : hostRefusals }
+    }
+
+    /// Forgets the refusals of platforms that are not in use any more.
+    func forgetRefusals(except platforms: Set<String>) {
+        state.withLock { state in
+            state.refusals = state.refusals.filter { platforms.contains($0.key) }
+            state.hostRefusals = state.hostRefusals.filter { platforms.contains($0.key) }
+        }
+    }
 
     /// Returns the app, project or team whose handles a credential reaches; `nil` if it is not known.
     func audience(of credential: PlatformCredential, on platform: String, by maker: any PushServiceMaker) -> String? {
@@ -38,4 +53,7 @@ final class PushServicesInUse: Sendable {
 
     /// Credentials that are not used, with the reason.
     var refusals: [String: String] { state.withLock { $0.refusals } }
+
+    /// Hosts of browsers' push services that refuse the hub's key or contact, with their reasons, by platform.
+    var hostRefusals: [String: [String: String]] { state.withLock { $0.hostRefusals } }
 }

@@ -100,6 +100,12 @@ extension Schema {
         )
     }
 
+    /// The paused host that a retry waits for; NULL for a retry that only waits for its time.
+    static let version22 = """
+        ALTER TABLE deliveryRetry ADD COLUMN host TEXT;
+        CREATE INDEX deliveryRetry_host ON deliveryRetry (hubID, platform, host, dueAt) WHERE host IS NOT NULL;
+        """
+
     /// Adds a column unless it exists.
     private static func add(_ column: String, to table: String, _ db: Database) throws {
         let name = column.prefix { $0 != " " }

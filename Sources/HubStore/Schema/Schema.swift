@@ -44,6 +44,7 @@ enum Schema {
         add("19 the holder of duties and the nodes of jobs", version19)
         add("20 the writers of what Listen has written", version20)
         add("21 the proof of the key that nodes have in common", version21)
+        add("22 hosts that retries wait for", version22)
         return migrator
     }
 

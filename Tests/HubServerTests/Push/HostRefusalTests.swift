@@ -19,10 +19,11 @@ import Testing
 
     private func run(
         _ service: ScriptedPushService,
+        scratch: Scratch? = nil,
         clock: TestClock,
         _ body: (TestHub) async throws -> Void
     ) async throws {
-        try await TestHub.run(try Scratch(), clock: clock) {
+        try await TestHub.run(try scratch ?? Scratch(), clock: clock) {
             $0.pushServices = service
         } _: { hub in
             try await hub.set { $0.credentials = [Self.credential] }
@@ -111,6 +112,148 @@ import Testing
                 await hub.settlePushes()
             }
             for id in [id, second] { #expect(try await hub.report(id).outcomes == ["wns": ["Success": 400]]) }
+        }
+    }
+
+    // MARK: - Targets in the store
+
+    /// Lets all targets of a message wait in the store for a host that fails for ten minutes.
+    private func wait(_ count: Int, _ service: ScriptedPushService, _ clock: TestClock, _ hub: TestHub) async throws
+        -> MessageID
+    {
+        service.answer { sent in
+            sent.target.channel.host == Self.bad ? .retry(after: .seconds(20), "503") : .accepted(id: nil)
+        }
+        try await register(count, at: Self.bad, hub)
+        let id = try await hub.send(format: "windows", "<toast/>", tags: "World")
+        for _ in 0..<60 {
+            await hub.settlePushes()
+            clock.advance(by: 10)
+        }
+        await hub.settlePushes()
+        #expect(try await hub.hub.store.deliveryStates(of: hub.hub.status.head).map(\.retries) == [count])
+        return id
+    }
+
+    @Test func `what waits in the store for a failing host goes out at once when the host has recovered`() async throws
+    {
+        let service = ScriptedPushService()
+        let clock = TestClock()
+        try await run(service, clock: clock) { hub in
+            let id = try await wait(60, service, clock, hub)
+            let attempts = service.sent.count
+            service.answer { _ in .accepted(id: nil) }
+            clock.advance(by: 3)
+            await hub.settlePushes()
+            #expect(try await hub.report(id).outcomes == ["wns": ["Success": 60]])
+            #expect(service.sent.count == attempts + 60)
+        }
+    }
+
+    @Test func `what waits in the store for a refusing host goes out at once when the host accepts the sender`()
+        async throws
+    {
+        let service = ScriptedPushService { _ in .refusedSender("403 BadJwtToken") }
+        let clock = TestClock()
+        try await run(service, clock: clock) { hub in
+            try await register(50, at: Self.bad, hub)
+            let id = try await hub.send(format: "windows", "<toast/>", tags: "World")
+            await hub.settlePushes()
+            // The probes have come to an interval of a quarter of an hour.
+            for _ in 0..<20 {
+                clock.advance(by: 60)
+                await hub.settlePushes()
+            }
+            service.answer { _ in .accepted(id: nil) }
+            var seconds = 0
+            while try await hub.report(id).outcomes == nil, seconds < 16 * 60 {
+                clock.advance(by: 5)
+                seconds += 5
+                await hub.settlePushes()
+            }
+            #expect(try await hub.report(id).outcomes == ["wns": ["Success": 50]], "all with the probe")
+        }
+    }
+
+    @Test func `what waits in the store for a host goes out at the next start`() async throws {
+        let (scratch, clock) = (try Scratch(), TestClock())
+        let service = ScriptedPushService()
+        var id: MessageID?
+        try await run(service, scratch: scratch, clock: clock) { hub in
+            id = try await wait(60, service, clock, hub)
+        }
+        service.answer { _ in .accepted(id: nil) }
+        try await run(service, scratch: scratch, clock: clock) { hub in
+            await hub.settlePushes()
+            let id = try #require(id)
+            #expect(try await hub.report(id).outcomes == ["wns": ["Success": 60]])
+        }
+    }
+
+    @Test func `one unusual target does not keep its host paused, though all targets wait in the store`() async throws {
+        let service = ScriptedPushService()
+        let clock = TestClock()
+        try await run(service, clock: clock) { hub in
+            let id = try await wait(60, service, clock, hub)
+            let unusual = try #require(service.sent.last?.target.channel.handle)
+            service.answer { sent in
+                sent.target.channel.handle == unusual ? .retry(after: nil, "500") : .accepted(id: nil)
+            }
+            for _ in 0..<3 {
+                clock.advance(by: 3)
+                await hub.settlePushes()
+            }
+            #expect(try await hub.report(id).outcomes == ["wns": ["Success": 59]])
+        }
+    }
+
+    // MARK: - Reports
+
+    @Test func `a host that refuses the sender is in the alarms, the metrics and the list of credentials`() async throws
+    {
+        let service = ScriptedPushService { sent in
+            sent.target.channel.host == Self.bad ? .refusedSender("'\(Self.bad)' answered 403") : .accepted(id: nil)
+        }
+        let clock = TestClock()
+        try await run(service, clock: clock) { hub in
+            try await register(5, at: Self.bad, hub)
+            try await hub.send(format: "windows", "<toast/>", tags: "World")
+            await hub.settlePushes()
+            let sample = "newswire_push_credential_refused{hub=\"news\",platform=\"wns\",host=\"\(Self.bad)\"}"
+            #expect(try await hub.metrics()[sample] == 1)
+            try await hub.pass(minutes: 20) { await hub.settlePushes() }
+            let alarm = try #require(try await hub.alarms().alarms.first)
+            #expect(alarm.kind == "refusedCredential" && alarm.subject == "wns at \(Self.bad)")
+            #expect(alarm.text.contains("answered 403"), "\(alarm.text)")
+            let listed = try await hub.send("GET", "credentials", as: hub.full)
+            #expect(listed.body.contains("refused by \(Self.bad) ("), "\(listed.body)")
+            #expect(listed.body.contains(#""isUsable":true"#), "other hosts accept it")
+
+            service.answer { _ in .accepted(id: nil) }
+            try await hub.pass(minutes: 40) { await hub.settlePushes() }
+            #expect(try await hub.metrics()[sample] == nil)
+            #expect(try await hub.alarms().alarms.isEmpty)
+        }
+    }
+
+    @Test func `a refusal is forgotten with its credential`() async throws {
+        let service = ScriptedPushService { _ in .refusedCredential("401") }
+        let clock = TestClock()
+        try await run(service, clock: clock) { hub in
+            try await register(1, at: Self.bad, hub)
+            let id = try await hub.send(format: "windows", "<toast/>", tags: "World")
+            await hub.settlePushes()
+            #expect(hub.hub.push.refusals == ["wns": "401"])
+            try await hub.set { $0.credentials = [] }
+            clock.advance(by: Double(hub.hub.configuration.timeToLive.components.seconds) + 60)
+            for _ in 0..<3 {
+                await hub.settlePushes()
+                clock.advance(by: 2)
+            }
+            #expect(try await hub.report(id).outcomes != nil)
+            try await hub.set { $0.credentials = [ScriptedHub.credential] }
+            await hub.settlePushes()
+            #expect(hub.hub.push.refusals.isEmpty)
         }
     }
 }

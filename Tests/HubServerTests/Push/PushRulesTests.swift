@@ -104,12 +104,6 @@ struct PushRulesTests {
         #expect(hostFailures.allowance("slow.example", at: now) == .everything)
     }
 
-    @Test func `a target in the store waits about as long as its host has been paused, up to a quarter of an hour`() {
-        let hostFailures = failing("slow.example")
-        let waits = [0, 60, 7_200].map { hostFailures.wait("slow.example", at: start + .seconds($0), fraction: 1) }
-        #expect(waits == [.seconds(4), .seconds(60), .seconds(900)])
-    }
-
     @Test func `the success of an earlier request does not end a pause that a host has asked for`() {
         var hostFailures = HostFailures()
         hostFailures.pause("a.example", for: .seconds(60), at: start)

@@ -183,7 +183,7 @@ struct EveryChange {
             try transaction.record(second, of: keys[1], hub: hub, at: 4)
             var third = DeliveryProgress()
             third.retries = [1, 2].map {
-                DeliveryRetry(key: keys[2], ordinal: $0, attempts: 1, dueAt: 9, reason: "503")
+                DeliveryRetry(key: keys[2], ordinal: $0, attempts: 1, dueAt: 9, reason: "503", host: "a.example")
             }
             try transaction.record(third, of: keys[2], hub: hub, at: 5)
             _ = try transaction.dropRetries(of: keys[2], limit: 1)
