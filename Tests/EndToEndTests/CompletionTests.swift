@@ -16,6 +16,14 @@ import Testing
                 ]
             )
         }
+        /// A hub that does not answer within a second is left out, as a shell cannot wait: a busy machine is asked again.
+        func completeFromHub(_ command: [String], _ name: String) async throws -> BuiltProgram.Outcome {
+            for _ in 1..<30 {
+                let outcome = try await complete(command, name, "")
+                guard outcome.output.isEmpty, outcome.errors.isEmpty else { return outcome }
+            }
+            return try await complete(command, name, "")
+        }
         let none = try await complete(["subscribe"], "--categories", "")
         #expect(none.status == 0 && none.output.isEmpty && none.errors.isEmpty, "\(none)")
         try FileManager.default.createDirectory(atPath: scratch.file("feeds"), withIntermediateDirectories: false)
@@ -30,14 +38,14 @@ import Testing
             environment: ["XDG_STATE_HOME": scratch.path],
             folder: scratch.path
         )
-        let hubs = try await complete(["hub", "keys"], "--hub", "")
+        let hubs = try await completeFromHub(["hub", "keys"], "--hub")
         #expect(hubs.output.contains("desk") && hubs.errors.isEmpty, "\(hubs)")
         let sent = try await BuiltProgram.run(
             ["send", "--message", "x", "--json", "--hub", "desk"],
             environment: ["XDG_STATE_HOME": scratch.path]
         )
         let id = try #require(sent.output.firstMatch(of: /[0-9a-f]{32}/), "\(sent)").output
-        let messages = try await complete(["messages", "show"], "positional@0", "")
+        let messages = try await completeFromHub(["messages", "show"], "positional@0")
         #expect(messages.output.contains(id) && messages.errors.isEmpty, "\(messages)")
         let scheduled = try await complete(["messages", "cancel"], "positional@0", "")
         #expect(!scheduled.output.contains(id), "\(scheduled)")
