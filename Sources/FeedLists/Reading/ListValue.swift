@@ -1,6 +1,7 @@
 internal import Feeds
 internal import Formats
 internal import FoundationEssentials
+internal import YAMLFiles
 internal import Yams
 
 /// The value of any key of a feed list, so that lists can be exported completely.
@@ -51,13 +52,13 @@ enum ListValue: Sendable, Equatable {
 
     /// The value on one line, which can follow a key or be part of a flow collection.
     var yaml: String {
-        if case .text(let text) = self, Self.isPlain(text) { text } else { json(name: Self.yamlName) }
+        if case .text(let text) = self { YAMLText.scalar(text) } else { json(name: Self.yamlName) }
     }
 
-    /// The value as JSON, which is also YAML; characters that YAML readers treat as line breaks or refuse are escaped.
-    private func json(name: (String) -> String = Self.quoted) -> String {
+    /// The value as JSON, which is also YAML.
+    private func json(name: (String) -> String = YAMLText.quoted) -> String {
         switch self {
-        case .text(let text): Self.quoted(text)
+        case .text(let text): YAMLText.quoted(text)
         case .list(let values): "[\(values.map { $0.json(name: name) }.joined(separator: ", "))]"
         case .mapping(let members):
             "{\(members.map { "\(name($0.name)): \($0.value.json(name: name))" }.joined(separator: ", "))}"
@@ -65,32 +66,7 @@ enum ListValue: Sendable, Equatable {
     }
 
     private static func yamlName(_ name: String) -> String {
-        name.isEmpty || !name.utf8.allSatisfy { 0x61...0x7A ~= $0 | 0x20 } ? quoted(name) : name
-    }
-
-    /// True for text that needs no quotation marks, and that no YAML reader takes for another type.
-    private static func isPlain(_ text: String) -> Bool {
-        guard let first = text.utf8.first, let last = text.utf8.last, isLetterOrDigit(first) else { return false }
-        let isSafe = text.utf8.allSatisfy { isLetterOrDigit($0) || " $()+,-./:;=?@_~!&%*".utf8.contains($0) }
-        return isSafe && last != 0x20 && last != 0x3A && !text.contains(": ")
-    }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte || 0x61...0x7A ~= byte | 0x20 }
-
-    private static func quoted(_ text: String) -> String {
-        var result = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar.value {
-            case 0x22: result += "\\\""
-            case 0x5C: result += "\\\\"
-            case 0x0A: result += "\\n"
-            case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF:
-                let digits = String(scalar.value, radix: 16, uppercase: true)
-                result += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result + "\""
+        name.isEmpty || !name.utf8.allSatisfy { 0x61...0x7A ~= $0 | 0x20 } ? YAMLText.quoted(name) : name
     }
 
     // MARK: As an attribute
