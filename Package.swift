@@ -357,7 +357,7 @@ let package = Package(
                 "HubStore",
                 "SQLiteFiles", "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "FairShares", "HostSystem", "Certificates",
-                "OutboundHTTP",
+                "OutboundHTTP", "Settings",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
             ]

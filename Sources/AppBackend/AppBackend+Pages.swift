@@ -138,21 +138,19 @@ extension AppBackend {
         _ name: String,
         _ text: String,
         on platforms: [String],
-        by caller: Caller
+        by caller: Caller,
+        _ context: BackendRequestContext
     ) async throws -> [BackendClient.PlatformOutcome] {
         let chosen = try platforms.flatMap { name throws(BackendRefusal) in try PlatformChoice(pns: name).platforms }
         let addressee = try NotificationRoutes.addressee(name)
-        try notifier.checkRight(of: caller, to: addressee)
-        try notifier.admit(caller, to: addressee)
-        let notification = TextNotification(sender: caller.name, text: text)
         // One call: if the hub failed between two calls, a retry would send the first part again.
-        let sent = try await notifier.send(to: addressee, on: .these(chosen)) { notification.message(for: $0) }
+        let sent = try await notify(addressee, text, on: .these(chosen), by: caller, context.network)
         return sent.results.map { $0.outcome(log: hubFailures) }
     }
 
     /// Stores a text for a user by name, and sends the text's id on all platforms.
     ///
-    /// - Throws: ``BackendRefusal`` as ``notify(_:_:on:by:)``, and for a text that the store does not accept.
+    /// - Throws: ``BackendRefusal`` as ``notify(_:_:on:by:_:)``, and for a text that the store does not accept.
     package func notifySecurely(
         _ name: String,
         _ text: String,

@@ -1,7 +1,7 @@
 package import HubProtocol
 package import NIOCore
 package import NetworkAddresses
-import Settings
+package import Settings
 
 /// The configuration of an app backend; every value is fixed before the start.
 package struct BackendConfiguration: Sendable {
@@ -9,6 +9,8 @@ package struct BackendConfiguration: Sendable {
     package var reservedTags = ReservedTagPrefixes.standard
     /// The largest number of tags of a device at the hub, including the user's own.
     package var maximumTags = Installation.maximumTags
+    /// `secure` sends the id of a text in the place of each text, as the server of the tutorial on secure push does.
+    package var notifications = BackendSettings.notifications.fallback
     /// The text of a secure push without a body, as in the tutorial.
     package var secureText = BackendSettings.secureText.fallback
     /// The alert that Apple devices show for a secure push.

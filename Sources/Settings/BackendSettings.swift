@@ -29,6 +29,10 @@ package enum BackendSettings {
     package static let maximumTags =
         Setting(.backend, "maximum-tags", .wholeNumber(2...4_000), Installation.maximumTags)
         .summary("Maximum number of tags that the hub accepts for a device, including the user's own.")
+    package static let notifications = Setting(.backend, "notifications", .word, NotificationKind.plain)
+        .summary(
+            "What 'POST /api/notifications' with 'pns' sends: the text (plain), or the id of a text that the app fetches (secure)."
+        )
     package static let secureText =
         Setting(.backend, "secure-text", .text, "This is a secure notification!")
         .summary("The payload of a secure push that is sent without one.")
@@ -51,6 +55,15 @@ package enum BackendSettings {
             trustedProxies.entry,
         ] + connection.entries
         + [
-            reservedTagPrefixes.entry, maximumTags.entry, secureText.entry, secureAlert.entry, secureNotice.entry,
+            reservedTagPrefixes.entry, maximumTags.entry, notifications.entry, secureText.entry, secureAlert.entry,
+            secureNotice.entry,
         ] + identityEntries + [drain.entry, logLevel.entry]
+}
+
+/// The way in which users are notified by name.
+package enum NotificationKind: String, Sendable, CaseIterable {
+    /// The text passes through the push services.
+    case plain
+    /// An id passes through them, and the app fetches the text from the app backend.
+    case secure
 }

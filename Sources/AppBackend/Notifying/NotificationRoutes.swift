@@ -2,6 +2,7 @@ import Formats
 import HTTPTypes
 import HubProtocol
 import Hummingbird
+import Settings
 
 /// Notifying users by name (protocol §9).
 enum NotificationRoutes {
@@ -27,17 +28,15 @@ enum NotificationRoutes {
         pns: String,
         name: String
     ) async throws -> Response {
-        let notifier = request.backend.notifier
+        let backend = request.backend
         let choice = try PlatformChoice(pns: pns)
         let addressee = try addressee(name)
-        try notifier.checkRight(of: caller, to: addressee)
+        try backend.notifier.checkRight(of: caller, to: addressee)
         guard let text = try JSONBody.read(try await request.body(limit: maximumBytes)).string else {
             throw BackendRefusal.badRequest(#"The body is not a JSON string, such as "hello"."#)
         }
-        try notifier.admit(caller, to: addressee)
-        let notification = TextNotification(sender: caller.name, text: text)
-        let results = try await notifier.send(to: addressee, on: choice) { notification.message(for: $0) }
-        return try results.response(asJSON: request.asksForJSON, log: request.backend.hubFailures)
+        let results = try await backend.notify(addressee, text, on: choice, by: caller, request.context.network)
+        return try results.response(asJSON: request.asksForJSON, log: backend.hubFailures)
     }
 
     /// - Throws: 400 for text that is not a valid name, such as a tag expression.
@@ -46,5 +45,27 @@ enum NotificationRoutes {
             throw .badRequest("'\(text.excerpt)' is not a user name: use 1 to 64 characters of A-Z a-z 0-9 . _ @ -")
         }
         return name
+    }
+}
+
+extension AppBackend {
+    /// Notifies a user on some platforms: with the text, or with the id of the text if the configuration asks for that.
+    ///
+    /// - Throws: ``BackendRefusal`` for a caller who may not notify the user or does so too often, and for a hub that
+    ///   does not report its platforms; for secure notifications as ``push(_:to:on:by:_:)``.
+    func notify(
+        _ addressee: UserName,
+        _ text: String,
+        on platforms: PlatformChoice,
+        by caller: Caller,
+        _ network: ClientNetwork
+    ) async throws -> PlatformResults {
+        if configuration.notifications == .secure {
+            return try await push(text, to: addressee, on: platforms, by: caller, network)
+        }
+        try notifier.checkRight(of: caller, to: addressee)
+        try notifier.admit(caller, to: addressee)
+        let notification = TextNotification(sender: caller.name, text: text)
+        return try await notifier.send(to: addressee, on: platforms) { notification.message(for: $0) }
     }
 }

@@ -51,13 +51,14 @@ enum SecureRoutes {
 }
 
 extension AppBackend {
-    /// Stores a payload for a user, and sends its id to all of the user's devices.
+    /// Stores a payload for a user, and sends its id to the user's devices on some platforms.
     ///
     /// - Throws: ``BackendRefusal`` for a caller who may not notify the user or does so too often, for a payload that
     ///   the store does not accept, and for a hub that does not report its platforms.
     func push(
         _ payload: String,
         to addressee: UserName,
+        on platforms: PlatformChoice = .all,
         by caller: Caller,
         _ network: ClientNetwork
     ) async throws -> PlatformResults {
@@ -71,7 +72,7 @@ extension AppBackend {
         )
         let results: PlatformResults
         do {
-            results = try await notifier.send(to: addressee, on: .all) { notification.message(for: $0) }
+            results = try await notifier.send(to: addressee, on: platforms) { notification.message(for: $0) }
         } catch {
             try await payloads.discard(id, of: addressee)
             throw error

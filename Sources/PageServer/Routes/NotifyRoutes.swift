@@ -48,7 +48,13 @@ enum NotifyRoutes {
         _ request: PageRequest
     ) async throws -> [BackendClient.PlatformOutcome] {
         guard draft.isSecure else {
-            return try await user.backend.notify(draft.user, draft.text, on: draft.platforms, by: user.caller)
+            return try await user.backend.notify(
+                draft.user,
+                draft.text,
+                on: draft.platforms,
+                by: user.caller,
+                request.context
+            )
         }
         guard await request.isPrivate else {
             throw BackendRefusal.forbidden("Others could read a secure message here. Open this page with https://.")

@@ -61,6 +61,9 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(BackendSettings.maximumTags)
     var maximumTags: Int?
 
+    @Option(BackendSettings.notifications)
+    var notifications: NotificationKind?
+
     @Option(BackendSettings.secureText)
     var secureText: String?
 
@@ -153,6 +156,7 @@ struct BackendCommand: AsyncParsableCommand {
         )
         configuration.reservedTags = settings.value(BackendSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
         configuration.maximumTags = settings.value(BackendSettings.maximumTags, flag: maximumTags)
+        configuration.notifications = settings.value(BackendSettings.notifications, flag: notifications)
         configuration.secureText = settings.value(BackendSettings.secureText, flag: secureText)
         configuration.secureAlert = settings.value(BackendSettings.secureAlert, flag: secureAlert)
         configuration.secureNotice = settings.value(BackendSettings.secureNotice, flag: secureNotice)

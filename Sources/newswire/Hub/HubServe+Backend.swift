@@ -42,6 +42,7 @@ extension HubServe {
         configuration.trustedProxies = TrustedProxies(hub.trustedProxies)
         configuration.reservedTags = hub.reservedTags
         configuration.maximumTags = hub.maximumTags
+        configuration.notifications = settings.value(BackendSettings.notifications)
         configuration.secureText = settings.value(BackendSettings.secureText)
         configuration.secureAlert = settings.value(BackendSettings.secureAlert)
         configuration.secureNotice = settings.value(BackendSettings.secureNotice)

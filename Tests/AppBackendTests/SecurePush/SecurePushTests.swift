@@ -6,6 +6,7 @@ import HubProtocol
 import HubTestServer
 import OutboundHTTP
 import PushEmulator
+import Settings
 import Testing
 
 @testable import AppBackend
@@ -54,6 +55,28 @@ import Testing
         default:
             #expect(push.message.contains(#""data":{"secureId":"\#(id)"}"#), "\(push.message)")
             if platform == "fcmv1" { #expect(push.message.contains(#""priority":"high""#), "\(push.message)") }
+        }
+    }
+
+    /// The button of the tutorial on secure push is that of the tutorial on users, whose request names a platform.
+    @Test func `every notification can be a secure one`() async throws {
+        try await EmulatedHub.run {
+            $0.notifications = .secure
+        } _: { emulated in
+            let (phone, desktop) = (
+                try await emulated.register("bob", "fcmv1"), try await emulated.register("bob", "wns")
+            )
+            let path = "/api/notifications?pns=fcmv1&to_tag=bob"
+            let reply = try await emulated.backend.send("POST", path, as: "alice", JSONText.string(Self.secret))
+            #expect(reply.status == 200, "\(reply.body)")
+            let delivery = try #require(await emulated.delivery(to: phone))
+            let id = try #require(SecurePushApp.secureID(in: delivery.message), "\(delivery.message)")
+            try check(delivery, "fcmv1", id, phone)
+            #expect(await emulated.inbox(of: desktop).isEmpty)
+            let app = SecurePushApp(backend: emulated.backend, user: "bob")
+            #expect(try await app.fetch(id).payload == Self.secret)
+            let stranger = try await emulated.backend.send("POST", path, as: "ann", #""x""#)
+            #expect(stranger.status == 403, "\(stranger.body)")
         }
     }
 
