@@ -1,20 +1,44 @@
 import Glibc
 
 /// A user's entry in the system's database.
-struct UserEntry {
+package struct UserEntry: Sendable {
     let name: String
+    let user: uid_t
     let group: gid_t
     /// `nil` if it is not an absolute path.
     let home: String?
 
     /// - Returns: `nil` if the user has no entry.
     init?(_ user: uid_t) {
+        self.init { getpwuid_r(user, $0, $1, $2, $3) }
+    }
+
+    /// - Returns: `nil` if there is no user of this name.
+    package init?(named name: String) {
+        self.init { getpwnam_r(name, $0, $1, $2, $3) }
+    }
+
+    private typealias Answer = UnsafeMutablePointer<UnsafeMutablePointer<passwd>?>
+
+    private init?(_ find: (UnsafeMutablePointer<passwd>, UnsafeMutablePointer<CChar>, Int, Answer) -> Int32) {
         var buffer = [CChar](repeating: 0, count: 16_384)
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
-        guard getpwuid_r(user, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
+        guard find(&entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
         name = entry.pw_name.map { String(cString: $0) } ?? ""
-        group = entry.pw_gid
+        (user, group) = (entry.pw_uid, entry.pw_gid)
         home = entry.pw_dir.map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    }
+
+    /// True if the owner, group and mode of a file let this user read it.
+    ///
+    /// The folders above it, access lists and further groups of the user are not looked at.
+    ///
+    /// - Throws: ``HostError`` if the file cannot be examined.
+    package func mayRead(_ path: String) throws(HostError) -> Bool {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
+        if facts.st_uid == user { return facts.st_mode & S_IRUSR != 0 }
+        return facts.st_mode & (facts.st_gid == group ? S_IRGRP : S_IROTH) != 0
     }
 }

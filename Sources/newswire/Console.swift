@@ -36,14 +36,22 @@ enum Console {
         throw Failure(error.isTemporary ? .tryLater : .failed, "\(error)")
     }
 
+    /// Asks a question, and waits for a line of standard input.
+    ///
+    /// - Returns: The line without its end; `nil` if standard input has ended.
+    static func ask(_ question: String) -> String? {
+        _ = put("newswire: \(TerminalText.safe(question))", STDERR_FILENO, end: "")
+        return readLine()
+    }
+
     static var isInteractive: Bool { isatty(STDERR_FILENO) == 1 }
 
     /// Prints a line, and ignores errors: they cannot be reported anywhere.
     private static func say(_ text: String) { _ = put("newswire: \(TerminalText.safe(text))", STDERR_FILENO) }
 
     /// - Returns: `errno`; 0 if everything was written.
-    private static func put(_ line: String, _ descriptor: Int32) -> Int32 {
-        var rest = Array((line + "\n").utf8)[...]
+    private static func put(_ line: String, _ descriptor: Int32, end: String = "\n") -> Int32 {
+        var rest = Array((line + end).utf8)[...]
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 {

@@ -15,7 +15,8 @@ struct Newswire: AsyncParsableCommand {
             """,
         version: Version.text,
         subcommands: [
-            DemoCommand.self, HubCommand.self, BackendCommand.self, PublishCommand.self, PublishersCommand.self,
+            DemoCommand.self, SetupCommand.self, HubCommand.self, BackendCommand.self, PublishCommand.self,
+            PublishersCommand.self,
             FeedsCommand.self,
             SendCommand.self, MessagesCommand.self, RegistrationsCommand.self, SubscribeCommand.self,
             UnsubscribeCommand.self,

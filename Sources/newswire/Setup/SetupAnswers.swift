@@ -1,0 +1,108 @@
+import Foundation
+import HostSystem
+import NetworkAddresses
+import Settings
+import WebPages
+
+/// What an operator decides before a hub is used: the answers of 'newswire setup'.
+struct SetupAnswers: Equatable {
+    enum Certificate: Equatable {
+        /// The hub's own authority signs it.
+        case own
+        /// A web server on this machine has the certificate.
+        case proxy
+        case files(certificate: String, key: String)
+    }
+
+    enum Feeds: Equatable {
+        /// The lists stay as they are.
+        case present
+        case categories([String])
+        /// The path of an OPML file, whose feeds are added.
+        case document(String)
+    }
+
+    /// The name by which other machines reach the hub; `nil` for a hub of this machine alone.
+    var hostName: HostName?
+    var certificate = Certificate.own
+    /// `nil` for the default.
+    var pages: PageAccess?
+    var feeds = Feeds.present
+    /// The contact address for browsers' push services; `nil` if the hub sends no notifications to browsers.
+    var contact: String?
+    var wantsOperatorLink = true
+
+    /// The proxies on this machine, in both families.
+    private static let localProxies = ["127.0.0.1", "::1"]
+
+    init() {}
+
+    /// The answers that the present settings amount to.
+    init(_ settings: Settings) {
+        let proxies = settings.value(HubSettings.trustedProxies) ?? []
+        let isLocal = HostName(settings.value(HubSettings.listen))?.isLoopback ?? false
+        if !isLocal || !proxies.isEmpty { hostName = settings.value(HubSettings.hostNames)?.first }
+        if let file = settings.value(HubSettings.tlsCertificate), let key = settings.value(HubSettings.tlsKey) {
+            certificate = .files(certificate: file, key: key)
+        } else if isLocal, !proxies.isEmpty {
+            certificate = .proxy
+        }
+        pages = settings.value(HubSettings.pages)
+        contact = settings.value(HubSettings.pushContact)
+    }
+
+    /// True if other machines connect to the hub itself.
+    var isReachedDirectly: Bool { hostName != nil && certificate != .proxy }
+
+    /// Returns the settings to change so that these answers count; none where the present settings amount to them.
+    func changes(of settings: Settings) -> [SettingChange] {
+        let present = SetupAnswers(settings)
+        var changes: [SettingChange] = []
+        if hostName != present.hostName || certificate != present.certificate {
+            changes += reach(settings.value(HubSettings.hostNames) ?? [], settings)
+        }
+        if pages != present.pages {
+            changes.append(SettingChange(HubSettings.pages.entry, pages.map { .word($0.rawValue) } ?? .none))
+        }
+        if contact != present.contact {
+            changes.append(SettingChange(HubSettings.pushContact.entry, contact.map { .word($0) } ?? .none))
+        }
+        return changes
+    }
+
+    private func reach(_ names: [HostName], _ settings: Settings) -> [SettingChange] {
+        var changes: [SettingChange] = []
+        let isLocal = HostName(settings.value(HubSettings.listen))?.isLoopback ?? false
+        if isReachedDirectly {
+            // An address that the operator has chosen stays.
+            if isLocal { changes.append(SettingChange(HubSettings.listen.entry, .word("0.0.0.0"))) }
+        } else if !isLocal {
+            changes.append(SettingChange(HubSettings.listen.entry, .none))
+        }
+        if let hostName {
+            if names.first != hostName {
+                let others = names.filter { $0 != hostName }
+                let all = ([hostName] + others).map { "\($0)" }
+                changes.append(SettingChange(HubSettings.hostNames.entry, .list(all)))
+            }
+        } else if !names.isEmpty {
+            changes.append(SettingChange(HubSettings.hostNames.entry, .none))
+        }
+        let proxies = (settings.value(HubSettings.trustedProxies) ?? []).map { "\($0)" }
+        if hostName != nil, certificate == .proxy {
+            if proxies.isEmpty {
+                changes.append(SettingChange(HubSettings.trustedProxies.entry, .list(Self.localProxies)))
+            }
+        } else if proxies == Self.localProxies {
+            changes.append(SettingChange(HubSettings.trustedProxies.entry, .none))
+        }
+        var files: (certificate: String, key: String)?
+        if case .files(let certificate, let key) = certificate, hostName != nil { files = (certificate, key) }
+        for (setting, path) in [
+            (HubSettings.tlsCertificate, files?.certificate), (HubSettings.tlsKey, files?.key),
+        ] where settings.value(setting) != path {
+            changes.append(SettingChange(setting.entry, path.map { .word($0) } ?? .none))
+        }
+        return changes
+    }
+}

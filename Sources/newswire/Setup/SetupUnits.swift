@@ -1,0 +1,122 @@
+import Foundation
+import HostSystem
+
+/// The systemd units of a setup, of the system or of a user.
+struct SetupUnits {
+    private static let hub = "newswire-hub.service"
+    private static let user = "newswire-hub"
+    private static let dropInFile = "/etc/systemd/system/\(hub).d/setup.conf"
+    private static let dropIn = """
+        # Written by 'newswire setup': other machines reach the hub, or the hub reaches push services.
+        [Service]
+        IPAddressAllow=any
+
+        """
+    /// A start waits for migrations of a large database, as long as the unit does.
+    private static let timeout: Duration = .seconds(16 * 60)
+
+    let isOfUser: Bool
+    /// True if this machine runs the service manager now; false in a chroot or a container.
+    let isManaged: Bool
+
+    /// Finds the units of the package or of 'make install'; `nil` if there are none.
+    init?(isOfUser: Bool, environment: [String: String]) {
+        self.isOfUser = isOfUser
+        let home = environment["HOME"] ?? ""
+        let folders =
+            isOfUser
+            ? [
+                "\(home)/.config/systemd/user", "\(home)/.local/share/systemd/user", "/etc/systemd/user",
+                "/usr/local/lib/systemd/user", "/usr/lib/systemd/user",
+            ]
+            : ["/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system"]
+        guard folders.contains(where: { HostFile.exists("\($0)/\(Self.hub)") }) else { return nil }
+        isManaged =
+            isOfUser
+            ? environment["XDG_RUNTIME_DIR"].map { HostFile.exists("\($0)/systemd/private") } ?? false
+            : HostFile.exists("/run/systemd/system")
+    }
+
+    /// Checks that the hub's user can read a key that root has named.
+    ///
+    /// - Throws: ``Failure`` 78.
+    func checkReading(_ key: String) throws {
+        guard !isOfUser, let user = UserEntry(named: Self.user), try !user.mayRead(key) else { return }
+        throw Failure(
+            .badConfiguration,
+            "the hub's user '\(Self.user)' cannot read '\(key)'; nothing was changed",
+            hint: "install -D -m 640 -g \(Self.user) \(key.shellWord) /etc/newswire/tls/key.pem, and name the copy"
+        )
+    }
+
+    // MARK: - Drop-in
+
+    /// Writes the drop-in with which the hub's unit lets it reach other machines, or removes it.
+    ///
+    /// - Returns: True if it changed.
+    func putDropIn(isNeeded: Bool, isDryRun: Bool) throws -> Bool {
+        guard !isOfUser else { return false }
+        let present = HostFile.exists(Self.dropInFile) ? try PrivateFile.read(Self.dropInFile) : nil
+        guard present != (isNeeded ? Self.dropIn : nil) else { return false }
+        if isNeeded {
+            SetupCommand.say("write '\(Self.dropInFile)': IPAddressAllow=any", isDryRun)
+            guard !isDryRun else { return true }
+            try SetupCommand.makeFolder((Self.dropInFile as NSString).deletingLastPathComponent)
+            try HostFile.replace(Self.dropInFile, with: Self.dropIn, permissions: 0o644)
+        } else {
+            SetupCommand.say("remove '\(Self.dropInFile)': only programs of this machine reach the hub", isDryRun)
+            if !isDryRun { try HostFile.remove(Self.dropInFile) }
+        }
+        return true
+    }
+
+    // MARK: - Commands
+
+    /// Returns the commands that start the services, one argument list each.
+    func commands(isWatched: Bool, hasChanged: Bool) -> [[String]] {
+        let manager = isOfUser ? ["systemctl", "--user"] : ["systemctl"]
+        let publisher = isWatched ? "newswire-watch.service" : "newswire-publish.timer"
+        let needsUser = !isOfUser && UserEntry(named: Self.user) == nil
+        return (needsUser ? [["systemd-sysusers"]] : [])
+            + [
+                manager + ["daemon-reload"],
+                manager + ["enable", Self.hub, publisher],
+                // The unit is ready when the command returns.
+                manager + [hasChanged ? "restart" : "start", Self.hub],
+                manager + ["start", publisher],
+            ]
+    }
+
+    /// True if the publisher that keeps running is enabled in the place of the timer.
+    func isWatched() async -> Bool {
+        guard isManaged else { return false }
+        let arguments =
+            (isOfUser ? ["systemctl", "--user"] : ["systemctl"]) + ["is-enabled", "--quiet", "newswire-watch"]
+        return (try? await run(arguments).isSuccess) ?? false
+    }
+
+    /// Runs the commands, each after a line that names it.
+    ///
+    /// - Throws: ``Failure`` 1 with the words of the first one that fails.
+    func start(_ commands: [[String]]) async throws {
+        for command in commands {
+            SetupCommand.say(command.joined(separator: " "), false)
+            let outcome = try await run(command)
+            guard !outcome.isSuccess else { continue }
+            let words = outcome.standardError.split(separator: "\n").first.map { ": \($0)" } ?? ""
+            throw Failure(
+                .failed,
+                TerminalText.safe("'\(command.joined(separator: " "))' \(outcome)\(words)"),
+                hint: "the configuration is written; see journalctl \(isOfUser ? "--user " : "")-u newswire-hub -n 20"
+            )
+        }
+    }
+
+    private func run(_ command: [String]) async throws -> ChildProcess.Outcome {
+        try await ChildProcess(
+            arguments: command,
+            environment: ProcessInfo.processInfo.environment,
+            timeout: Self.timeout
+        ).run()
+    }
+}
