@@ -9,7 +9,7 @@ package struct BackendConfiguration: Sendable {
     package var reservedTags = ReservedTagPrefixes.standard
     /// The largest number of tags of a device at the hub, including the user's own.
     package var maximumTags = Installation.maximumTags
-    /// `secure` sends the id of a text in the place of each text, as the server of the tutorial on secure push does.
+    /// `secure` sends the id of a text instead of each text, as the server of the tutorial on secure push does.
     package var notifications = BackendSettings.notifications.fallback
     /// The text of a secure push without a body, as in the tutorial.
     package var secureText = BackendSettings.secureText.fallback

@@ -165,7 +165,7 @@ package struct SettingsFileText: Sendable, Equatable {
 /// A configuration file whose style does not allow changes line by line.
 package struct SettingsShapeError: Error, Sendable, CustomStringConvertible {
     package let file: String
-    /// What to change by hand.
+    /// The changes to make by hand.
     package let lines: [String]
 
     fileprivate init(file: String, changes: [SettingChange]) {

@@ -87,9 +87,9 @@ package struct SecurePayloads: Sendable {
 
     /// Fetches a payload of a user.
     ///
-    /// Unused ids, other users' ids and invalid ids go through the same steps.
+    /// Unused ids, other users' ids and invalid ids go through the same steps. `isRead` is false for a client that does not
+    /// get the text, as with HEAD.
     ///
-    /// - Parameter isRead: False for a client that does not get the text, as with HEAD.
     /// - Returns: `nil` if there is no such payload of this user.
     /// - Throws: 429 for a user who has asked for too many payloads that do not exist.
     func fetch(_ id: Int64, by user: UserName, isRead: Bool = true) async throws -> Fetched? {

@@ -4,7 +4,7 @@ import NetworkAddresses
 import Settings
 import WebPages
 
-/// What an operator decides before a hub is used: the answers of 'newswire setup'.
+/// The answers of 'newswire setup': decisions of an operator before a hub is used.
 struct SetupAnswers: Equatable {
     enum Certificate: Equatable {
         /// The hub's own authority signs it.

@@ -87,7 +87,7 @@ struct SetupUnits {
             ]
     }
 
-    /// True if the publisher that keeps running is enabled in the place of the timer.
+    /// True if the publisher that keeps running is enabled instead of the timer.
     func isWatched() async -> Bool {
         guard isManaged else { return false }
         let arguments =
