@@ -7,7 +7,10 @@ CONFIG ?= release
 NEWSWIRE := .build/$(CONFIG)/newswire
 # The release carries the Swift libraries, so that it runs, and starts faster, where there is no toolchain. Exporting its symbols, which no library
 # needs, would make each start slower.
-LINKING := $(if $(filter release,$(CONFIG)),--static-swift-stdlib -Xlinker --no-export-dynamic)
+LINKING = $(if $(filter release,$(CONFIG)),--static-swift-stdlib -Xlinker --no-export-dynamic $(REPRODUCIBLE))
+# The same commit gives the same program in every folder: exactly the resolved packages, relative paths, and a build id that is the commit's.
+REPRODUCIBLE = --force-resolved-versions -Xcc -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. $(BUILD_ID)
+BUILD_ID = $(if $(findstring dirty,$(NEWSWIRE_COMMIT)),,$(addprefix -Xlinker --build-id=0x,$(shell git rev-parse HEAD 2>/dev/null)))
 SHARE := .build/share
 # Seconds for which 'make fuzz' runs each target, and the targets.
 SECONDS ?= 60
@@ -51,7 +54,7 @@ RUN_JUDGEMENT = command -v faketime >/dev/null || { \
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster test test-long test-browser test-packaging judgement oracles program build bench fuzz install uninstall deb release lint format deps
+.PHONY: help demo demo-cluster test test-long test-browser test-packaging judgement oracles program build bench fuzz install uninstall deb image reproduce release lint format deps
 
 help: ## lists the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -70,7 +73,7 @@ demo-cluster: deps oracles ## runs three hubs and three log servers, of which so
 # Programs that the tests need, each in the package of its name; dbus-daemon is the session bus of the desktop's tests.
 test test-long: TEST_PROGRAMS := dbus-daemon python3
 # Python writes down what the program is linked with.
-build install deb release: TEST_PROGRAMS := python3
+build install deb image reproduce release: TEST_PROGRAMS := python3
 # What a test needs that is skipped without it.
 test judgement: WANTED_PROGRAMS := faketime
 lint test-browser demo-cluster judgement test-packaging: TEST_PROGRAMS := python3
@@ -134,6 +137,14 @@ uninstall: ## removes what 'make install' has installed; settings and state stay
 
 deb: build ## writes .build/newswire_VERSION_ARCH.deb
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
+
+image: build ## writes container images to .build/image: an OCI archive, and one for 'docker load'
+	@BUILT=$(NEWSWIRE) packaging/image
+
+# WHAT=shipped: package, licences, bill of materials and images alone, from the program that is there.
+WHAT ?= program
+reproduce: $(if $(filter shipped,$(WHAT)),build) ## builds this commit twice in different folders, and says what differs; WHAT=shipped takes minutes
+	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/reproduce $(WHAT)
 
 release: build ## writes package, archive and checksums to .build/release-VERSION, and prints the tag
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/release

@@ -88,11 +88,15 @@ def epoch():
         return int(time.time())
 
 
+def timestamp():
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch()))
+
+
 def stripped_sha256():
     """The checksum of the program as it is shipped."""
     with tempfile.TemporaryDirectory() as folder:
         target = f"{folder}/newswire"
-        subprocess.run(["strip", "-o", target, str(built())], check=True)
+        subprocess.run([ROOT / "packaging/strip", built(), target], check=True)
         return hashlib.sha256(pathlib.Path(target).read_bytes()).hexdigest()
 
 
@@ -317,7 +321,7 @@ class Bill:
         body = {
             "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": self.name,
             "creationInfo": {
-                "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch())), "creators": ["Tool: packaging/components.py"],
+                "created": timestamp(), "creators": ["Tool: packaging/components.py"],
             },
             "hasExtractedLicensingInfos": [{
                 "licenseId": "LicenseRef-Brian-Gladman", "name": "Terms of brg_endian.h",
