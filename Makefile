@@ -54,7 +54,7 @@ RUN_JUDGEMENT = command -v faketime >/dev/null || { \
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster test test-long test-browser test-packaging judgement oracles program build bench fuzz install uninstall deb image reproduce release lint format deps
+.PHONY: help demo demo-cluster test test-long test-browser test-packaging test-deb judgement oracles program build bench fuzz install uninstall deb repository image reproduce release lint format deps
 
 help: ## lists the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -73,7 +73,7 @@ demo-cluster: deps oracles ## runs three hubs and three log servers, of which so
 # Programs that the tests need, each in the package of its name; dbus-daemon is the session bus of the desktop's tests.
 test test-long: TEST_PROGRAMS := dbus-daemon python3
 # Python writes down what the program is linked with.
-build install deb image reproduce release: TEST_PROGRAMS := python3
+build install deb image reproduce release test-deb: TEST_PROGRAMS := python3
 # What a test needs that is skipped without it.
 test judgement: WANTED_PROGRAMS := faketime
 lint test-browser demo-cluster judgement test-packaging: TEST_PROGRAMS := python3
@@ -137,6 +137,14 @@ uninstall: ## removes what 'make install' has installed; settings and state stay
 
 deb: build ## writes .build/newswire_VERSION_ARCH.deb
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
+
+test-deb: build ## installs, upgrades, removes and purges the package in a chroot; PREVIOUS=FILE.deb
+	@package="$$(BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build)" && \
+	PYTHONDONTWRITEBYTECODE=1 Tests/Packaging/debian.py "$$package" $(if $(PREVIOUS),--previous '$(PREVIOUS)')
+
+# Builds for itself, in chroots.
+repository: ## writes a signed apt repository to .build/repository; SIGNING_KEY, REPOSITORY_URL
+	@packaging/repository
 
 image: build ## writes container images to .build/image: an OCI archive, and one for 'docker load'
 	@BUILT=$(NEWSWIRE) packaging/image

@@ -5,7 +5,7 @@ import Testing
 @Suite struct DocumentedProgramTests {
     /// Programs of Debian and of this repository that the pages use.
     private static let programs: Set<String> = [
-        "apt", "chmod", "cp", "curl", "docs/examples/categories.py", "docs/examples/ios.py", "echo", "grep",
+        ".", "apt", "chmod", "cp", "curl", "docs/examples/categories.py", "docs/examples/ios.py", "echo", "grep",
         "install", "journalctl", "jq", "make", "mkdir", "newswire", "runuser", "sed", "ssh", "systemctl", "tar",
     ]
     /// Directories and files below `/etc/newswire` that an installation, a service or the pages' own steps create.
