@@ -164,6 +164,7 @@ lint: deps ## checks code style, imports, links, wording and the systemd units
 	swift package dump-package | .build/lint/check-imports Sources
 	.ci/check-links.py
 	.ci/check-wording.py
+	.ci/check-migrations.py
 	.ci/check-units systemd
 
 format: ## rewrites the code in the project's style
