@@ -40,7 +40,7 @@ import Testing
     @Test(.timeLimit(.minutes(10)))
     func `the commands about the examples work with the files of the package`() async throws {
         let scratch = try ScratchFolder()
-        for file in ["newswire.bash", "_newswire", "newswire.fish", "man/newswire.1"] {
+        for file in ["newswire.bash", "_newswire", "newswire.fish", "man/newswire.1", "THIRD-PARTY-LICENSES"] {
             let folder = scratch.file("share/man")
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             try scratch.write("", to: "share/\(file)")
