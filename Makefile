@@ -114,6 +114,7 @@ oracles: ## installs the Python libraries that tests compare results with, in .b
 build: program $(SHARE) ## writes .build/release/newswire, completions and manual pages
 
 program: deps
+	@[ $(CONFIG) != release ] || cmp -s packaging/packages.json Package.resolved || cp packaging/packages.json Package.resolved
 	swift build --configuration $(CONFIG) --product newswire $(LINKING)
 
 $(SHARE): $(NEWSWIRE) packaging/share .ci/manual-pages.swift

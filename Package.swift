@@ -16,7 +16,7 @@ let package = Package(
     name: "newswire",
     platforms: [.macOS(.v15)],
     products: [.executable(name: "newswire", targets: ["newswire"])],
-    // Exact, as in Package.resolved, which also has the packages that these need: a commit means one build.
+    // Exact, as in packaging/packages.json, which also has the packages that these need: a commit means one build.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),

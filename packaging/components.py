@@ -148,7 +148,7 @@ class Package:
 
 def packages():
     """The resolved packages of which something is linked."""
-    pins = json.loads((ROOT / "Package.resolved").read_text())["pins"]
+    pins = json.loads((ROOT / "packaging/packages.json").read_text())["pins"]
     everything = [Package(pin) for pin in pins]
     own = {path.name for path in (ROOT / "Sources").iterdir()}
     for module in sorted(linked_modules() - own):

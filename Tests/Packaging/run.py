@@ -3,6 +3,7 @@
 
 Tests of what is shipped, with the program of $BUILT and independent tools. A test whose tools are missing is skipped with a notice."""
 
+import collections
 import os
 import pathlib
 import sys
@@ -18,6 +19,6 @@ if __name__ == "__main__":
     names = sys.argv[1:] or sorted(path.stem for path in (ROOT / "Tests/Packaging").glob("test_*.py"))
     suite = unittest.defaultTestLoader.loadTestsFromNames(names)
     result = unittest.TextTestRunner(verbosity=2 if sys.stdout.isatty() else 1).run(suite)
-    for test, reason in result.skipped:
-        print(f"packaging: skipped: {test.shortDescription() or test.id()}: {reason}")
+    for reason, count in collections.Counter(reason for _, reason in result.skipped).items():
+        print(f"packaging: {count} skipped: {reason}")
     sys.exit(0 if result.wasSuccessful() else 1)

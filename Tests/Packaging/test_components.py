@@ -41,7 +41,7 @@ class ComponentsTests(unittest.TestCase):
 
     def test_the_bill_of_materials_has_the_resolved_versions(self):
         bill = json.loads(self.sbom)
-        pins = json.loads(pathlib.Path("Package.resolved").read_text())["pins"]
+        pins = json.loads(pathlib.Path("packaging/packages.json").read_text())["pins"]
         versions = {pin["identity"]: (pin["state"]["version"], pin["state"]["revision"]) for pin in pins}
         listed = {entry["name"]: entry for entry in bill["packages"] if entry["name"] in versions}
         for name, entry in listed.items():
