@@ -9,6 +9,8 @@ struct AlarmRecord: Sendable, Codable {
     var judge = AlarmJudge()
     /// Messages up to this sequence have been scanned; `nil` before the first look.
     var scanned: LogSequence?
+    /// The start and term of the node that watches, after which another one begins anew; `nil` if it is not known.
+    var watcher: String?
 
     init() {}
 

@@ -1,4 +1,5 @@
 import Alarms
+import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
@@ -20,8 +21,8 @@ final class AlarmService: Service {
     private let isClockSteady: @Sendable () -> Bool
     private let logger: Logger
     private let hasSaidFailure = Mutex(false)
-    /// The term of the last look.
-    private let term = Mutex(DutyTerm.unshared)
+    /// Distinguishes this start from others.
+    private let start = UUID().uuidString
 
     init(
         store: HubStore,
@@ -71,10 +72,6 @@ final class AlarmService: Service {
             }
             return
         }
-        let begins = self.term.withLock { former in
-            defer { former = term }
-            return former != term
-        }
         let primary = hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
         var failure: (any Error)?
         do {
@@ -82,10 +79,6 @@ final class AlarmService: Service {
             let publishers = try await store.publishers(since: since)
             for hub in hubs {
                 do {
-                    if begins {
-                        try await hub.alarms.turns.pass { try await hub.followAlarms() }
-                        hub.alarms.begin(isRestored: false)
-                    }
                     try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary, term)
                 } catch is AlarmsChanged {
                     // The next look begins with that change.
@@ -161,6 +154,13 @@ final class AlarmService: Service {
         try await hub.alarms.turns.pass {
             try await hub.followAlarms()
             var record = hub.alarms.record
+            // The state tells whose watch it is: a silence at another node may bring back the state of a former one.
+            let watcher = "\(start) \(term.number.map { "\($0)" } ?? "")"
+            let begins = record.watcher != watcher
+            if begins {
+                record.judge.begin()
+                record.watcher = watcher
+            }
             let facts = try await observer.facts(&record)
             let room = hub.alarms.room(at: configuration.monotonic())
             let changes = record.judge.judge(
@@ -170,7 +170,7 @@ final class AlarmService: Service {
                 isClockSteady: isClockSteady(),
                 mayTell: room > 0
             )
-            if changes.isEmpty, hub.alarms.keep(record) { return }
+            if changes.isEmpty, !begins || term == .unshared, hub.alarms.keep(record) { return }
             let described = hub.alarms.record.judge
             let notices = AlarmNotice.compose(changes, limit: max(room, 1)) { [record] alarm in
                 let finding = record.judge.finding(of: alarm) ?? described.finding(of: alarm)

@@ -347,6 +347,70 @@ struct DutyTests {
         }
     }
 
+    /// Lets an alarm be nearly due at the first node, and the second one take over.
+    private func takeOverWithNearAlarm(
+        _ body: @escaping (TwoNodes, _ pass: (Int) async throws -> Void) async throws -> Void
+    )
+        async throws
+    {
+        let tag = try Tag("ops")
+        try await TwoNodes.run {
+            $0.alarmTag = tag
+            $0.alarmRules.silences = ["World": .seconds(3_000)]
+        } _: { nodes in
+            let (a, b) = (nodes.a, nodes.b)
+            func pass(_ minutes: Int, at node: TestHub) async throws {
+                for _ in 0..<minutes / 5 {
+                    for node in [a, b] { node.clock.advance(by: 300) }
+                    await node.keepDuties()
+                    await node.service.alarms.look()
+                    try await nodes.catchUp()
+                }
+            }
+            await a.service.alarms.look()
+            try await a.accept("news", tags: "World")
+            try await pass(45, at: a)
+            try await a.hub.write(a.hub.alarms.record, in: try #require(a.service.duties.term))
+            #expect(try await a.alarms().alarms.isEmpty)
+            try await nodes.takeOver()
+            try await nodes.catchUp()
+            try await body(nodes) { try await pass($0, at: b) }
+        }
+    }
+
+    @Test func `a node whose first read after a takeover failed lets clients come back before it raises alarms`()
+        async throws
+    {
+        try await takeOverWithNearAlarm { nodes, pass in
+            let b = nodes.b
+            try await b.hub.store.rename("alarmState", to: "hidden")
+            await b.service.alarms.look()
+            try await b.hub.store.rename("hidden", to: "alarmState")
+            try await pass(10)
+            #expect(try await b.alarms().alarms.isEmpty, "the time of the takeover does not count")
+            try await pass(15)
+            #expect(try await b.alarms().alarms.map(\.kind) == ["silentCategory"])
+        }
+    }
+
+    @Test func `a silence at another node does not end the time in which a node that has taken over raises no alarm`()
+        async throws
+    {
+        try await takeOverWithNearAlarm { nodes, pass in
+            let (a, b) = (nodes.a, nodes.b)
+            await b.service.alarms.look()
+            try await nodes.catchUp()
+            // Another node writes the state that it has, as a silence does.
+            try await a.hub.followAlarms()
+            try await a.hub.write(a.hub.alarms.record)
+            try await nodes.catchUp()
+            try await pass(10)
+            #expect(try await b.alarms().alarms.isEmpty, "the time of the takeover does not count")
+            try await pass(15)
+            #expect(try await b.alarms().alarms.map(\.kind) == ["silentCategory"])
+        }
+    }
+
     @Test func `a former holder's judgement of alarms is not written`() async throws {
         let tag = try Tag("ops")
         try await TwoNodes.run {

@@ -181,7 +181,7 @@ import Testing
 }
 
 extension HubStore {
-    fileprivate func rename(_ table: String, to other: String) async throws {
+    func rename(_ table: String, to other: String) async throws {
         try await pool.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE \(table) RENAME TO \(other)") }
     }
 }
