@@ -168,3 +168,17 @@ import Testing
         #expect(failure == .away("it is throttling: quota", retryAfter: .seconds(9)))
     }
 }
+
+@Suite struct InboxFlowTests {
+    @Test func `rows that are settled before their arrival is counted leave no count behind`() {
+        let flow = InboxFlow(waiting: 0, limit: 2)
+        for _ in 1...10 {
+            // The worker reads the store, and can be faster than the receiver.
+            flow.settled()
+            flow.arrived(1)
+        }
+        #expect(!flow.isFull && flow.others == 0)
+        flow.arrived(2)
+        #expect(flow.isFull && flow.others == 1)
+    }
+}

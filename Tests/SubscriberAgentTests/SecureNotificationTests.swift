@@ -219,7 +219,8 @@ import Testing
         let repeated = try await store.receive([.secure(1, id: 7)], cursor: nil, at: .sample)
         #expect(repeated.isEmpty)
         let record = try #require(try await store.nextSecure(for: "alice"))
-        try await store.resolve(record, text: "text")
+        #expect(try await store.resolve(record, text: "text"))
+        #expect(try await !store.resolve(record, text: "text"), "another process may have deleted it")
         let rows = try await store.records(last: 1_000, states: [.pending])
         #expect(rows.map(\.id) == ["m1", "m2", "m3", "m4"])
     }

@@ -109,21 +109,20 @@ struct BackendWork: Sendable {
             return .wait(logins.pause ?? .zero)
         }
         logins.succeeded()
+        let isResolved: Bool
         do {
-            try await patience.perform { () async throws(AgentStoreError) in
-                if let text {
-                    try await store.resolve(record, text: text)
-                } else {
-                    try await store.dropSecure(record)
-                }
+            isResolved = try await patience.perform { () async throws(AgentStoreError) in
+                if let text { return try await store.resolve(record, text: text) }
+                try await store.dropSecure(record)
+                return false
             }
         } catch {
             // The worker uses the same database, and reports the failure.
             return .wait(Self.glance)
         }
-        if text != nil {
+        if isResolved {
             flow.arrived(1)
-        } else {
+        } else if text == nil {
             environment.reporter.warning("a secure notification has expired, or is not for '\(login.user)'")
         }
         return .again

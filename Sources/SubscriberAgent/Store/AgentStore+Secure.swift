@@ -51,12 +51,14 @@ extension AgentStore {
     }
 
     /// Adds the text to the inbox at the notification's place, for a handler.
-    func resolve(_ record: SecureRecord, text: String) async throws(AgentStoreError) {
+    ///
+    /// - Returns: False if another process has deleted the notification meanwhile.
+    func resolve(_ record: SecureRecord, text: String) async throws(AgentStoreError) -> Bool {
         let body = JSONText.object([
             (MessageProperty.message.rawValue, JSONText.string(text)),
             (MessageProperty.secureID.rawValue, JSONText.string("\(record.secureID)")),
         ])
-        try await write { database in
+        return try await write { database in
             try database.execute(
                 sql: """
                     INSERT INTO inbox (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state)
@@ -65,7 +67,9 @@ extension AgentStore {
                     """,
                 arguments: [body, text, record.ordinal]
             )
+            let isInserted = database.changesCount == 1
             try database.execute(sql: "DELETE FROM secure WHERE ordinal = ?", arguments: [record.ordinal])
+            return isInserted
         }
     }
 

@@ -4,6 +4,8 @@ import Synchronization
 /// messages are still arriving.
 final class InboxFlow: Sendable {
     /// Number of rows that wait for a handler, including those of the last run.
+    ///
+    /// Below zero while a row is settled whose arrival is not counted yet: the worker can be faster than the receiver.
     private let waiting: Mutex<Int>
     private let isCatchingUp = Mutex(true)
     private let limit: Int
@@ -28,7 +30,7 @@ final class InboxFlow: Sendable {
     }
 
     func settled() {
-        waiting.withLock { $0 = max(0, $0 - 1) }
+        waiting.withLock { $0 -= 1 }
         departures.continuation.yield()
     }
 
