@@ -9,6 +9,8 @@ package struct FeedLists: Sendable {
     static let maximumFiles = 256
 
     package let lists: [FeedList]
+    /// The files as they were before they were read; `nil` for lists that are not from a directory as a whole.
+    package private(set) var fingerprint: [String]?
 
     package init(_ lists: [FeedList]) { self.lists = lists }
 
@@ -27,11 +29,15 @@ package struct FeedLists: Sendable {
     ///
     /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run reports them all.
     package static func load(directory: String, isStrict: Bool = false) throws(FeedListsError) -> FeedLists {
+        // Before the files are read: a change during the reading is noticed afterwards.
+        let fingerprint = fingerprint(directory: directory)
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {
             throw FeedListsError(directory, "contains no feed list (a file named *.yaml)")
         }
-        return try parse(texts, isStrict: isStrict)
+        var lists = try parse(texts, isStrict: isStrict)
+        lists.fingerprint = fingerprint
+        return lists
     }
 
     /// The paths of the lists in a directory, in order, and their contents.

@@ -11,14 +11,20 @@ extension PublishWatch {
     package func reload() { wakeLists.signal() }
 
     func keepReading() async {
-        var known = FeedLists.fingerprint(directory: directory)
         while !Task.isCancelled {
             await wakeLists.sleep(for: Self.listPause)
-            let found = FeedLists.fingerprint(directory: directory)
-            guard found != known, !Task.isCancelled else { continue }
-            known = found
-            readLists()
+            if !Task.isCancelled { readChangedLists() }
         }
+    }
+
+    /// Reads the lists again if their files have changed since the last reading.
+    func readChangedLists() {
+        let found = FeedLists.fingerprint(directory: directory)
+        let isChanged = state.withLock { state in
+            defer { state.fingerprint = found }
+            return state.fingerprint != found
+        }
+        if isChanged { readLists() }
     }
 
     /// Reads the lists again; if they are invalid, the previous ones stay in use, which is reported once.

@@ -32,6 +32,8 @@ package final class PublishWatch: Sendable {
         var storeTrouble: String?
         /// The errors of the feed lists that were reported.
         var listTrouble: String?
+        /// The files of the feed lists when they were last read.
+        var fingerprint: [String]
     }
 
     let directory: String
@@ -43,7 +45,7 @@ package final class PublishWatch: Sendable {
     let wakePolls = WakeUp()
     let wakeSender = WakeUp()
     let wakeLists = WakeUp()
-    let state = Mutex(State())
+    let state: Mutex<State>
 
     /// - Parameters:
     ///   - pass: The pass to repeat; its lists were read from `directory`.
@@ -57,6 +59,9 @@ package final class PublishWatch: Sendable {
         hubs: AddressPolicy = .publicOnly
     ) {
         self.directory = directory
+        // The files may have changed since the lists were read.
+        let fingerprint = pass.lists.fingerprint ?? FeedLists.fingerprint(directory: directory)
+        state = Mutex(State(fingerprint: fingerprint))
         prototype = pass
         let feeds = ListedFeeds(pass.lists)
         self.feeds = feeds

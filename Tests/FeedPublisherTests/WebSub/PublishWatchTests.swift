@@ -109,6 +109,18 @@ import Testing
         #expect(pushed.watch.lists.feedCount == 0)
     }
 
+    @Test func `lists that change between their reading and the start of the watch are read again`() async throws {
+        let pushed = try PushedRoom()
+        let directory = pushed.room.folder.path
+        let file = pushed.room.folder.file("w.yaml")
+        try "category: World\nfeeds: []\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let lists = try FeedLists.load(directory: directory)
+        try "category: World\nfeeds: [https://a.example/feed]\n".write(toFile: file, atomically: true, encoding: .utf8)
+        let watch = pushed.room.watch(lists, store: pushed.store)
+        watch.readChangedLists()
+        #expect(watch.lists.feedCount == 1)
+    }
+
     @Test func `a store that cannot be written asks no feed in vain, and the hub to come again`() async throws {
         let pushed = try PushedRoom()
         let request = try await pushed.subscribe()
