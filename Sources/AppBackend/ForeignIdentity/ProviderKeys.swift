@@ -20,13 +20,40 @@ final class ProviderKeys: Sendable {
     static let firstPause = Duration.seconds(10)
     private static let timeout = Duration.seconds(10)
 
+    /// Keys from a file, which several requests may read at the same time.
+    struct FileKeys {
+        private(set) var keys: SigningKeys?
+        /// The file of the latest reading, even if it could not be used.
+        private var stamp: FileStamp?
+
+        /// Begins to read a file.
+        ///
+        /// - Returns: False if the file is known.
+        mutating func begin(_ stamp: FileStamp?) -> Bool {
+            defer { self.stamp = stamp }
+            return keys == nil || self.stamp != stamp
+        }
+
+        /// Ends a reading; `keys` is `nil` if the file could not be used.
+        ///
+        /// A reading that was overtaken by one of a later file changes nothing.
+        mutating func end(_ keys: SigningKeys?, _ stamp: FileStamp?) {
+            guard self.stamp == stamp else { return }
+            if let keys {
+                self.keys = keys
+            } else {
+                // The same file is read again next time: the failure may have been temporary.
+                self.stamp = nil
+            }
+        }
+    }
+
     private struct State {
         var keys: SigningKeys?
         var fetchedAt = Duration.zero
         var attemptedAt: Duration?
         var fetching: Task<Void, Never>?
-        /// The file that was read last, even if it could not be used.
-        var stamp: FileStamp?
+        var file = FileKeys()
         var isFailing = false
     }
 
@@ -53,7 +80,7 @@ final class ProviderKeys: Sendable {
             let fetch = fetchIfDue(isKnown: isKnown) { await self.fetch(url, http) }
             if !isKnown || age >= Self.lifetime { await fetch?.value }
         }
-        guard let keys = state.withLock({ $0.keys }) else { throw .noKeys }
+        guard let keys = state.withLock({ $0.keys ?? $0.file.keys }) else { throw .noKeys }
         return keys
     }
 
@@ -109,19 +136,13 @@ final class ProviderKeys: Sendable {
 
     private func readIfChanged(_ path: String) async {
         let stamp = FileStamp(path)
-        let isNew = state.withLock { state in
-            let isNew = state.keys == nil || state.stamp != stamp
-            state.stamp = stamp
-            return isNew
-        }
-        guard isNew else { return }
+        guard state.withLock({ $0.file.begin(stamp) }) else { return }
         do {
             let keys = try await SigningKeys(try PrivateFile.bytes(path, limit: SigningKeys.maximumBytes))
-            state.withLock { $0.keys = keys }
+            state.withLock { $0.file.end(keys, stamp) }
             note(nil)
         } catch {
-            // Read the same file again next time: the failure may have been temporary.
-            state.withLock { $0.stamp = nil }
+            state.withLock { $0.file.end(nil, stamp) }
             note(error)
         }
     }

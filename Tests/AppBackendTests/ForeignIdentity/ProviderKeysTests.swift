@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import HostSystem
 import HubProtocol
 import HubTestServer
 import Logging
@@ -171,5 +172,29 @@ import Testing
     ])
     func `a set without a key that can be used is none`(text: String) async {
         await #expect(throws: SigningKeysProblem.self) { try await SigningKeys(Array(text.utf8)) }
+    }
+
+    @Test func `keys of an older file do not replace those of a newer one that was read meanwhile`() async throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.file("jwks.json")
+        func write(_ id: String) async throws -> (SigningKeys, FileStamp?) {
+            let text = TestProvider.keySet([TestProvider.p256Key(id)])
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            return (try await SigningKeys(Array(text.utf8)), FileStamp(path))
+        }
+        let (old, former) = try await write("e")
+        let (new, stamp) = try await write("next one")
+        var file = ProviderKeys.FileKeys()
+        var isBegun = [file.begin(former), file.begin(stamp)]
+        file.end(new, stamp)
+        file.end(old, former)
+        #expect(file.keys?.haveKey(for: try token("next one")) == true)
+        isBegun.append(file.begin(stamp))
+        // Nor does the failure of the older reading count.
+        file.end(nil, former)
+        isBegun.append(file.begin(stamp))
+        file.end(nil, stamp)
+        isBegun.append(file.begin(stamp))
+        #expect(isBegun == [true, true, false, false, true])
     }
 }
