@@ -44,7 +44,7 @@ struct OutboxSender: Sendable {
         var outcome = Outcome()
         let waiting = try store.pending()
         outcome.waitsUntil = waiting.filter { !$0.isReleased(at: now) }.compactMap(\.message.notBefore).min()
-        let pending = try dropExpired(waiting.filter { $0.isReleased(at: now) })
+        let pending = try waiting.filter { $0.isReleased(at: now) }.filter { try !drop($0, ifExpiredAt: now) }
         // Rows that may have arrived already come first, regardless of their category: they are the oldest.
         for row in pending where row.wasAttempted {
             guard try await send(row, &outcome) else { return try stop(outcome) }
@@ -79,6 +79,8 @@ struct OutboxSender: Sendable {
             outcome.trouble = .cancelled
             return false
         }
+        // The rows before it may have taken minutes.
+        if try drop(row, ifExpiredAt: environment.now()) { return true }
         // Since the row was read, a concurrent poll may have added another feed to the message, or removed it.
         guard let body = try row.wasAttempted ? row.message.body : store.markAttempted(row.id) else { return true }
         for attempt in 1... {
@@ -115,17 +117,18 @@ struct OutboxSender: Sendable {
         return false
     }
 
-    /// Removes alerts that expired before they could be sent.
-    private func dropExpired(_ rows: [OutboxRow]) throws -> [OutboxRow] {
-        try rows.filter { row in
-            guard !row.wasAttempted, let expiry = row.message.expires, expiry <= now else { return true }
-            try store.finish(row.id, .failed(reason: "expired"), now: environment.now())
-            reporter.say(
-                .notice,
-                "the alert '\(row.message.headlines)' for \(row.message.category) expired before it could be sent"
-            )
-            return false
-        }
+    /// Removes an alert that expired before it could be sent.
+    ///
+    /// - Returns: True if it has expired.
+    private func drop(_ row: OutboxRow, ifExpiredAt time: Date) throws -> Bool {
+        guard !row.wasAttempted, row.message.expires.map({ $0 <= time }) ?? false,
+            try store.expire(row.id, now: time)
+        else { return false }
+        reporter.say(
+            .notice,
+            "the alert '\(row.message.headlines)' for \(row.message.category) expired before it could be sent"
+        )
+        return true
     }
 
     private func refuse(_ row: OutboxRow, _ status: Int, _ detail: String) throws {

@@ -190,7 +190,8 @@ extension PublishPass {
         defer { resident?.release(turn) }
         if quiet.contains(anyOf: turn.hosts) { return nil }
         if !isFirst, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
-        guard !Task.isCancelled else { return nil }
+        // Another feed may have been told meanwhile that one of its hosts needs a pause.
+        guard !Task.isCancelled, !quiet.contains(anyOf: turn.hosts) else { return nil }
         guard let outcome = try await takeTurn(turn, start) else { return nil }
         for line in outcome.lines { reporter.line(line) }
         logger.debug(

@@ -83,9 +83,16 @@ extension PublisherStore {
     /// Moves a feed's next turn to `due`, later with `isLater`, else earlier; `nil` means at once.
     ///
     /// A turn that is already further in that direction stays, and a turn after a failure is not brought forward.
-    func reschedule(_ feed: Int64, _ due: DueTime?, isLater: Bool) throws {
+    /// Nothing changes if `isStill`, which is checked in the same transaction, returns false.
+    func reschedule(
+        _ feed: Int64,
+        _ due: DueTime?,
+        isLater: Bool,
+        if isStill: (StoreTransaction) throws -> Bool = { _ in true }
+    ) throws {
         let condition = isLater ? "due < ?" : "due > ? AND failures = 0"
         try transaction { store in
+            guard try isStill(store) else { return }
             try store.run(
                 "UPDATE feed SET due = ?, wait = ? WHERE id = ? AND \(condition)",
                 [due?.at.timestamp, due?.wait.milliseconds, feed, due?.at.timestamp ?? Timestamp(milliseconds: .min)]

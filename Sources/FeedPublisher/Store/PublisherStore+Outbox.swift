@@ -34,6 +34,22 @@ extension PublisherStore {
         }
     }
 
+    /// Ends a row that has expired, unless its bytes may have reached the hub.
+    ///
+    /// - Returns: True if it has expired; a concurrent poll may have given it another end since it was read.
+    func expire(_ id: Int64, now: Date) throws -> Bool {
+        try transaction { store in
+            let condition = "id = ? AND state = 'pending' AND isAttempted = 0 AND expires <= ?"
+            let hasExpired = try !store.rows("SELECT 1 FROM outbox WHERE \(condition)", [id, now.timestamp]).isEmpty
+            guard hasExpired else { return false }
+            try store.run(
+                "UPDATE outbox SET state = 'failed', reason = 'expired', finished = ? WHERE id = ?",
+                [now.timestamp, id]
+            )
+            return true
+        }
+    }
+
     /// Records a row's outcome.
     func finish(_ id: Int64, _ outcome: OutboxOutcome, now: Date) throws {
         let (state, column, value) =

@@ -31,7 +31,7 @@ extension PublisherStore {
 
     /// Returns the wanted subscription of a feed.
     func subscription(ofFeed feed: Int64) throws -> WebSubSubscription? {
-        try read { try $0.subscription("feed = ? AND state <> 'leaving'", feed) }
+        try read { try $0.subscription(ofFeed: feed) }
     }
 
     /// Returns the subscription whose callback ends in a path.
@@ -55,7 +55,7 @@ extension PublisherStore {
         now: Date
     ) throws -> Bool {
         try transaction { store in
-            let known = try store.subscription("feed = ? AND state <> 'leaving'", feed)
+            let known = try store.subscription(ofFeed: feed)
             if var known {
                 guard known.yields(to: offer, base: base, now: now) else { return false }
                 known.leave(now: now)
@@ -99,6 +99,11 @@ extension PublisherStore {
 }
 
 extension StoreTransaction {
+    /// Returns the wanted subscription of a feed.
+    func subscription(ofFeed feed: Int64) throws -> WebSubSubscription? {
+        try subscription("feed = ? AND state <> 'leaving'", feed)
+    }
+
     fileprivate func subscription(
         _ condition: String,
         _ value: any DatabaseValueConvertible

@@ -86,11 +86,13 @@ extension WebSubSubscriber {
             try discard(subscription)
             return .done
         }
-        try store.change(subscription.id) { subscription in
-            subscription.delivered(now: now)
+        // It may have ended while the body came.
+        let current = try store.change(subscription.id) { subscription in
+            if subscription.takesDeliveries { subscription.delivered(now: now) }
             return false
         }
-        let announced = try await announce(delivery, body, subscription, pass)
+        guard let current, current.takesDeliveries else { return .ended }
+        let announced = try await announce(delivery, body, current, pass)
         logger.debug(
             "delivery taken",
             metadata: [
@@ -109,6 +111,8 @@ extension WebSubSubscriber {
         _ pass: PublishPass
     ) async throws -> Int? {
         try await turns.holding(subscription.feed) { () -> Int? in
+            // The feed's poll, for which it may have waited, can have ended the subscription.
+            guard try store.subscription(path: delivery.path)?.takesDeliveries == true else { return 0 }
             guard let record = try store.feed(subscription.feed), let feed = feeds[record.url] else {
                 return 0
             }

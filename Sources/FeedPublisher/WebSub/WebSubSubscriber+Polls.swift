@@ -36,7 +36,10 @@ extension WebSubSubscriber {
             if let held = try store.feed(before.id)?.heldUntil, held < due.at {
                 due = DueTime(at: held, wait: due.wait)
             }
-            try store.reschedule(before.id, due, isLater: true)
+            // The hub may deny the subscription at this moment.
+            try store.reschedule(before.id, due, isLater: true) { store in
+                try store.subscription(ofFeed: before.id)?.isReliable(at: now) ?? false
+            }
         }
     }
 

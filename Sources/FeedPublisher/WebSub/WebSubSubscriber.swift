@@ -105,12 +105,16 @@ final class WebSubSubscriber: Sendable {
     }
 
     private func ask(_ subscription: WebSubSubscription) async throws {
-        // Before the request, because the hub may verify it before it answers.
+        // Before the request, because the hub may verify it before it answers. While it waited for other requests, the
+        // hub may have denied it, or verified it.
+        var isDue = false
         let asked = try store.change(subscription.id) { subscription in
-            subscription.ask(now: environment.now(), random: environment.random())
+            let now = environment.now()
+            isDue = subscription.due <= now
+            if isDue { subscription.ask(now: now, random: environment.random()) }
             return false
         }
-        guard let asked else { return }
+        guard let asked, isDue else { return }
         let answer = await client.ask(asked.hub, asked.request)
         logger.debug(
             "hub asked",
@@ -121,6 +125,8 @@ final class WebSubSubscriber: Sendable {
         )
         guard case .refused(let reason, let retryAfter) = answer else { return }
         try store.change(asked.id) { subscription in
+            // A hub may confirm or deny the request before it answers with an error.
+            guard subscription.state == asked.state, subscription.failures == asked.failures else { return false }
             subscription.fail(reason, retryAfter: retryAfter, now: environment.now())
             return false
         }

@@ -313,6 +313,21 @@ import Testing
         #expect(alerts.room.lines().contains("notice: the alert 'Alert 2' for Weather expired before it could be sent"))
     }
 
+    @Test func `an alert that expires while the messages before it are sent is not sent`() async throws {
+        let alerts = try await AlertRoom()
+        let room = alerts.room
+        room.hub.answer { _ in
+            room.advance(900)
+            return 201
+        }
+        var brief = Warning(2)
+        brief.expires = 600
+        alerts.publish("/w", [brief, Warning(1)])
+        try await alerts.pass()
+        #expect(room.hub.titles == ["Alert 1"])
+        #expect(room.lines().contains("notice: the alert 'Alert 2' for Weather expired before it could be sent"))
+    }
+
     @Test func `an update that is over ends what it replaces, shown or waiting`() async throws {
         let alerts = try await AlertRoom()
         try await alerts.bring([Warning(1)])

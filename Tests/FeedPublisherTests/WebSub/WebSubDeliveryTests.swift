@@ -36,6 +36,25 @@ import Testing
         #expect(pushed.room.hub.titles == ["new"])
     }
 
+    @Test func `a subscription that ends while the body of a delivery comes takes nothing of it`() async throws {
+        let pushed = try PushedRoom()
+        let request = try await pushed.subscribe()
+        let body = rss("late")
+        let fields = ["X-Hub-Signature": FakePushHub.signature(body, for: request)]
+        let delivery = WebSubDelivery(path: FakePushHub.path(request)) { fields[$0] }
+        let id = try #require(try pushed.subscription?.id)
+        let answer = await pushed.watch.take(delivery) {
+            try pushed.store.change(id) { subscription in
+                subscription.leave(now: pushed.room.now)
+                return false
+            }
+            return Array(body.utf8)
+        }
+        #expect(answer == .ended)
+        try await pushed.step()
+        #expect(pushed.room.hub.titles == [])
+    }
+
     @Test func `what a poll brought first is not announced by a delivery`() async throws {
         let pushed = try PushedRoom()
         let request = try await pushed.subscribe()
