@@ -2,7 +2,10 @@
 ///
 /// Services refuse every message of a sender whose address has spaces or angle brackets, or a host that is not public.
 ///
-/// Source: RFC 8292 §2.1; RFC 6761 for names that are never public.
+/// Names below `test` and `example` are accepted: applications should not treat them specially (RFC 6761 §6.2 and §6.5),
+/// unlike those below `localhost` and `invalid` (§6.3, §6.4).
+///
+/// Source: RFC 8292 §2.1; RFC 6762 §3 for `local`.
 package struct SenderContact: Sendable, Equatable {
     /// The reason why a text is not a usable contact.
     package struct Problem: Error, Equatable {

@@ -6,6 +6,8 @@ import HubRouting
 import PushServices
 import Testing
 
+import enum HubTestServer.ExpiredCertificate
+
 @testable import HubServer
 
 /// Alarms of a hub, under a clock that the tests set.
@@ -46,6 +48,20 @@ struct AlarmTests {
             let ended = try await titles(stream, hub)
             #expect(ended == ["to all", "Ended: No news in 'World'"])
             #expect(try await hub.alarms().alarms.isEmpty)
+        }
+    }
+
+    @Test func `a certificate for APNs that has expired is in the alarms, with the reason`() async throws {
+        try await TestHub.runAlarmed(try Scratch()) {
+            $0.pushServices = PushServiceDirectory()
+        } _: { hub in
+            let certificate = PlatformCredential.Property(name: "ApnsCertificate", value: ExpiredCertificate.pem)
+            try await hub.set { $0.credentials = [PlatformCredential(.apns, [certificate])] }
+            await hub.service.push.settle()
+            try await hub.pass(minutes: 20)
+            let alarm = try #require(try await hub.alarms().alarms.first)
+            #expect(alarm.kind == "refusedCredential" && alarm.subject == "apns")
+            #expect(alarm.text.contains("ApnsCertificate expired on 2020-01-01"), "\(alarm.text)")
         }
     }
 

@@ -108,6 +108,7 @@ import Testing
     @Test(arguments: [
         "mailto:ops@example.org", "https://example.org", "https://example.org/contact", "https://example.org:8443/?a=b",
         "mailto:a+b@xn--bcher-kva.example", "mailto:ops@example.org?subject=push", "mailto:ops@localhost.example",
+        "mailto:ops@hub.test",
     ])
     func `a contact that services accept is accepted`(_ subject: String) throws {
         _ = try WebPushService(WebPushSender.credential(key, ["Subject": subject]), WebPushSender.surroundings(clock))
