@@ -115,7 +115,11 @@ import Testing
         let file = pushed.room.folder.file("w.yaml")
         try "category: World\nfeeds: []\n".write(toFile: file, atomically: true, encoding: .utf8)
         let lists = try FeedLists.load(directory: directory)
-        try "category: World\nfeeds: [https://a.example/feed]\n".write(toFile: file, atomically: true, encoding: .utf8)
+        try "category: World\nfeeds: [{url: https://a.example/feed}]\n".write(
+            toFile: file,
+            atomically: true,
+            encoding: .utf8
+        )
         let watch = pushed.room.watch(lists, store: pushed.store)
         watch.readChangedLists()
         #expect(watch.lists.feedCount == 1)
