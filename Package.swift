@@ -123,7 +123,8 @@ let package = Package(
         .target(
             name: "PushEmulator",
             dependencies: [
-                "Formats", "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .log, .nioCore, .nioPosix,
+                "Formats", "Markup", "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .log, .nioCore,
+                .nioPosix,
                 .nioHPACK,
                 .nioHTTP2,
                 .nioHTTP1, .nioSSL, .nioTLS,

@@ -46,6 +46,35 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (#"<?xml version="1.0" encoding="utf-8"?><toast><visual/></toast>"#, 200), ("\u{FEFF}<toast>é</toast>", 200),
+        ("<?xml version='1.0'?>\n<toast/>", 200), (#"<?xml version="1.0" encoding="utf-16"?><toast/>"#, 400),
+        ("<toast>", 400), ("<toast>a & b</toast>", 400), ("<toast/><toast/>", 400), ("<é></ê>", 400), ("{}", 400),
+    ])
+    func aPayloadOfANotificationIsXML(body: String, status: Int) async throws {
+        try await Emulation.run { emulation in
+            for type in ["toast", "tile", "badge"] {
+                let headers: [(name: String, value: String)] = [
+                    ("x-wns-type", "wns/\(type)"), ("content-type", "text/xml"),
+                ]
+                let answer = try await emulation.sendWns("phone", headers, Array(body.utf8))
+                #expect(answer.status == status, "\(body)")
+                #expect((answer.headers["x-wns-error-description"] == nil) == (status == 200))
+            }
+            let raw: [(name: String, value: String)] = [
+                ("x-wns-type", "wns/raw"), ("content-type", "application/octet-stream"),
+            ]
+            let answer = try await emulation.sendWns("phone", raw, Array(body.utf8))
+            #expect(answer.status == 200)
+            let latin = try await emulation.sendWns(
+                "phone",
+                [("x-wns-type", "wns/toast"), ("content-type", "text/xml")],
+                Array("<toast>".utf8) + [0xE9] + Array("</toast>".utf8)
+            )
+            #expect(latin.status == 400)
+        }
+    }
+
     @Test func aPayloadIsAtMost5000BytesAndNotEmpty() async throws {
         try await Emulation.run { emulation in
             let raw: [(name: String, value: String)] = [

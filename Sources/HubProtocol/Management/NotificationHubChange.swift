@@ -4,7 +4,7 @@ import Markup
 ///
 /// Clients read a description, change it and send the whole of it back. However, Java omits rules, metadata and times,
 /// and .NET sends an empty list of rules after its caller has only read it. Therefore omitted parts, and an empty list
-/// of rules, leave the hub as it is. A credential is removed if it is sent as `i:nil`.
+/// of rules, leave the hub as it is. A credential is removed if it is sent as `i:nil`, or with an empty `Properties`.
 package struct NotificationHubChange: Sendable, Equatable {
     /// A rule as it was sent; omitted parts are kept or generated.
     struct Rule: Sendable, Equatable {
@@ -98,6 +98,7 @@ extension NotificationHubChange {
         let kind = PlatformCredential.Kind(element: element.name)
         let sent = element.first("Properties")
         guard !element.isNil else { return .remove(kind) }
+        if let sent, sent.first("Property") == nil, kind.needsProperties { return .remove(kind) }
         var properties: [PlatformCredential.Property] = []
         for property in sent?.children ?? element.children where property.name == "Property" {
             guard let name = property.first("Name")?.value else {

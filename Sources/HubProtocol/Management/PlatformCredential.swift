@@ -62,7 +62,7 @@ extension PlatformCredential {
     /// The properties that a push service requires: all of one set.
     ///
     /// MPNS can do without any (.NET's documentation of `MpnsCredential`).
-    private static let required: [Kind: [[String]]] = [
+    fileprivate static let required: [Kind: [[String]]] = [
         .apns: [["ApnsCertificate"], ["Token", "KeyId", "AppName", "AppId"]],
         .wns: [["PackageSid", "SecretKey"], ["ClientId", "TenantId", "SecretKey"]], .gcm: [["GoogleApiKey"]],
         .adm: [["ClientId", "ClientSecret"]], .baidu: [["BaiduApiKey", "BaiduSecretKey"]],
@@ -165,6 +165,11 @@ extension PlatformCredential {
         let ways = sets.map { $0.joined(separator: ", ") }.joined(separator: "; or ")
         throw .badRequest("\(kind.element) lacks \(begun.joined(separator: ", ")); it needs \(ways).")
     }
+}
+
+extension PlatformCredential.Kind {
+    /// True for a kind of which a credential without properties means none; MPNS and unknown kinds can do without.
+    var needsProperties: Bool { PlatformCredential.required[self] != nil }
 }
 
 // MARK: - XML

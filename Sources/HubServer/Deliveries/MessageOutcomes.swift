@@ -142,8 +142,12 @@ extension NotificationDetails {
         body = String(decoding: record.body, as: UTF8.self)
         tags = record.tags
         targetPlatforms = [record.format.rawValue]
-        for (platform, counts) in report.outcomes ?? [:] {
-            outcomes[Platform(rawValue: platform)] = counts.reduce(into: [:]) {
+        for (name, counts) in report.outcomes ?? [:] {
+            let platform = Platform(rawValue: name)
+            // Java's SDK fails at counts that it does not know, and .NET's loses those after them: only a client that
+            // sends to Xiaomi knows these.
+            guard platform != .xiaomi || record.format == .xiaomi else { continue }
+            outcomes[platform] = counts.reduce(into: [:]) {
                 $0[OutcomeName(rawValue: $1.key)] = $1.value
             }
         }

@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import NIOCore
+import PushServices
 import Synchronization
 
 /// Creates, changes and deletes hubs while the server runs.
@@ -37,8 +38,10 @@ final class HubManagement: Sendable {
 
     /// Creates a hub, which accepts requests when this method returns.
     ///
-    /// - Throws: 409 if a hub of this name exists, 403 if there are ``maximumHubs``.
+    /// - Throws: 409 if a hub of this name exists, 403 if there are ``maximumHubs``, 400 for a credential that cannot
+    ///   work.
     func create(_ name: HubName, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
+        try check(change.newCredentials(besides: []))
         let at = configuration.timestamp
         let keys = BrowserKeys.missing(in: [], configuration)
         let hub = try await writer.perform(bytes: bytes) { transaction, _ in
@@ -63,8 +66,10 @@ final class HubManagement: Sendable {
     ///
     /// When this method returns, rules are in force and streams of revoked keys have ended.
     ///
-    /// - Throws: 404 if the hub was deleted meanwhile.
+    /// - Throws: 404 if the hub was deleted meanwhile, 400 for a new credential that cannot work. One that is stored
+    ///   already is not refused.
     func update(_ hub: Hub, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
+        try check(change.newCredentials(besides: hub.status.credentials))
         let at = configuration.timestamp
         return try await hub.perform(bytes: bytes) { transaction, _ in
             guard var stored = try transaction.hub(id: hub.record.id) else {
@@ -74,6 +79,21 @@ final class HubManagement: Sendable {
             stored.updatedAt = at
             try transaction.update(stored)
             return (stored, [.policy(stored.policy)])
+        }
+    }
+
+    /// Checks credentials as far as that is possible without their push services.
+    ///
+    /// - Throws: 400 for a credential that cannot work.
+    private func check(_ credentials: [PlatformCredential]) throws(ProtocolError) {
+        for credential in credentials {
+            // A missing property has an error of its own.
+            try credential.validate()
+            do throws(BadCredential) {
+                try configuration.pushServices.check(credential)
+            } catch {
+                throw .badRequest("\(credential.kind.element) cannot be used: \(error)")
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import Markup
 
 /// Answers of the Windows Push Notification Services.
 ///
@@ -22,6 +23,9 @@ struct WnsAnswers: PushAnswers {
             throw Self.refusal(413, "The payload is larger than \(Self.maximumPayload) bytes.", request)
         }
         guard !request.body.isEmpty else { throw Self.refusal(400, "The payload is empty.", request) }
+        if type != "wns/raw", let fault = Self.fault(in: request.body) {
+            throw Self.refusal(400, "The payload is not valid XML: \(fault).", request)
+        }
         let messageID = String(UInt64.random(in: .min ... .max), radix: 16, uppercase: true)
         return AcceptedPush(
             device: Device(service: .wns, id: id),
@@ -77,6 +81,23 @@ struct WnsAnswers: PushAnswers {
             else { throw Self.refusal(400, "\(name) is not 1 to \(Self.maximumTag) letters and digits.", request) }
         }
         return type
+    }
+
+    /// The reason why a payload is not well-formed XML in UTF-8; `nil` if it is.
+    ///
+    /// A declaration of another encoding is a fault (XML 1.0 §4.3.3).
+    private static func fault(in body: [UInt8]) -> String? {
+        guard let text = String(validating: body, as: UTF8.self) else { return "it is not UTF-8" }
+        let content = text.unicodeScalars.first == "\u{FEFF}" ? String(text.unicodeScalars.dropFirst()) : text
+        do throws(XMLSyntaxError) {
+            try XMLWellFormedness.check(content)
+        } catch {
+            // Header values are ASCII.
+            return String(String.UnicodeScalarView(error.description.unicodeScalars.filter { $0.isASCII }))
+        }
+        let declaration = content.hasPrefix("<?xml") ? content.prefix { $0 != ">" }.lowercased() : ""
+        guard declaration.contains("encoding"), !declaration.contains("utf-8") else { return nil }
+        return "it declares another encoding than UTF-8"
     }
 
     private static func unauthorized(_ request: EmulatorRequest) -> EmulatorReply {

@@ -1,4 +1,5 @@
 import Certificates
+import Crypto
 import Foundation
 import HubProtocol
 import HubRouting
@@ -65,6 +66,13 @@ struct ClientRequestTests {
             // As .NET and Java write times in English: MM/dd/yyyy hh:mm:ss, an hour after the test's clock.
             "apnsexpiry": "03/17/2030 06:46:40",
         ]
+        if request.operation == "hub: create or update" {
+            let vapid = P256.Signing.PrivateKey()
+            values["apnskey"] = EmulatedHub.apnsKey
+            values["fcmkey"] = try EmulatedHub.fcmKey.get()
+            values["vapidpublic"] = Base64URL.encode([UInt8](vapid.publicKey.x963Representation))
+            values["vapidprivate"] = Base64URL.encode([UInt8](vapid.rawRepresentation))
+        }
         if isMissing {
             values["newhub"] = "none\(number)"
         } else {

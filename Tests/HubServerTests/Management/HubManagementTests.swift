@@ -1,11 +1,12 @@
+import Crypto
 import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import PushServices
 import StreamProbe
 import Synchronization
 import Testing
-import PushServices
 
 @testable import HubServer
 
@@ -70,15 +71,79 @@ struct HubManagementTests {
             """
     }
 
+    private static func element(_ kind: String, _ properties: [(String, String)]) -> String {
+        let written = properties.map { "<Property><Name>\($0)</Name><Value>\($1)</Value></Property>" }.joined()
+        return "<\(kind)><Properties>\(written)</Properties></\(kind)>"
+    }
+
+    private static func junk() throws -> [(problem: String, credential: String)] {
+        let (vapid, other) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
+        func browser(_ subject: String, _ key: P256.Signing.PrivateKey) -> String {
+            element(
+                "BrowserCredential",
+                [
+                    ("Subject", subject),
+                    ("VapidPublicKey", Base64URL.encode([UInt8](vapid.publicKey.x963Representation))),
+                    ("VapidPrivateKey", Base64URL.encode([UInt8](key.rawRepresentation))),
+                ]
+            )
+        }
+        let apple = [
+            ("Token", EmulatedHub.apnsKey), ("KeyId", "ABCDEF1234"), ("AppId", "TEAM123456"), ("AppName", "a.b"),
+        ]
+        let google = [("ProjectId", "example"), ("ClientEmail", "a@example.iam.gserviceaccount.com")]
+        return [
+            ("PackageSid", element("WnsCredential", [("PackageSid", "S-1-15-2"), ("SecretKey", "s")])),
+            ("PrivateKey", element("FcmV1Credential", google + [("PrivateKey", "k")])),
+            ("PrivateKey", element("FcmV1Credential", google + [("PrivateKey", EmulatedHub.apnsKey)])),
+            ("ApnsCertificate", element("ApnsCredential", [("ApnsCertificate", "MIIK"), ("CertificateKey", "p")])),
+            ("Endpoint", element("ApnsCredential", apple + [("Endpoint", "https://push.example.org")])),
+            ("Subject", browser("mailto:ops@localhost", vapid)),
+            ("VapidPublicKey", browser("mailto:ops@example.org", other)),
+        ]
+    }
+
+    @Test func `a credential that cannot work is refused, but not one that is stored already`() async throws {
+        try await TestHub.run(try Scratch()) {
+            $0.pushServices = PushServiceDirectory()
+        } _: { hub async throws in
+            let (path, match) = ("/news?api-version=2017-04", ["If-Match": "*"])
+            for (problem, credential) in try Self.junk() {
+                for (target, headers) in [("/orders?api-version=2017-04", [:]), (path, match)] {
+                    let reply = try await hub.manage("PUT", target, headers: headers, TestHub.entry(credential))
+                    #expect(reply.status == 400 && reply.body.contains("cannot be used: \(problem)"), "\(reply.body)")
+                }
+            }
+            #expect(try await hub.manage("GET", "/orders").status == 404)
+            // As an earlier version has stored it.
+            let stored = PlatformCredential(
+                .wns,
+                [.init(name: "PackageSid", value: "S-1-15-2"), .init(name: "SecretKey", value: "s")]
+            )
+            let news = hub.hub
+            try await news.perform { transaction, _ in
+                guard var kept = try transaction.hub(id: news.record.id) else { throw ProtocolError.noService }
+                kept.description.credentials = [stored]
+                try transaction.update(kept)
+                return ((), [.policy(kept.policy)])
+            }
+            let read = try await hub.manage("GET", path).body
+            #expect(read.contains("S-1-15-2"))
+            #expect(try await hub.manage("PUT", path, headers: match, read).status == 200)
+            let other = TestHub.entry(Self.element("WnsCredential", [("SecretKey", "other")]))
+            #expect(try await hub.manage("PUT", path, headers: match, other).status == 400)
+            let none = TestHub.entry("<WnsCredential><Properties/></WnsCredential>")
+            #expect(try await hub.manage("PUT", path, headers: match, none).status == 200)
+            #expect(try await hub.manage("GET", path).body.contains("WnsCredential") == false)
+        }
+    }
+
     @Test func `a hub with keys and credentials of its owner is answered whole`() async throws {
         // Any credential can be used here.
         try await TestHub.run(try Scratch()) {
             $0.pushServices = ScriptedPushService { _ in .accepted(id: nil) }
         } _: { hub async throws in
-            func credential(_ kind: String, _ properties: [(String, String)]) -> String {
-                let written = properties.map { "<Property><Name>\($0)</Name><Value>\($1)</Value></Property>" }.joined()
-                return "<\(kind)><Properties>\(written)</Properties></\(kind)>"
-            }
+            let credential = Self.element
             let token = [
                 ("Token", "MIGT"), ("KeyId", "K"), ("AppName", "a.b"), ("AppId", "T"), ("Endpoint", "https://a"),
             ]

@@ -102,7 +102,9 @@ struct EmulatedClientTests {
         let isGivenUp = details.outcomes.keys.contains(.xiaomi)
         #expect(details.state == (isGivenUp ? .abandoned : .completed), "\(name)")
         if recorded.request.operation == "send: template" {
-            #expect(Set(details.outcomes.keys) == Set(EmulatedPlatform.allCases.map(\.platform)), "\(name)")
+            // Java's SDK cannot read the counts of Xiaomi, which a client that sends a template has not asked for.
+            let platforms = Set(EmulatedPlatform.allCases.map(\.platform)).subtracting([.xiaomi])
+            #expect(Set(details.outcomes.keys) == platforms, "\(name)")
         }
     }
 

@@ -13,8 +13,8 @@ import Testing
 enum EmulatedHub {
     static let bundle = "com.example"
     /// One key for all tests, since making one takes a while.
-    private static let fcmKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048).pkcs8PEMRepresentation }
-    private static let apnsKey = P256.Signing.PrivateKey().pemRepresentation
+    static let fcmKey = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048).pkcs8PEMRepresentation }
+    static let apnsKey = P256.Signing.PrivateKey().pemRepresentation
 
     /// Runs a hub that has been given credentials over the management API.
     ///
