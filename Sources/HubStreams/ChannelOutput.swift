@@ -14,12 +14,17 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
     private var context: ChannelHandlerContext?
     private var session: StreamSession?
     private let answered: (_ status: Int) -> Void
-    private let refusal: (ProtocolError) -> ByteBuffer
+    private let refusal: (ProtocolError, _ fields: String) -> ByteBuffer
+    /// Header lines of the answer besides its usual ones, each with its end.
+    package var fields = ""
 
     /// - Parameters:
     ///   - answered: Called with the status of the answer.
-    ///   - refusal: Returns the whole HTTP response to a request that is refused.
-    package init(answered: @escaping (_ status: Int) -> Void, refusal: @escaping (ProtocolError) -> ByteBuffer) {
+    ///   - refusal: Returns the whole HTTP response to a request that is refused, with ``fields``.
+    package init(
+        answered: @escaping (_ status: Int) -> Void,
+        refusal: @escaping (ProtocolError, _ fields: String) -> ByteBuffer
+    ) {
         self.answered = answered
         self.refusal = refusal
     }
@@ -33,10 +38,11 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
 
     package func open() {
         answered(200)
-        send(Self.head)
+        send(fields.isEmpty ? Self.head : ByteBuffer(string: "\(Self.lines)\(fields)\r\n"))
+        fields = ""
     }
 
-    package func refuse(_ error: ProtocolError) { end(refusal(error), status: error.status) }
+    package func refuse(_ error: ProtocolError) { end(refusal(error, fields), status: error.status) }
 
     /// Answers with a whole HTTP response, which ends the connection.
     package func end(_ response: ByteBuffer, status: Int) {
@@ -68,17 +74,15 @@ package final class ChannelOutput: ChannelInboundHandler, StreamOutput {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
-    private static let head = ByteBuffer(
-        string: """
-            HTTP/1.1 200 OK\r
-            Content-Type: text/event-stream\r
-            Cache-Control: no-store\r
-            X-Accel-Buffering: no\r
-            X-Content-Type-Options: nosniff\r
-            Connection: close\r
-            \r\n
-            """
-    )
+    private static let lines = """
+        HTTP/1.1 200 OK\r
+        Content-Type: text/event-stream\r
+        Cache-Control: no-store\r
+        X-Accel-Buffering: no\r
+        X-Content-Type-Options: nosniff\r
+        Connection: close\r\n
+        """
+    private static let head = ByteBuffer(string: "\(lines)\r\n")
 
     // MARK: - The connection
 

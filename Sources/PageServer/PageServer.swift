@@ -119,6 +119,11 @@ package final class PageServer: Sendable {
         router.get("/") { request, context in
             try await FrontPage(pages: self).response(to: request, context)
         }
+        if door.access == .public {
+            router.on(RouterPath("\(PageRoute.home)/feeds/:file"), method: .options) { _, _ in
+                CrossOrigin.publicFeedPreflight
+            }
+        }
         for route in PageRoutes.all {
             router.on(RouterPath(route.address), method: route.method) { request, context in
                 try await self.respond(to: request, by: route, hub: context.parameters.get("hub") ?? "", context)

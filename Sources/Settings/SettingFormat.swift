@@ -234,6 +234,20 @@ extension SettingFormat<[HostName]> {
     }
 }
 
+extension SettingFormat<[WebOrigin]> {
+    static let origins = SettingFormat(
+        "list of origins",
+        nature: .list,
+        show: { $0.map(\.description).joined(separator: ",") }
+    ) { text throws(SettingValueError) in
+        try words(text) {
+            WebOrigin($0)
+        } orThrow: {
+            "must be exact origins such as https://app.example.org, without '*', path and standard port; '\($0)' is not one of them"
+        }
+    }
+}
+
 extension SettingFormat<[AddressBlock]> {
     static let addressBlocks = SettingFormat(
         "list of addresses and blocks",

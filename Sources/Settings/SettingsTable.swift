@@ -86,6 +86,10 @@ package enum HubSettings {
         .summary(
             "Maximum size of the former registrations that are kept for agents that are away. The oldest are dropped first; messages are never dropped for them."
         )
+    package static let corsOrigins = OpenSetting(.hub, "cors-origins", .origins)
+        .summary(
+            "Web apps whose pages may use the hub from browsers, with a token that has Listen: its stream, installations and browser-key. Without it: none."
+        )
     package static let pushContact = OpenSetting(.hub, "push-contact", .pushContact)
         .summary(
             "The contact address for browsers' push services; without it and without a BrowserCredential, nothing is sent to browsers."
@@ -149,7 +153,8 @@ package enum HubSettings {
         trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
-        pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry, appBackend.entry, pages.entry,
+        corsOrigins.entry, pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry,
+        appBackend.entry, pages.entry,
         webSubHub.entry, alarmTag.entry, alarmSilences.entry, alarmAgents.entry, logServers.entry, logName.entry,
         logNode.entry, logReplicas.entry, logCredentials.entry, logAuthority.entry, logCertificate.entry, logKey.entry,
         drain.entry, logLevel.entry,

@@ -239,6 +239,25 @@ struct RouteMatrixTests {
         }
     }
 
+    @Test func `public feeds are for pages of any origin, nothing else is`() async throws {
+        for access in [PageAccess.public, .invited] {
+            try await PagesHub.run(access) { hub in
+                let preflight = try await hub.send("OPTIONS", "/-/news/feeds/World.atom")
+                #expect(preflight.status == (access == .public ? 204 : 404))
+                #expect(preflight.headers["Access-Control-Allow-Origin"] == (access == .public ? "*" : nil))
+                let cookie = try await hub.reader(of: "World")
+                for route in Self.routes where route.method == .get && !route.address.hasSuffix(ReaderRoutes.events) {
+                    let reply = try await hub.send("GET", Self.path(route, "news"), cookie: cookie)
+                    let isFeed = route.address.hasSuffix("/feeds/:file") && access == .public
+                    #expect(
+                        reply.headers["Access-Control-Allow-Origin"] == (isFeed ? "*" : nil),
+                        "\(access): \(Self.name(route))"
+                    )
+                }
+            }
+        }
+    }
+
     @Test func `a hub may have the name of the folder of files`() async throws {
         try await PagesHub.run(.public) { hub in
             for path in ["/-/assets/", "/-/assets/manifest.webmanifest"] {

@@ -38,6 +38,8 @@ package struct HubConfiguration: Sendable {
     package var hostNames: [HostName] = []
     /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are trusted.
     package var trustedProxies: [AddressBlock] = []
+    /// Origins of web apps that may use the hub from browsers.
+    package var corsOrigins: [WebOrigin] = []
     /// The name of the first hub of a new file; programs on this machine find its connection strings.
     package var hubName: HubName
     /// True if a new file gets the hub ``hubName``; otherwise it gets only the hubs of ``provisions``.

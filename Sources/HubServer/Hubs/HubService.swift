@@ -381,6 +381,7 @@ package final class HubService: Sendable {
                 client: client,
                 connections: connections,
                 responses: responses,
+                crossOrigin: CrossOrigin(configuration.corsOrigins),
                 logger: logger
             ),
             client: client,

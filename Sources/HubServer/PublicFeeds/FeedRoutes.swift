@@ -35,27 +35,28 @@ struct FeedRoutes: Sendable {
         let peer = context.peer
         let hub = try? hubs.hub(named: context.parameters.get("hub") ?? "")
         // Checking a token takes as long for an unknown hub as for a known one.
-        let isProven = proves(request, hub?.tokens ?? hubs.namespaceTokens) || context.mayReadFeeds
+        let grant = grant(request, hub?.tokens ?? hubs.namespaceTokens)
+        let isProven = grant != nil || context.mayReadFeeds
         guard door.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(context.parameters.get("file") ?? "")
         else { throw nothing }
         if isProven, let channel = context.channel { connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
         let authority = client.authority(request.head, peer: peer, local: context.local)
-        return response(page, type, request, origin: "https://\(authority)")
+        let hasManage = grant?.rights.contains(.manage) == true
+        return response(page, type, request, origin: "https://\(authority)", hasManage: hasManage)
     }
 
-    /// True if the request has a token with Listen, in a header or in its query.
-    private func proves(_ request: Request, _ tokens: TokenChecker) -> Bool {
+    /// The grant of a token with Listen, in a header or in the query; `nil` if there is none.
+    private func grant(_ request: Request, _ tokens: TokenChecker) -> Grant? {
         let header = request.headers[.authorization] ?? request.uri.query.map { "SharedAccessSignature \($0)" }
-        let grant = try? tokens.authorize(
+        return try? tokens.authorize(
             header,
             // Clients sign for the hub.
             path: String(request.uri.path.dropFirst("/-".count)),
             needs: .listen,
             now: configuration.timestamp
         )
-        return grant != nil
     }
 
     /// The tag and the format in a file's name.
@@ -71,7 +72,8 @@ struct FeedRoutes: Sendable {
         _ page: TagFeeds.Page,
         _ type: FeedFileType,
         _ request: Request,
-        origin: String
+        origin: String,
+        hasManage: Bool
     ) -> Response {
         let validators = Validators(page, origin: origin, now: configuration.timestamp)
         var headers: HTTPFields = [
@@ -79,6 +81,7 @@ struct FeedRoutes: Sendable {
             .cacheControl: "\(door.access == .public ? "public" : "private"), max-age=\(Self.maximumAge)",
         ]
         headers[.lastModified] = validators.lastModified
+        if door.access == .public, !hasManage { headers.append(contentsOf: CrossOrigin.publicFeed) }
         guard !validators.match(request.headers) else {
             var response = Response(status: .notModified, headers: headers)
             // Clients would take it for the length of the feed (RFC 9110 §8.6).

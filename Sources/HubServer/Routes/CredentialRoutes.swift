@@ -16,7 +16,7 @@ enum CredentialRoutes {
             }
             return try reply(await CredentialInquiry(hub: request.hub).test())
         },
-        Route(method: .get, path: "/browser-key", right: .listen) { request, _ in
+        Route(method: .get, path: "/browser-key", right: .listen, isForWebApps: true) { request, _ in
             try browserKey(of: request.hub)
         },
         Route(method: .post, path: "/browser-key", right: .manage) { request, _ in

@@ -58,14 +58,17 @@ struct ErrorReply {
     var bytes: ByteBuffer { ByteBuffer(string: body) }
 
     /// The complete response for a connection without HTTP handlers, which it ends.
-    var wholeResponse: ByteBuffer { wholeResponse(body, Self.contentType) }
+    var wholeResponse: ByteBuffer { wholeResponse(fields: "") }
+
+    /// The same response with further header lines, each with its end.
+    func wholeResponse(fields: String) -> ByteBuffer { wholeResponse(body, Self.contentType, fields) }
 
     /// The same response with a page for browsers.
     func wholeResponse(page: String) -> ByteBuffer {
         wholeResponse(page, "text/html; charset=utf-8\r\nContent-Security-Policy: default-src 'none'")
     }
 
-    private func wholeResponse(_ body: String, _ contentType: String) -> ByteBuffer {
+    private func wholeResponse(_ body: String, _ contentType: String, _ fields: String = "") -> ByteBuffer {
         let retry = retryAfter.map { "Retry-After: \($0)\r\n" } ?? ""
         let status = HTTPResponseStatus(statusCode: error.status)
         return ByteBuffer(
@@ -75,7 +78,7 @@ struct ErrorReply {
                 Content-Length: \(body.utf8.count)\r
                 TrackingId: \(trackingID)\r
                 \(HeaderName.correlationID): \(Self.newTrackingID())\r
-                \(retry)Connection: close\r
+                \(retry)\(fields)Connection: close\r
                 \r
                 \(body)
                 """

@@ -22,6 +22,8 @@ struct HubRequestContext: RequestContext {
     private let forwardedPeer: NetworkAddress?
     /// True if the pages have found that the client may read feeds.
     let mayReadFeeds: Bool
+    /// Set if the request has Manage; `nil` for most requests, of which nobody needs to know.
+    var manage: ManageNote?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)

@@ -13,7 +13,7 @@ enum InstallationRoutes {
         Route(method: .get, path: "/installations", right: .manage) { request, _ in
             .json([UInt8](try JSONEncoder.sorted.encode(try await list(request))))
         },
-        Route(method: .put, path: "/installations/:id", right: .listen) { request, hubs in
+        Route(method: .put, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
             let id = try request.installationID()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let body = try await request.body(limit: Installation.maximumBytes)
@@ -26,7 +26,7 @@ enum InstallationRoutes {
             let location = request.address("installations").item(id.urlPathSegment)
             return Response(status: .ok, headers: [.contentType: emptyType, .contentLocation: location])
         },
-        Route(method: .get, path: "/installations/:id", right: .listen) { request, _ in
+        Route(method: .get, path: "/installations/:id", right: .listen, isForWebApps: true) { request, _ in
             let stored = try await request.hub.installations.installation(
                 try request.installationIDToFind(),
                 grant: request.grant,
@@ -39,7 +39,7 @@ enum InstallationRoutes {
             }
             return reply
         },
-        Route(method: .patch, path: "/installations/:id", right: .listen) { request, hubs in
+        Route(method: .patch, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
             let id = try request.installationID()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
             let body = try await request.body(limit: Installation.maximumBytes)
@@ -52,7 +52,7 @@ enum InstallationRoutes {
             )
             return Response(status: .ok, headers: [.contentType: emptyType])
         },
-        Route(method: .delete, path: "/installations/:id", right: .listen) { request, hubs in
+        Route(method: .delete, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
             let id = try request.installationIDToFind()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
             try await request.hub.installations.delete(id, grant: request.grant, channel: request.channel)

@@ -40,6 +40,8 @@ struct Route: Sendable {
     let isForwarded: Bool
     /// True if requests with the same `Idempotency-Key` are executed once, whichever node gets them.
     let isRepeatable: Bool
+    /// True if pages of other origins may use the operation: see ``CrossOrigin``.
+    let isForWebApps: Bool
     let operation: Operation
 
     /// Creates an operation of a hub, which must exist; `path` is below the hub.
@@ -54,6 +56,7 @@ struct Route: Sendable {
         isOfNode: Bool = false,
         staysHere: Bool = false,
         isRepeatable: Bool = false,
+        isForWebApps: Bool = false,
         handle: @escaping @Sendable (HubRequest, HubDirectory) async throws -> Response
     ) {
         self.method = method
@@ -64,6 +67,7 @@ struct Route: Sendable {
         self.takesTokenInQuery = takesTokenInQuery
         self.isOfNode = isOfNode
         self.isRepeatable = isRepeatable
+        self.isForWebApps = isForWebApps
         isForwarded = method != .get && !staysHere
         operation = .ofHub(handle)
     }
@@ -84,6 +88,7 @@ struct Route: Sendable {
         takesTokenInQuery = false
         isOfNode = false
         isRepeatable = false
+        isForWebApps = false
         isForwarded = method != .get && !staysHere
         operation = .ofNamespace(handle)
     }

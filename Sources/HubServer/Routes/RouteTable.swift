@@ -115,6 +115,9 @@ enum RouteTable {
         let router = Router(context: HubRequestContext.self, options: [.caseInsensitive, .autoGenerateHeadEndpoints])
         router.add(middleware: ResponseCounting(counts: responses))
         router.add(middleware: HeadMiddleware())
+        let crossOrigin = CrossOrigin(hubs.configuration.corsOrigins)
+        let webApps = CrossOriginMiddleware(crossOrigin, routes)
+        if crossOrigin.isOn { router.add(middleware: webApps) }
         router.add(middleware: ErrorMiddleware(logger: logger))
         pages?.add(to: router)
         for route in routes {
@@ -136,6 +139,12 @@ enum RouteTable {
                         return try await forward(allowed, route, forwarding, or: handle)
                     }
                 }
+            }
+        }
+        // A preflight has no key.
+        for (address, methods) in webApps.methods where crossOrigin.isOn {
+            router.on(RouterPath(address), method: .options) { request, _ in
+                crossOrigin.preflight(request, methods: methods)
             }
         }
         FeedRoutes(hubs.directory, hubs.configuration, client, connections).add(to: router)
@@ -173,6 +182,7 @@ enum RouteTable {
             path: request.uri.path,
             needs: route.right(for: request)
         )
+        if grant.rights.contains(.manage) { context.manage?.set() }
         guard !hub.status.isDisabled else {
             throw .forbidden("The hub '\(hub.record.name)' is disabled; set Status to false in its description.")
         }

@@ -15,7 +15,7 @@ enum StreamRoutes {
     static let defaultWait = 30
 
     static let routes = [
-        Route(method: .get, path: "/installations/:id/stream", right: .listen) { request, hubs in
+        Route(method: .get, path: "/installations/:id/stream", right: .listen, isForWebApps: true) { request, hubs in
             if let head = try head(for: request) { return head }
             let output = try await open(request, hubs).output
             return Response(
@@ -28,7 +28,7 @@ enum StreamRoutes {
                 }
             )
         },
-        Route(method: .get, path: "/installations/:id/pending", right: .listen) { request, hubs in
+        Route(method: .get, path: "/installations/:id/pending", right: .listen, isForWebApps: true) { request, hubs in
             if let head = try head(for: request) { return head }
             let wait = TimeAmount.seconds(Int64(try wait(request)))
             let (output, session) = try await open(request, hubs, isPoll: true)

@@ -18,6 +18,7 @@ final class StreamGate: Sendable {
     private let hubs: HubDirectory
     private let applications: [MountedApplication]
     private let connections: ConnectionQuota
+    private let crossOrigin: CrossOrigin
     private let logger: Logger
 
     init(
@@ -26,8 +27,10 @@ final class StreamGate: Sendable {
         client: ClientAddress,
         connections: ConnectionQuota,
         responses: ResponseCounts,
+        crossOrigin: CrossOrigin = CrossOrigin([]),
         logger: Logger
     ) {
+        self.crossOrigin = crossOrigin
         self.hubs = hubs
         self.applications = applications
         self.client = client
@@ -93,6 +96,7 @@ final class StreamGate: Sendable {
     private static let maximumRefusal = 1 << 20
 
     private func attach(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
+        output.fields = crossOrigin.lines(for: head.headers.first(name: "Origin"))
         do throws(ProtocolError) {
             let path = String(head.uri.prefix { $0 != "?" })
             let query = RequestQuery(String(head.uri.dropFirst(path.count + 1)))
@@ -105,6 +109,7 @@ final class StreamGate: Sendable {
                 path: path,
                 needs: .listen
             )
+            if grant.rights.contains(.manage) { output.fields = crossOrigin.lines(for: nil) }
             connections.prove(channel)
             let source = client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
             let key = QuotaKey(hub: hub.record.id, credential: grant.credential, address: source)

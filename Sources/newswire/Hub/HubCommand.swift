@@ -130,6 +130,9 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.pushContact)
     var pushContact: String?
 
+    @Option(HubSettings.corsOrigins)
+    var corsOrigins: [WebOrigin]?
+
     @Option(HubSettings.pushHosts)
     var pushHosts: [HostName]?
 
@@ -230,6 +233,7 @@ struct HubServe: AsyncParsableCommand {
         configuration.certificate = endpoint.certificate
         configuration.publicName = endpoint.publicName
         configuration.hostNames = settings.value(HubSettings.hostNames, flag: hostNames) ?? []
+        configuration.corsOrigins = settings.value(HubSettings.corsOrigins, flag: corsOrigins) ?? []
         configuration.pushContact = settings.value(HubSettings.pushContact, flag: pushContact)
         let emulated = try await emulate ? emulatePush(&configuration, state, settings) : nil
         try await usingDatabase(configuration.databasePath) {

@@ -216,6 +216,23 @@ struct FeedRouteTests {
         }
     }
 
+    @Test func `a feed that everybody may read can be read by pages of any origin, but not with Manage`() async throws {
+        try await Self.run { hub in
+            let origin = ["Origin": "https://reader.example"]
+            let get = try await hub.send("GET", Self.path, as: nil, headers: origin)
+            #expect(get.status == 200 && get.headers["access-control-allow-origin"] == "*")
+            let validator = ["If-None-Match": get.headers["etag"] ?? ""]
+            let same = try await hub.send("GET", Self.path, as: nil, headers: origin.merging(validator) { $1 })
+            #expect(same.status == 304 && same.headers["access-control-allow-origin"] == "*")
+            let manage = try await hub.send("GET", Self.path, as: hub.full, headers: origin)
+            #expect(manage.status == 200 && manage.headers["access-control-allow-origin"] == nil)
+        }
+        try await Self.run(configure: { $0.pages = .invited }) { hub in
+            let listen = try await hub.send("GET", Self.path, as: hub.listen)
+            #expect(listen.status == 200 && listen.headers["access-control-allow-origin"] == nil)
+        }
+    }
+
     @Test func `a feed names the operator's WebSub hub`() async throws {
         try await Self.run(configure: { $0.webSubHub = "https://push.example/" }) { hub in
             let reply = try await hub.send("GET", Self.path, as: nil)
