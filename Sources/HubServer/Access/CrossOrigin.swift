@@ -16,7 +16,7 @@ package struct CrossOrigin: Sendable {
     private static let exposed = [
         "Content-Location", "Retry-After", HeaderName.trackingID, HeaderName.correlationID, HeaderName.pushChannelMatch,
     ].joined(separator: ", ")
-    /// The wildcard does not stand for `Authorization`.
+    /// The wildcard does not cover `Authorization`.
     private static let accepted = [
         "Authorization", "Content-Type", HeaderName.lastEventID, HeaderName.pushChannel, HeaderName.trackingID,
         HeaderName.version, "*",
