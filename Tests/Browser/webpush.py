@@ -340,6 +340,18 @@ def spellings(t):
         tab.close()
 
 
+@case("60 KB of cookies of other programs on the host keep no reader out, over HTTP/1.1 and HTTP/2")
+def crowded(t):
+    tab = t.reader("World")
+    tab.js("Array.from({ length: 15 }, (_, i) => (document.cookie = `other${i}=${'x'.repeat(4000)}; path=/`)).length")
+    check(tab.js("document.cookie.length") > 60_000, "the browser does not keep these cookies")
+    tab.reload()
+    live(tab)
+    tab.go(t.hub.home.replace("http:", "https:"))
+    equal(tab.js("performance.getEntriesByType('navigation')[0].nextHopProtocol"), "h2")
+    tab.wait("document.getElementById('choice') !== null")
+
+
 @case("without a hub that sends to browsers the page says so")
 def no_contact(t):
     tab = t.reader("World")
