@@ -71,6 +71,7 @@ extension DeliveryLane {
                 }
             }
         }
+        try await confirmDuty()
         courses[key]?.rendering = course.rendering
         for (ordinal, refusal) in refused { await refuse(ordinal, of: key, refusal) }
         return refused.count + (await send(candidates, of: key, attempts, course.rendering))

@@ -261,6 +261,18 @@ actor DeliveryLane {
         }
     }
 
+    /// Checks, after the last read before targets are sent, that no other node delivers them.
+    ///
+    /// - Throws: ``DutyLost``, after which this lane does nothing more; the errors of a read.
+    func confirmDuty() async throws {
+        do {
+            try await term?.check(hub.store)
+        } catch let error as DutyLost {
+            hasLostDuty = true
+            throw error
+        }
+    }
+
     /// True while the whole service is paused.
     func isPaused(at now: Timestamp) -> Bool {
         if pausedUntil > now + Self.longestPause { pausedUntil = now }

@@ -76,8 +76,20 @@ struct DutyTerm: Sendable, Equatable {
     ///
     /// - Throws: ``DutyLost``.
     func check(_ transaction: Transaction) throws {
-        guard let number else { return }
-        let duty = try transaction.duty()
+        if number != nil { try check(transaction.duty()) }
+    }
+
+    /// Refuses work on what was read before, if the log up to there has ended the term.
+    ///
+    /// The clock of a virtual machine that was paused has stood still: its node believes in the term, and follows the log
+    /// beyond the end of it.
+    ///
+    /// - Throws: ``DutyLost``; the errors of a read.
+    func check(_ store: HubStore) async throws {
+        if number != nil { try check(try await store.duty()) }
+    }
+
+    private func check(_ duty: DutyRecord) throws(DutyLost) {
         guard duty.term == number, duty.node != nil else { throw DutyLost() }
     }
 }
