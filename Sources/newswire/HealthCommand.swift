@@ -19,7 +19,7 @@ struct HealthCommand: AsyncParsableCommand {
             """
     )
 
-    enum Program: String, CaseIterable, ExpressibleByArgument {
+    enum Target: String, CaseIterable, ExpressibleByArgument {
         case hub, backend, publisher
     }
 
@@ -30,18 +30,13 @@ struct HealthCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp("The programs to check: hub, backend, publisher.", valueName: "program"),
-        completion: .list(Program.allCases.map(\.rawValue))
+        completion: .list(Target.allCases.map(\.rawValue))
     )
-    var programs: [Program] = []
+    var programs: [Target] = []
 
     @Option(
         help: ArgumentHelp("How long ago the publisher's last pass may have begun (default: 15m).", valueName: "time"),
-        transform: { text in
-            guard let time = SettingUnits.time(text), time > .zero else {
-                throw ValidationError("'\(text)' is not a time, such as 90s, 15m or 2h")
-            }
-            return time
-        }
+        transform: TimeArgument.reader("90s, 15m or 2h")
     )
     var within: Duration?
 
@@ -54,11 +49,11 @@ struct HealthCommand: AsyncParsableCommand {
             throw Failure(
                 .failed,
                 "there is no hub and no publisher on this machine",
-                hint: "name the programs: newswire health \(Program.allCases.map(\.rawValue).joined(separator: " "))"
+                hint: "name the programs: newswire health \(Target.allCases.map(\.rawValue).joined(separator: " "))"
             )
         }
         var states: [State] = []
-        for program in Program.allCases where found.contains(program) {
+        for program in Target.allCases where found.contains(program) {
             switch program {
             case .hub: states.append(await ask("hub", at: hubAddress(settings)))
             case .backend: states.append(await ask("backend", at: backendAddress(settings)))
@@ -75,7 +70,7 @@ struct HealthCommand: AsyncParsableCommand {
     }
 
     /// The programs that have run on this machine, as far as this user can see.
-    private func installed(_ settings: Settings) -> [Program] {
+    private func installed(_ settings: Settings) -> [Target] {
         let hub = HubFiles.directory(state: settings.value(HubSettings.state))
         let isHub = hub.map { $0.foreignOwner != nil || HostFile.exists($0.file(HubFiles.database)) } ?? false
         let isPublisher = lastPass(settings) != nil

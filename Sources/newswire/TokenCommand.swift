@@ -34,12 +34,7 @@ struct TokenCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("ttl"),
         help: ArgumentHelp("The time for which the token is valid, 1m to 365d (default: 1h).", valueName: "time"),
-        transform: { text in
-            guard let time = SettingUnits.time(text), times.contains(time) else {
-                throw ValidationError("'\(text)' is not a time from 1m to 365d, such as 10m, 12h or 30d")
-            }
-            return time
-        }
+        transform: TimeArgument.reader("10m, 12h or 30d, from 1m to 365d", in: times)
     )
     var lifetime: Duration?
 
@@ -61,7 +56,7 @@ struct TokenCommand: AsyncParsableCommand {
         let now = Int64(Date().timeIntervalSince1970)
         Console.print(
             SharedAccessToken.sign(
-                // Only the path counts, so that a token of plain HTTP is not less secret than another.
+                // Nothing is sent here, and hubs compare the path alone.
                 resource: try url ?? "\(string.baseURL(allowingPlainHTTP: true))/\(hub.hub)",
                 keyName: string.keyName,
                 key: string.key,

@@ -102,7 +102,8 @@ import Testing
     @Test(arguments: [
         (["--host-name", "a b"], 64, "'a b' is not a host name"), (["--host-name", "localhost"], 64, "alone"),
         (["--certificate", "mine"], 64, "'own', 'proxy'"),
-        (["--certificate", "/none/c.pem /none/k.pem"], 78, "/none/c.pem"),
+        (["--certificate", "proxy"], 64, "needs --host-name"),
+        (["--host-name", "a.example.org", "--certificate", "/none/c.pem /none/k.pem"], 78, "/none/c.pem"),
         (["--pages", "all"], 64, "'public', 'invited' or 'off'"),
         (["--push-contact", "ops@localhost"], 64, "ops@localhost"),
         (["--categories", "Moon"], 64, "there are Sports, World"),

@@ -3,7 +3,6 @@ import Foundation
 import HostSystem
 import HubClient
 import HubProtocol
-import Settings
 
 struct HubAlarmsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -64,8 +63,12 @@ struct HubAlarmsSilenceCommand: AsyncParsableCommand {
     @Option(help: "The end of the silence, in UTC or with a zone.")
     var until: String?
 
-    @Option(name: .customLong("for"), help: "The length of the silence, such as 30m, 12h or 7d.")
-    var length: String?
+    @Option(
+        name: .customLong("for"),
+        help: "The length of the silence, such as 30m, 12h or 7d.",
+        transform: TimeArgument.reader("30m, 12h or 7d")
+    )
+    var length: Duration?
 
     @OptionGroup var inquiry: InquiryOptions
 
@@ -80,12 +83,7 @@ struct HubAlarmsSilenceCommand: AsyncParsableCommand {
         guard until == nil || length == nil else {
             throw Failure(.usage, "--until and --for cannot be combined")
         }
-        if let length {
-            guard let duration = SettingUnits.time(length), duration > .zero else {
-                throw Failure(.usage, "--for '\(length)' is not a time", hint: "pass 30m, 12h or 7d")
-            }
-            return now + Double(duration.components.seconds)
-        }
+        if let length { return now + Double(length.components.seconds) }
         guard let until else { return nil }
         guard let date = ISODateTime.parse(until), date > now else {
             throw Failure(.usage, "--until '\(until)' is not in the future", hint: "pass 2030-01-02T06:00:00Z")

@@ -46,6 +46,9 @@ struct SetupCommand: AsyncParsableCommand {
         let folder = (path as NSString).deletingLastPathComponent
         var feeds = try SetupFeeds(directory: "\(folder)/feeds", installed: Self.installedFeeds)
         let answers = try answers(SetupAnswers(settings), feeds)
+        guard flags.certificate == nil || answers.hostName != nil else {
+            throw Failure(.usage, "--certificate needs --host-name: without one, other machines do not reach the hub")
+        }
 
         let units = units(path, environment)
         if case .files(let certificate, let key) = answers.certificate {
@@ -218,7 +221,7 @@ struct SetupCommand: AsyncParsableCommand {
         }
         if answers.hostName != nil, answers.certificate == .proxy {
             Console.print(
-                "for the web server:  reverse_proxy 127.0.0.1:\(port)    (Caddy; the documentation has nginx)"
+                "for the web server:  respond /metrics 404; reverse_proxy 127.0.0.1:\(port)   (two lines for Caddy)"
             )
         }
         guard answers.wantsOperatorLink, answers.pages != .off, !dryRun else { return }

@@ -140,6 +140,6 @@ struct SetupFeeds {
 
     private static func unique(_ names: [String]) -> [String] {
         var seen: Set<String> = []
-        return names.filter { seen.insert($0).inserted }
+        return names.filter { seen.insert($0).inserted }.sorted()
     }
 }
