@@ -1,5 +1,6 @@
 package import HubClient
 package import HubProtocol
+internal import Settings
 
 /// The operations that pages of the same process carry out for their users, with a token instead of an `Authorization`
 /// header.
@@ -129,6 +130,9 @@ extension AppBackend {
 extension AppBackend {
     /// The names of all platforms on which users are notified.
     package static let platformNames = NotifiedPlatform.allCases.map(\.rawValue)
+
+    /// True if every notification by name is a secure one.
+    package var notifiesSecurely: Bool { configuration.notifications == .secure }
 
     /// Notifies a user by name on some platforms; this counts as one notification.
     ///

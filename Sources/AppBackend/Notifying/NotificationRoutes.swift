@@ -60,7 +60,7 @@ extension AppBackend {
         by caller: Caller,
         _ network: ClientNetwork
     ) async throws -> PlatformResults {
-        if configuration.notifications == .secure {
+        if notifiesSecurely {
             return try await push(text, to: addressee, on: platforms, by: caller, network)
         }
         try notifier.checkRight(of: caller, to: addressee)

@@ -47,6 +47,9 @@ enum NotifyRoutes {
         _ user: SignedInReader,
         _ request: PageRequest
     ) async throws -> [BackendClient.PlatformOutcome] {
+        if draft.isSecure || user.backend.notifiesSecurely, await !request.isPrivate {
+            throw BackendRefusal.forbidden("Others could read a secure message here. Open this page with https://.")
+        }
         guard draft.isSecure else {
             return try await user.backend.notify(
                 draft.user,
@@ -55,9 +58,6 @@ enum NotifyRoutes {
                 by: user.caller,
                 request.context
             )
-        }
-        guard await request.isPrivate else {
-            throw BackendRefusal.forbidden("Others could read a secure message here. Open this page with https://.")
         }
         return try await user.backend.notifySecurely(draft.user, draft.text, by: user.caller, request.context)
     }
