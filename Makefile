@@ -1,7 +1,7 @@
 # The few commands of this project. `make help` lists them.
 
 SHELL := /bin/bash
-PACKAGES := libcurl4-openssl-dev libnats-dev libnghttp2-dev libsqlite3-dev libsystemd-dev libxml2-dev pkg-config zlib1g-dev
+BUILD_PACKAGES := libcurl4-openssl-dev libnats-dev libnghttp2-dev libsqlite3-dev libsystemd-dev libxml2-dev pkg-config zlib1g-dev
 PKGCONFIGS := libcurl libnats libnghttp2 sqlite3 libsystemd libxml-2.0 zlib
 CONFIG ?= release
 NEWSWIRE := .build/$(CONFIG)/newswire
@@ -11,6 +11,8 @@ LINKING = $(if $(filter release,$(CONFIG)),--static-swift-stdlib -Xlinker --no-e
 # The same commit gives the same program in every folder: exactly the resolved packages, relative paths, and a build id that is the commit's.
 REPRODUCIBLE = --force-resolved-versions -Xcc -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. $(BUILD_ID)
 BUILD_ID = $(if $(findstring dirty,$(NEWSWIRE_COMMIT)),,$(addprefix -Xlinker --build-id=0x,$(shell git rev-parse HEAD 2>/dev/null)))
+# What SwiftPM takes for its own Package.resolved: the revisions, and the checksum of the manifest, without which it resolves again.
+RESOLVED := sed "s/\(\"originHash\" : \"\)[^\"]*/\1$$(sha256sum <Package.swift | cut -d' ' -f1)/" packaging/packages.json
 SHARE := .build/share
 # Seconds for which 'make fuzz' runs each target, and the targets.
 SECONDS ?= 60
@@ -114,7 +116,6 @@ oracles: ## installs the Python libraries that tests compare results with, in .b
 build: program $(SHARE) ## writes .build/release/newswire, completions and manual pages
 
 program: deps
-	@[ $(CONFIG) != release ] || cmp -s packaging/packages.json Package.resolved || cp packaging/packages.json Package.resolved
 	swift build --configuration $(CONFIG) --product newswire $(LINKING)
 
 $(SHARE): $(NEWSWIRE) packaging/share .ci/manual-pages.swift
@@ -175,12 +176,13 @@ format: ## rewrites the code in the project's style
 deps:
 	@command -v swift >/dev/null || { \
 	  echo "newswire needs Swift 6.2 or later: https://www.swift.org/install/linux" >&2; exit 69; }
+	@$(RESOLVED) | cmp -s - Package.resolved || $(RESOLVED) >Package.resolved
 	@missing=; \
 	for program in pkg-config $(TEST_PROGRAMS); do command -v $$program >/dev/null || missing=1; done; \
 	[ -n "$$missing" ] || pkg-config --exists $(PKGCONFIGS) || missing=1; \
 	wanted=; for program in $(WANTED_PROGRAMS); do command -v $$program >/dev/null || wanted=1; done; \
 	[ -z "$$missing$$wanted" ] && exit 0; \
-	install="apt-get install --yes --no-install-recommends $(PACKAGES) $(TEST_PROGRAMS) $(WANTED_PROGRAMS)"; \
+	install="apt-get install --yes --no-install-recommends $(BUILD_PACKAGES) $(TEST_PROGRAMS) $(WANTED_PROGRAMS)"; \
 	if ! command -v apt-get >/dev/null; then \
 	  [ -n "$$missing" ] || exit 0; \
 	  echo "newswire needs the development files of libcurl, libnats, nghttp2, SQLite, libsystemd, libxml2 and zlib, and pkg-config" >&2; \
