@@ -145,6 +145,7 @@ struct LostPacketsTests {
             let start = ContinuousClock.now
             while way == .idle, try !Self.ports(to: server.port).isEmpty {
                 try #require(ContinuousClock.now - start < .seconds(60))
+                // The kernel tells nobody that a socket is gone, and the loop has an end.
                 try await Task.sleep(for: .milliseconds(20))
             }
             var failures = 0

@@ -44,12 +44,14 @@ import Testing
         let backup = try #require(scripts.first { $0.contains("newswire hub backup") })
         let restore = try #require(scripts.first { $0.contains("tar ") && $0.contains("newswire hub restore") })
         let scratch = try ScratchFolder()
-        for folder in ["bin", "etc/newswire"] {
+        let dropIn = "etc/systemd/system/newswire-hub.service.d"
+        for folder in ["bin", "etc/newswire", dropIn] {
             try FileManager.default.createDirectory(atPath: scratch.file(folder), withIntermediateDirectories: true)
         }
         let program = scratch.file("bin/newswire")
         try FileManager.default.createSymbolicLink(atPath: program, withDestinationPath: BuiltProgram.path)
         try scratch.write("hub:\n  drain: 1s\n", to: "etc/newswire/newswire.yaml")
+        try scratch.write("[Service]\nMemoryMax=4G\n", to: "\(dropIn)/setup.conf")
         let environment = [
             "HOME": scratch.path, "XDG_STATE_HOME": scratch.file("state"),
             "PATH": "\(scratch.file("bin")):/usr/bin:/bin",
@@ -58,6 +60,7 @@ import Testing
             var text = script.replacing(/(?m)^systemctl .*$/, with: "")
             for (documented, local) in [
                 ("/var/lib/newswire", scratch.file("state/newswire")), ("-C /etc", "-C '\(scratch.file("etc"))'"),
+                ("cd /etc", "cd '\(scratch.file("etc"))'"),
                 ("/srv/backup", scratch.file("backup")), ("2026-11-28", "*"),
             ] {
                 text = text.replacing(documented, with: local)
@@ -83,13 +86,15 @@ import Testing
         #expect(before.count > 2)
         try await run(backup)
         await hub.stop()
-        for folder in ["state", "etc/newswire"] { try FileManager.default.removeItem(atPath: scratch.file(folder)) }
+        for folder in ["state", "etc/newswire", "etc/systemd"] { try FileManager.default.removeItem(atPath: scratch.file(folder)) }
 
         try await run(restore)
         let next = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
         try #require(next.isRunning, "\(next.errors)")
         #expect(try await keys() == before)
-        #expect(FileManager.default.fileExists(atPath: scratch.file("etc/newswire/newswire.yaml")))
+        for file in ["etc/newswire/newswire.yaml", "\(dropIn)/setup.conf"] {
+            #expect(FileManager.default.fileExists(atPath: scratch.file(file)), "\(file)")
+        }
         await next.stop()
     }
 
