@@ -86,7 +86,9 @@ import Testing
         #expect(before.count > 2)
         try await run(backup)
         await hub.stop()
-        for folder in ["state", "etc/newswire", "etc/systemd"] { try FileManager.default.removeItem(atPath: scratch.file(folder)) }
+        for folder in ["state", "etc/newswire", "etc/systemd"] {
+            try FileManager.default.removeItem(atPath: scratch.file(folder))
+        }
 
         try await run(restore)
         let next = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)
