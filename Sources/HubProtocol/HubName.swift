@@ -4,9 +4,9 @@
 package struct HubName: TextIdentifier {
     /// Longest name, in characters (protocol §3.8).
     package static let maximumLength = 260
-    /// The default name of a hub (protocol §11.6).
+    /// The default name of a hub (protocol §11.7).
     package static let standard = "news"
-    /// First path segments that the server itself answers (protocol §11.6).
+    /// First path segments that the server itself answers (protocol §11.7).
     package static let refused = ["api", "healthz", "readyz", "metrics", "$Resources"]
 
     package let text: String

@@ -9,6 +9,7 @@
 package struct SenderContact: Sendable, Equatable {
     /// The reason why a text is not a usable contact.
     package struct Problem: Error, Equatable {
+        /// The end of a sentence that begins with "the contact is".
         package let reason: String
     }
 
@@ -28,7 +29,7 @@ package struct SenderContact: Sendable, Equatable {
             throw Problem(reason: "not a bare mailto: or https: address, such as mailto:ops@example.org")
         }
         guard case .name(let name)? = HostName(host), Self.isPublic(name) else {
-            throw Problem(reason: "its host is not one that push services accept: it must be a public name")
+            throw Problem(reason: "not at a host that push services accept, which must be a public name")
         }
         uri = text
     }

@@ -108,8 +108,9 @@ extension PlatformCredential {
     func keepingSecrets(of stored: PlatformCredential?) -> PlatformCredential {
         guard let stored else { return self }
         guard !properties.isEmpty else { return stored }
-        let whole = PlatformCredential(kind, properties + unseen(of: stored).filter { $0.name != Self.formerVapidKeys })
-        return whole.keepingOmittedSecrets(of: stored)
+        let sent = PlatformCredential(kind, properties.map { $0.spelled(as: stored[$0.name]) })
+        let unseen = sent.unseen(of: stored).filter { $0.name != Self.formerVapidKeys }
+        return PlatformCredential(kind, sent.properties + unseen).keepingOmittedSecrets(of: stored)
     }
 
     private func keepingOmittedSecrets(of stored: PlatformCredential) -> PlatformCredential {
@@ -132,6 +133,8 @@ extension PlatformCredential {
         }
         guard self[Self.formerVapidKeys] == nil else { return self }
         let former = stored.allVapidKeys.filter { $0 != new }.prefix(Self.maximumFormerKeys)
+        // An earlier version has stored an empty list.
+        guard !former.isEmpty || stored[Self.formerVapidKeys] != nil else { return self }
         return PlatformCredential(
             kind,
             properties + [Property(name: Self.formerVapidKeys, value: former.joined(separator: " "))]
@@ -164,6 +167,22 @@ extension PlatformCredential {
         let begun = zip(sets, missing).first { $0.count > $1.count }?.1 ?? missing[0]
         let ways = sets.map { $0.joined(separator: ", ") }.joined(separator: "; or ")
         throw .badRequest("\(kind.element) lacks \(begun.joined(separator: ", ")); it needs \(ways).")
+    }
+}
+
+extension PlatformCredential.Property {
+    /// The property with its stored value, if the two differ in blanks at their ends at most: the Java SDK trims what it
+    /// reads, such as the last newline of a key in PEM.
+    fileprivate func spelled(as stored: String?) -> Self {
+        guard let stored, Self.trimmed(stored) == Self.trimmed(value) else { return self }
+        return Self(name: name, value: stored)
+    }
+
+    /// Source: Java's `String.trim`.
+    private static func trimmed(_ text: String) -> String {
+        let scalars = text.unicodeScalars.drop { $0.value <= 0x20 }
+        let end = scalars.lastIndex { $0.value > 0x20 }
+        return String(end.map { scalars[...$0] } ?? scalars)
     }
 }
 

@@ -46,7 +46,7 @@ struct WebPushService: PushService {
         do throws(SenderContact.Problem) {
             return try SenderContact(uri: text).uri
         } catch {
-            throw BadCredential("Subject cannot be used: \(error.reason)")
+            throw BadCredential("Subject is \(error.reason)")
         }
     }
 

@@ -193,6 +193,7 @@ import Testing
             "BrowserCredential", [("Subject", "s"), ("VapidPublicKey", "p"), ("VapidPrivateKey", "k")],
             [("Declarative", "true"), ("FormerVapidPrivateKeys", "f g")]
         ),
+        ("BrowserCredential", [("Subject", "s"), ("VapidPublicKey", "p"), ("VapidPrivateKey", "k")], []),
     ]
 
     @Test(arguments: own.indices)
@@ -202,14 +203,43 @@ import Testing
         let element = PlatformCredential.Kind(element: kind)
         for (name, value) in known + own { #expect(made[element]?[name] == value, "\(name)") }
         for (name, _) in own { #expect(!made.xml.contains("<Name>\(name)</Name>")) }
-        let read = String(made.xml.dropFirst(0))
+        let read = made.xml
         #expect(!read.contains("<Value></Value>") && !read.contains("<Value/>"))
-        // An SDK reads it, changes something else, and writes all of it back.
-        let written = try NotificationHubChange(xml: Array(read.replacing("<Status>", with: "<Status>").utf8))
-            .applied(to: made, at: Self.now)
-        for (name, value) in known + own { #expect(written[element]?[name] == value, "\(name)") }
-        #expect(written[element]?.properties.count == known.count + own.count)
-        #expect(try NotificationHubChange(xml: made.xml.bytes).newCredentials(besides: made.credentials).isEmpty)
+        // An SDK reads it, disables the hub, and writes all of it back; Java's has trimmed the values.
+        let end = "</NotificationHubDescription>"
+        let trimmed = known.map { ($0.0, $0.1.filter { !$0.isWhitespace }) }
+        for body in [
+            read.replacing(end, with: "<Status>true</Status>\(end)").bytes,
+            Self.entry(Self.credential(kind, trimmed) + "<Status>true</Status>"),
+        ] {
+            let change = try NotificationHubChange(xml: body)
+            let written = try change.applied(to: made, at: Self.now)
+            #expect(made.isDisabled == nil && written.isDisabled == true)
+            for (name, value) in known + own { #expect(written[element]?[name] == value, "\(name)") }
+            #expect(written[element]?.properties.count == known.count + own.count)
+            #expect(change.newCredentials(besides: made.credentials).isEmpty)
+        }
+    }
+
+    @Test func `an empty list of former keys, as an earlier version has stored it, is no change`() throws {
+        var made = try Self.changed(nil, Self.credential("BrowserCredential", Self.own[4].known))
+        let former = PlatformCredential.Property(name: PlatformCredential.formerVapidKeys, value: "")
+        made.credentials = made.credentials.map { PlatformCredential($0.kind, $0.properties + [former]) }
+        let change = try NotificationHubChange(xml: made.xml.bytes)
+        #expect(change.newCredentials(besides: made.credentials).isEmpty)
+        #expect(try change.applied(to: made, at: Self.now) == made)
+    }
+
+    @Test func `new values are stored as they are sent, with blanks at their ends`() throws {
+        func fcm(_ key: String) -> String {
+            let rest = [("ProjectId", "p"), ("ClientEmail", "e"), ("PrivateKeyId", "i")]
+            return Self.credential("FcmV1Credential", [("PrivateKey", key)] + rest)
+        }
+        let first = try Self.changed(nil, fcm("\tk\n"))
+        #expect(first[.fcmV1]?["PrivateKey"] == "\tk\n")
+        #expect(try Self.changed(first, fcm(" other \n"))[.fcmV1]?["PrivateKey"] == " other \n")
+        #expect(try Self.changed(first, fcm("k l"))[.fcmV1]?["PrivateKey"] == "k l")
+        #expect(try Self.changed(first, fcm("k"))[.fcmV1]?["PrivateKey"] == "\tk\n")
     }
 
     @Test func `what belongs to a replaced key or app goes with it, and Amazon's ClientId stays visible`() throws {

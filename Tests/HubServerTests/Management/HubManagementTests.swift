@@ -76,18 +76,20 @@ struct HubManagementTests {
         return "<\(kind)><Properties>\(written)</Properties></\(kind)>"
     }
 
+    private static func browser(
+        _ subject: String,
+        _ shown: P256.Signing.PrivateKey,
+        _ key: P256.Signing.PrivateKey
+    ) -> [(String, String)] {
+        [
+            ("Subject", subject),
+            ("VapidPublicKey", Base64URL.encode([UInt8](shown.publicKey.x963Representation))),
+            ("VapidPrivateKey", Base64URL.encode([UInt8](key.rawRepresentation))),
+        ]
+    }
+
     private static func junk() throws -> [(problem: String, credential: String)] {
         let (vapid, other) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
-        func browser(_ subject: String, _ key: P256.Signing.PrivateKey) -> String {
-            element(
-                "BrowserCredential",
-                [
-                    ("Subject", subject),
-                    ("VapidPublicKey", Base64URL.encode([UInt8](vapid.publicKey.x963Representation))),
-                    ("VapidPrivateKey", Base64URL.encode([UInt8](key.rawRepresentation))),
-                ]
-            )
-        }
         let apple = [
             ("Token", EmulatedHub.apnsKey), ("KeyId", "ABCDEF1234"), ("AppId", "TEAM123456"), ("AppName", "a.b"),
         ]
@@ -98,12 +100,12 @@ struct HubManagementTests {
             ("PrivateKey", element("FcmV1Credential", google + [("PrivateKey", EmulatedHub.apnsKey)])),
             ("ApnsCertificate", element("ApnsCredential", [("ApnsCertificate", "MIIK"), ("CertificateKey", "p")])),
             ("Endpoint", element("ApnsCredential", apple + [("Endpoint", "https://push.example.org")])),
-            ("Subject", browser("mailto:ops@localhost", vapid)),
-            ("VapidPublicKey", browser("mailto:ops@example.org", other)),
+            ("Subject", element("BrowserCredential", browser("mailto:ops@localhost", vapid, vapid))),
+            ("VapidPublicKey", element("BrowserCredential", browser("mailto:ops@example.org", vapid, other))),
         ]
     }
 
-    @Test func `a credential that cannot work is refused, but not one that is stored already`() async throws {
+    @Test func `a credential that cannot work is refused`() async throws {
         try await TestHub.run(try Scratch()) {
             $0.pushServices = PushServiceDirectory()
         } _: { hub async throws in
@@ -115,10 +117,34 @@ struct HubManagementTests {
                 }
             }
             #expect(try await hub.manage("GET", "/orders").status == 404)
+        }
+    }
+
+    /// Credentials that cannot work, and a change to each that does not help.
+    private static func stored() -> [(kind: String, properties: [(String, String)], other: [(String, String)])] {
+        let (vapid, other) = (P256.Signing.PrivateKey(), P256.Signing.PrivateKey())
+        return [
+            ("WnsCredential", [("PackageSid", "S-1-15-2"), ("SecretKey", "s")], [("SecretKey", "other")]),
+            (
+                "BrowserCredential", browser("mailto:ops@localhost", vapid, vapid),
+                browser("mailto:ops@localhost", other, other)
+            ),
+        ]
+    }
+
+    @Test(arguments: [0, 1])
+    func `a credential that cannot work and is stored already does not refuse changes of others`(
+        index: Int
+    ) async throws {
+        try await TestHub.run(try Scratch()) {
+            $0.pushServices = PushServiceDirectory()
+        } _: { hub async throws in
+            let (path, match) = ("/news?api-version=2017-04", ["If-Match": "*"])
+            let (kind, properties, changed) = Self.stored()[index]
             // As an earlier version has stored it.
             let stored = PlatformCredential(
-                .wns,
-                [.init(name: "PackageSid", value: "S-1-15-2"), .init(name: "SecretKey", value: "s")]
+                .init(element: kind),
+                properties.map { .init(name: $0.0, value: $0.1) }
             )
             let news = hub.hub
             try await news.perform { transaction, _ in
@@ -128,13 +154,19 @@ struct HubManagementTests {
                 return ((), [.policy(kept.policy)])
             }
             let read = try await hub.manage("GET", path).body
-            #expect(read.contains("S-1-15-2"))
-            #expect(try await hub.manage("PUT", path, headers: match, read).status == 200)
-            let other = TestHub.entry(Self.element("WnsCredential", [("SecretKey", "other")]))
+            #expect(read.contains(kind) && read.contains(properties[0].1) && !read.contains("<UserMetadata>"))
+            for metadata in ["", "<UserMetadata>m</UserMetadata>"] {
+                let end = "</NotificationHubDescription>"
+                let body = read.replacing(end, with: metadata + end)
+                let reply = try await hub.manage("PUT", path, headers: match, body)
+                #expect(reply.status == 200, "\(reply.body)")
+                #expect(try await hub.manage("GET", path).body.contains("<UserMetadata>") == !metadata.isEmpty)
+            }
+            let other = TestHub.entry(Self.element(kind, changed))
             #expect(try await hub.manage("PUT", path, headers: match, other).status == 400)
-            let none = TestHub.entry("<WnsCredential><Properties/></WnsCredential>")
+            let none = TestHub.entry("<\(kind)><Properties/></\(kind)>")
             #expect(try await hub.manage("PUT", path, headers: match, none).status == 200)
-            #expect(try await hub.manage("GET", path).body.contains("WnsCredential") == false)
+            #expect(try await hub.manage("GET", path).body.contains(kind) == false)
         }
     }
 

@@ -127,7 +127,7 @@ import Testing
         let error = #expect(throws: BadCredential.self) {
             try WebPushService(WebPushSender.credential(key, ["Subject": subject]), WebPushSender.surroundings(clock))
         }
-        #expect(error?.description.hasPrefix("Subject ") == true)
+        #expect(error?.description.hasPrefix("Subject is not ") == true)
     }
 
     @Test(arguments: [
