@@ -148,8 +148,13 @@ struct PageTemplateTests {
     }
 
     @Test func `the worker marks withdrawals by the words that agents know`() throws {
-        let words = MessageStatus.marks.map { "\"\($0)\"" }.joined(separator: ", ")
-        #expect(WebFiles.text("sw.js").contains("const marks = [\(words)];"))
+        for (name, words) in [
+            ("withdrawals", MessageStatus.withdrawals), ("corrections", MessageStatus.corrections),
+            ("followers", MessageStatus.followers),
+        ] {
+            let list = words.map { "\"\($0)\"" }.joined(separator: ", ")
+            #expect(WebFiles.text("sw.js").contains("const \(name) = [\(list)];"), "\(name)")
+        }
     }
 
     @Test func `no template writes what it has not escaped`() {

@@ -35,12 +35,16 @@ function read(data) {
 const text = (value) => (typeof value === "string" ? value : "");
 const statusText = { correction: "Correction: ", withdrawn: "Withdrawn: " };
 // The words by which titles of feeds and senders say it themselves, as in "RETRACTED: …" or "… (corrected)"; as on agents.
-const marks = ["retracted", "retraction", "withdrawn", "withdrawal", "cancelled", "canceled", "correction", "corrected"];
+const withdrawals = ["retracted", "retraction", "withdrawn", "withdrawal", "cancelled", "canceled"];
+const corrections = ["correction", "corrected"];
+const followers = ["note", "notice", "article", "to", "of"];
 
 function marked(title, status) {
+  if (!Object.hasOwn(statusText, status)) return title;
+  const marks = status === "correction" ? [...withdrawals, ...corrections] : withdrawals;
   const parts = title.split(/[:,|()[\]–—]| - /).map((part) => part.trim().toLowerCase().split(/\s+/)).filter(([first]) => first);
-  const isMarked = [parts[0], parts.at(-1)].some((words) => words && words.length <= 2 && marks.includes(words[0]));
-  return !isMarked && Object.hasOwn(statusText, status) ? statusText[status] + title : title;
+  const isMark = ([first, ...rest]) => marks.includes(first) && (rest.length === 0 || (rest.length === 1 && followers.includes(rest[0])));
+  return [parts[0], parts.at(-1)].some((words) => words && isMark(words)) ? title : statusText[status] + title;
 }
 
 // Of our template, of Safari's declarative form, or of the app backend.

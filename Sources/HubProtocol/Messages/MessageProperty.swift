@@ -64,28 +64,32 @@ package enum MessageStatus: String, Sendable, CaseIterable {
     /// Withdraws the story: a retraction, or the end of an alert.
     case withdrawn
 
-    /// The words by which titles say themselves that they correct or withdraw a story.
-    package static let marks = [
-        "retracted", "retraction", "withdrawn", "withdrawal", "cancelled", "canceled", "correction", "corrected",
-    ]
+    /// The words by which English titles say themselves that they withdraw a story.
+    package static let withdrawals = ["retracted", "retraction", "withdrawn", "withdrawal", "cancelled", "canceled"]
+    /// The words by which English titles say themselves that they correct a story.
+    package static let corrections = ["correction", "corrected"]
+    /// The words that may follow one of these: `Retraction note: …`, `Correction to: …`.
+    package static let followers = ["note", "notice", "article", "to", "of"]
 
     /// The title of a notification, which is marked once: a publisher's titles say themselves what they are, and those
     /// that are sent by hand may not.
     ///
-    /// A mark is at an end of the title and set off, as in `RETRACTED: …`, `Retraction note: …` or `… (corrected)`.
+    /// A mark is at an end of the title and set off, as in `RETRACTED: …`, `Retraction note: …` or `… (corrected)`. A
+    /// correction that is withdrawn gets the mark of its withdrawal as well.
     package func marking(_ title: String) -> String {
         let prefix: String
+        let marks: [String]
         switch self {
         case .update: return title
-        case .correction: prefix = "Correction: "
-        case .withdrawn: prefix = "Withdrawn: "
+        case .correction: (prefix, marks) = ("Correction: ", Self.withdrawals + Self.corrections)
+        case .withdrawn: (prefix, marks) = ("Withdrawn: ", Self.withdrawals)
         }
         let parts = title.replacing(" - ", with: ":").split { ":,|()[]–—".contains($0) }
-            .map { $0.lowercased().split(whereSeparator: \.isWhitespace) }
+            .map { $0.lowercased().split(whereSeparator: \.isWhitespace).map(String.init) }
             .filter { !$0.isEmpty }
         let isMarked = [parts.first, parts.last].contains { words in
-            guard let words, words.count <= 2, let first = words.first else { return false }
-            return Self.marks.contains(String(first))
+            guard let words, let mark = words.first, marks.contains(mark) else { return false }
+            return words.count == 1 || words.count == 2 && Self.followers.contains(words[1])
         }
         return isMarked ? title : prefix + title
     }
