@@ -220,77 +220,56 @@ extension SettingFormat<ReservedTagPrefixes> {
     }
 }
 
-extension SettingFormat<[HostName]> {
-    static let hostNames = SettingFormat(
-        "list of names and addresses",
-        nature: .list,
-        show: { $0.map(\.description).joined(separator: ",") }
-    ) { text throws(SettingValueError) in
-        try words(text) {
-            HostName($0)
-        } orThrow: {
-            "must be names and addresses such as hub.example.org, without ports and '*'; '\($0)' is not a host name or address"
+extension SettingFormat {
+    /// At least one word, with commas between them; `reason` says what words must be, for one that is not valid.
+    fileprivate static func list<Word: CustomStringConvertible>(
+        _ type: String,
+        _ read: @escaping @Sendable (String) -> Word?,
+        otherwise reason: @escaping @Sendable (String) -> String
+    ) -> SettingFormat where Value == [Word] {
+        SettingFormat(type, nature: .list, show: { $0.map(\.description).joined(separator: ",") }) {
+            text throws(SettingValueError) in
+            var words: [Word] = []
+            for word in text.split(separator: ",", omittingEmptySubsequences: false).map({ $0.trimmed() }) {
+                guard let value = read(word) else { throw SettingValueError(reason(word)) }
+                words.append(value)
+            }
+            return words
         }
+    }
+}
+
+extension SettingFormat<[HostName]> {
+    static let hostNames = list("list of names and addresses", { HostName($0) }) {
+        "must be names and addresses such as hub.example.org, without ports and '*'; '\($0)' is not a host name or address"
     }
 }
 
 extension SettingFormat<[WebOrigin]> {
-    static let origins = SettingFormat(
-        "list of origins",
-        nature: .list,
-        show: { $0.map(\.description).joined(separator: ",") }
-    ) { text throws(SettingValueError) in
-        try words(text) {
-            WebOrigin($0)
-        } orThrow: {
-            "must be exact origins such as https://app.example.org, without '*', path and standard port; '\($0)' is not one of them"
-        }
+    static let origins = list("list of origins", { WebOrigin($0) }) {
+        "must be exact origins such as https://app.example.org, without '*', path and standard port; '\($0)' is not one of them"
     }
 }
 
 extension SettingFormat<[AddressBlock]> {
-    static let addressBlocks = SettingFormat(
-        "list of addresses and blocks",
-        nature: .list,
-        show: { $0.map(\.description).joined(separator: ",") }
-    ) { text throws(SettingValueError) in
-        try words(text) {
-            AddressBlock($0)
-        } orThrow: {
-            "must be addresses and blocks such as 10.0.0.0/8; '\($0)' is not one of them"
-        }
+    static let addressBlocks = list("list of addresses and blocks", { AddressBlock($0) }) {
+        "must be addresses and blocks such as 10.0.0.0/8; '\($0)' is not one of them"
     }
 }
 
 extension SettingFormat<[LogServer]> {
-    static let logServers = SettingFormat(
-        "list of server addresses",
-        nature: .list,
-        show: { $0.map(\.description).joined(separator: ",") }
-    ) { text throws(SettingValueError) in
+    private static let addresses = list("list of server addresses", { LogServer($0) }) {
+        "must be addresses such as tls://log1.example.org:4222; '\($0)' is not one of them"
+    }
+
+    static let logServers = SettingFormat(addresses.type, nature: addresses.nature, show: addresses.show) {
+        text throws(SettingValueError) in
+        // Of the whole text: a password may contain commas, and must not be in an error.
         guard !text.contains("@") else {
             throw SettingValueError("must not contain user names and passwords: name a file with 'log-credentials'")
         }
-        return try words(text) {
-            LogServer($0)
-        } orThrow: {
-            "must be addresses such as tls://log1.example.org:4222; '\($0)' is not one of them"
-        }
+        return try addresses.parse(text)
     }
-}
-
-/// Reads words with commas between them; at least one.
-private func words<Word>(
-    _ text: String,
-    _ read: (String) -> Word?,
-    orThrow reason: (String) -> String
-) throws(SettingValueError) -> [Word] {
-    var words: [Word] = []
-    for word in text.split(separator: ",", omittingEmptySubsequences: false).map({ $0.trimmed() }) {
-        guard let value = read(word) else { throw SettingValueError(reason(word)) }
-        words.append(value)
-    }
-    return words
 }
 
 extension SettingFormat<CategoryCap> {
