@@ -46,7 +46,7 @@ struct RequestMannersTests {
 
     @Test(arguments: [
         ("/healthz", "200 OK"), ("/readyz", "200 OK"), ("/metrics", "200 OK"), ("/news", "200 OK"),
-        ("/news/installations/a/stream", "200 OK"),
+        ("/news/installations/a/stream", "200 OK"), ("/news/installations/a/pending", "200 OK"),
         ("/news/registrations/", "200 OK"), ("/nothing/at/all", "404 Not Found"),
     ])
     func `what is asked for by its head has no body, and the next answer follows`(
@@ -61,6 +61,32 @@ struct RequestMannersTests {
             let answers = text.components(separatedBy: "HTTP/1.1 ").dropFirst()
             #expect(answers.count == 2 && answers.first?.hasPrefix("\(status)\r\n") == true, "\(text)")
             #expect(answers.first?.hasSuffix("\r\n\r\n") == true, "no body: \(text)")
+        }
+    }
+
+    @Test func `a HEAD over HTTP 2 names the length of GET's body, and none for a body without a known length`()
+        async throws
+    {
+        let scratch = try Scratch()
+        try await TestHub.run(scratch) {
+            $0.certificate = .test(in: scratch)
+        } _: { hub async throws in
+            let id = try await hub.accept("x")
+            for (path, length) in [
+                ("/healthz", "3"), ("/news/installations/a/stream", nil), ("/news/installations/a/pending", nil),
+                ("/news/messages/\(id)/errordetails", nil),
+            ] {
+                let reply = try await HTTP2Exchange.send(
+                    hub.port,
+                    headers: [
+                        (":method", "HEAD"), (":scheme", "https"), (":authority", "h"), (":path", path),
+                        ("authorization", hub.token(hub.full)),
+                    ],
+                    body: ""
+                )
+                #expect(reply.status == 200 && reply.body.isEmpty, "\(path)")
+                #expect(reply.headers["content-length"] == length, "\(path)")
+            }
         }
     }
 

@@ -14,7 +14,9 @@ import NIOHTTPTypes
 /// destroy. A body that is truncated, malformed or too slow reaches its route as a ``RequestFault``, never as a shorter
 /// body.
 ///
-/// Source: RFC 9110 §10.1.1; RFC 9112 §9.6.
+/// A response to HEAD over HTTP/2 names no length that GET's would not have.
+///
+/// Source: RFC 9110 §8.6, §10.1.1; RFC 9112 §9.6.
 final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -54,6 +56,8 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var incoming: Incoming?
     /// Number of requests that have begun and whose response has not ended.
     private var unanswered = 0
+    /// True if the last request was HEAD.
+    private var isHead = false
     private var owesContinue = false
     private var closesAfterAnswer = false
     private var isDiscarding = false
@@ -109,6 +113,7 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
         if let fault = hostFault ?? RequestHeadRules.fault(of: head) { return refuse(fault, context) }
         var head = head
+        isHead = head.method == .head
         unanswered += 1
         let announced = head.headerFields[.contentLength].flatMap { Int($0) }
         incoming = Incoming(announced: announced, since: context.eventLoop.now)
@@ -235,6 +240,11 @@ final class RequestBodyHandler: ChannelDuplexHandler, RemovableChannelHandler {
         case .head(var head) where head.status.kind != .informational:
             if unanswered == 1, owesContinue || incoming?.isNearlyThere == false { closesAfterAnswer = true }
             if closesAfterAnswer, unanswered == 1, version == .http1 { head.headerFields[.connection] = "close" }
+            // Hummingbird announces the body that it does not send, if the route's has no known length. HTTP/1.1 keeps
+            // this 0: NIO would end a head without a length with an empty chunk, which clients read as the next response.
+            if version == .http2, isHead, head.headerFields[.contentLength] == "0" {
+                head.headerFields[.contentLength] = nil
+            }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .head, .body: context.write(data, promise: promise)
         case .end:

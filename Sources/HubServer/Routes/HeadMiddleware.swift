@@ -3,6 +3,8 @@ import Hummingbird
 
 /// Omits the body of responses to HEAD: over HTTP/1.1 it would be read as the next response.
 ///
+/// ``RequestBodyHandler`` corrects the length, which depends on the version of HTTP.
+///
 /// Source: RFC 9110 §9.3.2.
 struct HeadMiddleware<Context: RequestContext>: RouterMiddleware {
     func handle(

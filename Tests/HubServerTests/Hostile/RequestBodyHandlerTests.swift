@@ -111,4 +111,15 @@ struct RequestBodyHandlerTests {
         pass(60)
         #expect(!channel.isActive)
     }
+
+    @Test func `over HTTP 1.1 NIO ends a head without a length with a chunk, also in answer to HEAD`() throws {
+        let channel = EmbeddedChannel(handler: HTTPResponseEncoder())
+        let head = HTTPResponseHead(version: .http1_1, status: .ok)
+        try channel.writeOutbound(HTTPServerResponsePart.head(head))
+        try channel.writeOutbound(HTTPServerResponsePart.end(nil))
+        var text = ""
+        while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
+        // Once this fails, HTTP/1.1 needs no length either: see ``RequestBodyHandler``.
+        #expect(text.hasSuffix("\r\n\r\n0\r\n\r\n"), "\(text)")
+    }
 }
