@@ -5,12 +5,14 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
     /// Parses an origin such as `https://app.example.org` or `http://localhost:5173`; `nil` for any other text, and for
-    /// one that no browser writes: with a path, capital letters or the port that the scheme implies.
+    /// one that no browser writes: with a path, capital letters, zeros before the port or the port that the scheme
+    /// implies.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.allSatisfy({ $0 < 0x80 }), text == text.lowercased() else { return nil }
         let schemes = [("https://", ":443"), ("http://", ":80")]
         guard let (scheme, port) = schemes.first(where: { text.hasPrefix($0.0) }) else { return nil }
-        guard !text.hasSuffix(port), Authority(text.dropFirst(scheme.count)) != nil else { return nil }
+        let rest = String(text.dropFirst(scheme.count))
+        guard !text.hasSuffix(port), Authority(rest)?.description == rest else { return nil }
         description = String(text)
     }
 }

@@ -88,7 +88,7 @@ package enum HubSettings {
         )
     package static let corsOrigins = OpenSetting(.hub, "cors-origins", .origins)
         .summary(
-            "Web apps whose pages may use the hub from browsers, with a token that has Listen: its stream, installations and browser-key. Without it: none."
+            "Web apps whose pages may use the hub from browsers, with a token that has Listen: its stream, pending messages, installations and browser-key. Without it: none."
         )
     package static let pushContact = OpenSetting(.hub, "push-contact", .pushContact)
         .summary(
@@ -154,10 +154,9 @@ package enum HubSettings {
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
         corsOrigins.entry, pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry,
-        appBackend.entry, pages.entry,
-        webSubHub.entry, alarmTag.entry, alarmSilences.entry, alarmAgents.entry, logServers.entry, logName.entry,
-        logNode.entry, logReplicas.entry, logCredentials.entry, logAuthority.entry, logCertificate.entry, logKey.entry,
-        drain.entry, logLevel.entry,
+        appBackend.entry, pages.entry, webSubHub.entry, alarmTag.entry, alarmSilences.entry, alarmAgents.entry,
+        logServers.entry, logName.entry, logNode.entry, logReplicas.entry, logCredentials.entry, logAuthority.entry,
+        logCertificate.entry, logKey.entry, drain.entry, logLevel.entry,
     ]
 }
 

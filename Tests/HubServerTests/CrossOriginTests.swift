@@ -15,9 +15,13 @@ struct CrossOriginTests {
         "https://app.example.org, https://app.example.org", "null", "*", "",
     ]
 
-    private static func run(_ body: (TestHub) async throws -> Void) async throws {
+    private static func run(
+        configure: (inout HubConfiguration) -> Void = { _ in },
+        _ body: (TestHub) async throws -> Void
+    ) async throws {
         try await TestHub.run(try Scratch()) {
             $0.corsOrigins = ["https://app.example.org", "http://localhost:5173"].compactMap { WebOrigin($0) }
+            configure(&$0)
         } _: { hub async throws in
             try await body(hub)
         }
@@ -111,6 +115,8 @@ struct CrossOriginTests {
             try await hub.register(agent)
             for (rule, origin, isRead) in [
                 (hub.listen, Self.app, true), (hub.listen, "https://example.org", false), (hub.full, Self.app, false),
+                // Several fields, of which only the first is listed.
+                (hub.listen, "\(Self.app)\r\nOrigin: https://example.org", false),
             ] {
                 let connection = try await Connection.open(hub.port)
                 var text = hub.request(
@@ -135,6 +141,63 @@ struct CrossOriginTests {
         }
     }
 
+    enum Refusal: CaseIterable {
+        case disabledHub, tooManyWrites, firstStream, laterStream, poll
+    }
+
+    @Test(arguments: Refusal.allCases)
+    func `a listed origin can read that the hub is disabled or a quota is used up`(refusal: Refusal) async throws {
+        try await Self.run {
+            $0.writeLimit.perSecond = 1
+            $0.streamLimit.open = 1
+        } _: { hub in
+            let agent = Agent("a")
+            try await hub.register(agent)
+            let taken = try await hub.stream(agent)
+            if refusal == .disabledHub {
+                let body = TestHub.entry("<Status>true</Status>")
+                #expect(try await hub.manage("PUT", "/news", headers: ["If-Match": "*"], body).status == 200)
+            }
+            func send(_ path: String, from origin: String, after first: String = "") async throws -> Reply {
+                let connection = try await Connection.open(hub.port)
+                let headers = ["Origin": origin, "Connection": "close"]
+                let text = hub.request("GET", path, as: hub.listen, channel: agent.secret, headers: headers)
+                try await connection.send(first + text)
+                return try await connection.reply(after: first.isEmpty ? 0 : 1)
+            }
+            func refused(from origin: String) async throws -> Reply {
+                switch refusal {
+                case .disabledHub: return try await send("installations/a", from: origin)
+                case .tooManyWrites:
+                    // The clock stands still.
+                    for _ in 0...WriteLimit.burstSeconds {
+                        let headers = ["Origin": origin]
+                        let path = "installations/a"
+                        let reply = try await hub.send("DELETE", path, as: hub.listen, headers: headers)
+                        if reply.status == 429 { return reply }
+                    }
+                    throw TestHub.Stopped()
+                case .firstStream: return try await send("installations/a/stream", from: origin)
+                case .laterStream:
+                    let first = hub.request("GET", "/healthz", as: nil)
+                    return try await send("installations/a/stream", from: origin, after: first)
+                case .poll: return try await send("installations/a/pending?wait=0", from: origin)
+                }
+            }
+            for (origin, allowed) in [(Self.app, Self.app), ("https://example.org", nil)] {
+                let reply = try await refused(from: origin)
+                #expect(reply.status == (refusal == .disabledHub ? 403 : 429), "\(reply.body)")
+                #expect(reply.headers["access-control-allow-origin"] == allowed)
+                #expect(reply.headers["vary"] == "Origin")
+                #expect(Self.hasFields(reply) == (allowed != nil))
+                #expect((reply.headers["retry-after"] != nil) == (refusal != .disabledHub))
+                let exposed = reply.headers["access-control-expose-headers"] ?? ""
+                #expect(exposed.contains("Retry-After") == (allowed != nil))
+            }
+            withExtendedLifetime(taken) {}
+        }
+    }
+
     @Test func `without listed origins nothing is answered to them`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let origin = ["Origin": Self.app]
@@ -152,8 +215,7 @@ struct CrossOriginTests {
         for text in [
             "*", "https://*", "https://*.example.org", "null", "app.example.org", "https://app.example.org/",
             "https://App.example.org", "https://app.example.org:443", "http://a:80", "https://a:0", "https://",
-            "ftp://a",
-            "https://a b", "https://a\r\nb",
+            "ftp://a", "https://a b", "https://a\r\nb", "https://a:0443", "http://a:00080", "https://a:08443",
         ] {
             #expect(WebOrigin(text) == nil, "\(text)")
         }

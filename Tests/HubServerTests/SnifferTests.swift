@@ -44,6 +44,7 @@ struct SnifferTests {
                 client: client,
                 connections: connections,
                 responses: ResponseCounts(),
+                crossOrigin: CrossOrigin([]),
                 logger: lines.logger
             ),
             client: client,

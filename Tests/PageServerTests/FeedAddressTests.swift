@@ -119,6 +119,27 @@ struct FeedAddressTests {
         }
     }
 
+    @Test(arguments: [PageAccess.public, .invited])
+    func `pages of other origins can read the refusals of public feeds`(access: PageAccess) async throws {
+        try await PagesHub.run(access) { hub in
+            let token = try await hub.store.inviteFeedReader(to: try HubName("news"), at: hub.clock.now)
+            var refusals = [try await hub.send("GET", "/-/news/feeds/Nothing.atom")]
+            var last = try await hub.send("GET", "\(Self.news)?token=\(token)")
+            #expect(last.status == 200)
+            for _ in 0..<FeedAddress.requestsPerMinute where last.status == 200 {
+                last = try await hub.send("GET", "\(Self.news)?token=\(token)")
+            }
+            refusals.append(last)
+            #expect(refusals.map(\.status) == [404, 429])
+            #expect(last.headers["Retry-After"] != nil)
+            for reply in refusals {
+                #expect(reply.headers["Access-Control-Allow-Origin"] == (access == .public ? "*" : nil))
+                let isExposed = reply.headers["Access-Control-Expose-Headers"]?.contains("Retry-After") == true
+                #expect(isExposed == (access == .public))
+            }
+        }
+    }
+
     @Test func `the operator gives an address away, lists it and ends it`() async throws {
         try await PagesHub.run { hub in
             try await publish(hub)

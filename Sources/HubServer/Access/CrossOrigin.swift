@@ -1,4 +1,4 @@
-import HTTPTypes
+package import HTTPTypes
 import HubProtocol
 package import Hummingbird
 import NetworkAddresses
@@ -53,8 +53,10 @@ package struct CrossOrigin: Sendable {
 
     // MARK: - Public feeds
 
-    /// The fields of a feed that everybody may read.
-    static let publicFeed: HTTPFields = [.accessControlAllowOrigin: "*", .accessControlExposeHeaders: "ETag, Link"]
+    /// The fields of a feed that everybody may read, and of its refusals.
+    package static let publicFeed: HTTPFields = [
+        .accessControlAllowOrigin: "*", .accessControlExposeHeaders: "ETag, Link, Retry-After",
+    ]
 
     /// The answer to a browser that asks whether it may request a public feed.
     package static var publicFeedPreflight: Response {
@@ -62,7 +64,6 @@ package struct CrossOrigin: Sendable {
         headers.allow([.get, .head], "*")
         return Response(status: .noContent, headers: headers)
     }
-
 }
 
 extension HTTPFields {
@@ -82,14 +83,17 @@ final class ManageNote: Sendable {
     func set() { value.store(true, ordering: .relaxed) }
 }
 
-/// Adds the fields of ``CrossOrigin`` to answers and refusals of the routes for web apps.
+/// Adds the fields of ``CrossOrigin`` to answers and refusals of the routes for web apps, and of public feeds.
 struct CrossOriginMiddleware: RouterMiddleware {
     private let crossOrigin: CrossOrigin
     /// The methods of the routes for web apps, by address as the router writes it: `/{hub}/browser-key`.
     let methods: [String: [HTTPRequest.Method]]
+    /// The address of feeds, as the router writes it; `nil` if not everybody may read them.
+    private let publicFeed: String?
 
-    init(_ crossOrigin: CrossOrigin, _ routes: [Route]) {
+    init(_ crossOrigin: CrossOrigin, _ routes: [Route], hasPublicFeeds: Bool) {
         self.crossOrigin = crossOrigin
+        publicFeed = hasPublicFeeds ? RouterPath(FeedRoutes.address).description : nil
         methods = Dictionary(grouping: routes.filter(\.isForWebApps), by: { RouterPath($0.address).description })
             .mapValues { $0.flatMap { route in route.method == .get ? [.get, .head] : [route.method] } }
     }
@@ -99,16 +103,19 @@ struct CrossOriginMiddleware: RouterMiddleware {
         context: HubRequestContext,
         next: (Request, HubRequestContext) async throws -> Response
     ) async throws -> Response {
-        guard crossOrigin.isOn, let path = context.endpointPath, methods[path]?.contains(request.method) == true else {
-            return try await next(request, context)
-        }
+        let path = context.endpointPath
+        let isFeed = publicFeed != nil && path == publicFeed && [.get, .head].contains(request.method)
+        let isForWebApps = crossOrigin.isOn && path.flatMap { methods[$0] }?.contains(request.method) == true
+        guard isFeed || isForWebApps else { return try await next(request, context) }
         let manage = ManageNote()
         var context = context
         context.manage = manage
         var response = try await next(request, context)
-        for field in crossOrigin.fields(for: manage.isSet ? nil : request.headers[.origin]) {
-            response.headers[field.name] = field.value
-        }
+        let fields =
+            isFeed
+            ? manage.isSet ? [:] : CrossOrigin.publicFeed
+            : crossOrigin.fields(for: manage.isSet ? nil : request.headers[.origin])
+        for field in fields { response.headers[field.name] = field.value }
         return response
     }
 }

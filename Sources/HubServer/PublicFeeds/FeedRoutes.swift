@@ -11,6 +11,7 @@ import WebPages
 /// A client that may not read a feed gets the same response as for an unknown address, after the same time, so that
 /// nobody can find out the names of hubs.
 struct FeedRoutes: Sendable {
+    static let address = "/-/:hub/feeds/:file"
     /// Time in seconds for which readers may cache a feed.
     private static let maximumAge = 60
 
@@ -25,8 +26,11 @@ struct FeedRoutes: Sendable {
         door = PageDoor(configuration)
     }
 
+    /// True if everybody may read the feeds.
+    var arePublic: Bool { door.access == .public }
+
     func add(to router: Router<HubRequestContext>) {
-        router.get("/-/:hub/feeds/:file") { request, context in try await reply(to: request, context) }
+        router.get(RouterPath(Self.address)) { request, context in try await reply(to: request, context) }
     }
 
     private func reply(to request: Request, _ context: HubRequestContext) async throws -> Response {
@@ -36,6 +40,8 @@ struct FeedRoutes: Sendable {
         let hub = try? hubs.hub(named: context.parameters.get("hub") ?? "")
         // Checking a token takes as long for an unknown hub as for a known one.
         let grant = grant(request, hub?.tokens ?? hubs.namespaceTokens)
+        let hasManage = grant?.rights.contains(.manage) == true
+        if hasManage { context.manage?.set() }
         let isProven = grant != nil || context.mayReadFeeds
         guard door.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(context.parameters.get("file") ?? "")
@@ -43,8 +49,9 @@ struct FeedRoutes: Sendable {
         if isProven, let channel = context.channel { connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
         let authority = client.authority(request.head, peer: peer, local: context.local)
-        let hasManage = grant?.rights.contains(.manage) == true
-        return response(page, type, request, origin: "https://\(authority)", hasManage: hasManage)
+        // A page of another origin could read from a shared cache what was answered to a key with Manage.
+        let isShared = arePublic && !hasManage
+        return response(page, type, request, origin: "https://\(authority)", isShared: isShared)
     }
 
     /// The grant of a token with Listen, in a header or in the query; `nil` if there is none.
@@ -73,15 +80,14 @@ struct FeedRoutes: Sendable {
         _ type: FeedFileType,
         _ request: Request,
         origin: String,
-        hasManage: Bool
+        isShared: Bool
     ) -> Response {
         let validators = Validators(page, origin: origin, now: configuration.timestamp)
         var headers: HTTPFields = [
             .eTag: validators.etag,
-            .cacheControl: "\(door.access == .public ? "public" : "private"), max-age=\(Self.maximumAge)",
+            .cacheControl: "\(isShared ? "public" : "private"), max-age=\(Self.maximumAge)",
         ]
         headers[.lastModified] = validators.lastModified
-        if door.access == .public, !hasManage { headers.append(contentsOf: CrossOrigin.publicFeed) }
         guard !validators.match(request.headers) else {
             var response = Response(status: .notModified, headers: headers)
             // Clients would take it for the length of the feed (RFC 9110 §8.6).

@@ -116,8 +116,9 @@ enum RouteTable {
         router.add(middleware: ResponseCounting(counts: responses))
         router.add(middleware: HeadMiddleware())
         let crossOrigin = CrossOrigin(hubs.configuration.corsOrigins)
-        let webApps = CrossOriginMiddleware(crossOrigin, routes)
-        if crossOrigin.isOn { router.add(middleware: webApps) }
+        let feeds = FeedRoutes(hubs.directory, hubs.configuration, client, connections)
+        let webApps = CrossOriginMiddleware(crossOrigin, routes, hasPublicFeeds: feeds.arePublic)
+        if crossOrigin.isOn || feeds.arePublic { router.add(middleware: webApps) }
         router.add(middleware: ErrorMiddleware(logger: logger))
         pages?.add(to: router)
         for route in routes {
@@ -147,7 +148,7 @@ enum RouteTable {
                 crossOrigin.preflight(request, methods: methods)
             }
         }
-        FeedRoutes(hubs.directory, hubs.configuration, client, connections).add(to: router)
+        feeds.add(to: router)
         return router.buildResponder()
     }
 

@@ -27,7 +27,7 @@ final class StreamGate: Sendable {
         client: ClientAddress,
         connections: ConnectionQuota,
         responses: ResponseCounts,
-        crossOrigin: CrossOrigin = CrossOrigin([]),
+        crossOrigin: CrossOrigin,
         logger: Logger
     ) {
         self.crossOrigin = crossOrigin
@@ -96,7 +96,9 @@ final class StreamGate: Sendable {
     private static let maximumRefusal = 1 << 20
 
     private func attach(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
-        output.fields = crossOrigin.lines(for: head.headers.first(name: "Origin"))
+        // As the router joins several.
+        let origins = head.headers["Origin"]
+        output.fields = crossOrigin.lines(for: origins.isEmpty ? nil : origins.joined(separator: ", "))
         do throws(ProtocolError) {
             let path = String(head.uri.prefix { $0 != "?" })
             let query = RequestQuery(String(head.uri.dropFirst(path.count + 1)))

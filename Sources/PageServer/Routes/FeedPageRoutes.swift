@@ -1,6 +1,7 @@
 import AppBackend
 import HTTPTypes
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebPages
 
@@ -29,6 +30,7 @@ enum FeedPageRoutes {
                 "This address is used too often. Give each feed reader an address of its own."
             )
             refusal.retryAfter = wait.components.seconds + 1
+            if request.pages.door.access == .public { refusal.fields = CrossOrigin.publicFeed }
             throw refusal
         }
         return try await request.hub.passOn(request, isProven: true)

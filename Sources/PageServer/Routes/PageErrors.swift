@@ -61,6 +61,7 @@ struct PageErrors: RouterMiddleware {
         let body = ByteBuffer(string: templates.render(refusal.page))
         var headers = PageHeaders.html()
         headers[.retryAfter] = refusal.retryAfter.map { "\($0)" }
+        headers.append(contentsOf: refusal.fields)
         let response = Response(status: refusal.status, headers: headers, body: .init(byteBuffer: body))
         return request.method == .head ? response.createHeadResponse() : response
     }

@@ -8,6 +8,8 @@ struct PageRefusal: Error {
     let page: NoticePage
     /// The value of `Retry-After` in seconds; `nil` if waiting does not help.
     var retryAfter: Int64?
+    /// Further fields of the response.
+    var fields: HTTPFields = [:]
 
     init(_ status: HTTPResponse.Status, _ frame: PageFrame, _ heading: String, _ text: String) {
         self.status = status

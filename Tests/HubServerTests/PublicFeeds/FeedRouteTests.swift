@@ -224,12 +224,28 @@ struct FeedRouteTests {
             let validator = ["If-None-Match": get.headers["etag"] ?? ""]
             let same = try await hub.send("GET", Self.path, as: nil, headers: origin.merging(validator) { $1 })
             #expect(same.status == 304 && same.headers["access-control-allow-origin"] == "*")
+            #expect(get.headers["cache-control"] == "public, max-age=60")
             let manage = try await hub.send("GET", Self.path, as: hub.full, headers: origin)
             #expect(manage.status == 200 && manage.headers["access-control-allow-origin"] == nil)
+            // A shared cache would hand it to the page.
+            #expect(manage.headers["cache-control"] == "private, max-age=60")
+            let unchanged = try await hub.send("GET", Self.path, as: hub.full, headers: validator)
+            #expect(unchanged.status == 304 && unchanged.headers["cache-control"] == "private, max-age=60")
+            let nothing = "/-/news/feeds/Nothing.rss"
+            for (rule, allowed) in [(nil, "*"), (hub.listen, "*"), (hub.full, nil)] {
+                let refused = try await hub.send("GET", nothing, as: rule, headers: origin)
+                #expect(refused.status == 404 && refused.headers["access-control-allow-origin"] == allowed)
+            }
+            let exposed = try await hub.send("GET", nothing, as: nil).headers["access-control-expose-headers"] ?? ""
+            #expect(exposed == "ETag, Link, Retry-After")
+            let other = try await hub.send("POST", Self.path, as: nil, headers: origin)
+            #expect(other.status == 404 && other.headers["access-control-allow-origin"] == nil)
         }
         try await Self.run(configure: { $0.pages = .invited }) { hub in
             let listen = try await hub.send("GET", Self.path, as: hub.listen)
             #expect(listen.status == 200 && listen.headers["access-control-allow-origin"] == nil)
+            let refused = try await hub.send("GET", Self.path, as: nil)
+            #expect(refused.status == 404 && refused.headers["access-control-allow-origin"] == nil)
         }
     }
 
