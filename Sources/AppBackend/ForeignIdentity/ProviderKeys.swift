@@ -36,15 +36,21 @@ final class ProviderKeys: Sendable {
 
         /// Ends a reading; `keys` is `nil` if the file could not be used.
         ///
-        /// A reading that was overtaken by one of a later file changes nothing.
-        mutating func end(_ keys: SigningKeys?, _ stamp: FileStamp?) {
-            guard self.stamp == stamp else { return }
+        /// A reading that was overtaken by one of a later file changes nothing, unless it has the first keys: another
+        /// reading of the same file may have failed, and old keys are better than none.
+        ///
+        /// - Returns: False if it changed nothing.
+        mutating func end(_ keys: SigningKeys?, _ stamp: FileStamp?) -> Bool {
+            let isLatest = self.stamp == stamp
+            guard isLatest || keys != nil && self.keys == nil else { return false }
             if let keys {
                 self.keys = keys
+                self.stamp = self.stamp ?? stamp
             } else {
                 // The same file is read again next time: the failure may have been temporary.
                 self.stamp = nil
             }
+            return true
         }
     }
 
@@ -139,11 +145,9 @@ final class ProviderKeys: Sendable {
         guard state.withLock({ $0.file.begin(stamp) }) else { return }
         do {
             let keys = try await SigningKeys(try PrivateFile.bytes(path, limit: SigningKeys.maximumBytes))
-            state.withLock { $0.file.end(keys, stamp) }
-            note(nil)
+            if state.withLock({ $0.file.end(keys, stamp) }) { note(nil) }
         } catch {
-            state.withLock { $0.file.end(nil, stamp) }
-            note(error)
+            if state.withLock({ $0.file.end(nil, stamp) }) { note(error) }
         }
     }
 

@@ -186,15 +186,39 @@ import Testing
         let (new, stamp) = try await write("next one")
         var file = ProviderKeys.FileKeys()
         var isBegun = [file.begin(former), file.begin(stamp)]
-        file.end(new, stamp)
-        file.end(old, former)
+        var counts = [file.end(new, stamp), file.end(old, former)]
         #expect(file.keys?.haveKey(for: try token("next one")) == true)
         isBegun.append(file.begin(stamp))
         // Nor does the failure of the older reading count.
-        file.end(nil, former)
+        counts.append(file.end(nil, former))
         isBegun.append(file.begin(stamp))
-        file.end(nil, stamp)
+        counts.append(file.end(nil, stamp))
         isBegun.append(file.begin(stamp))
         #expect(isBegun == [true, true, false, false, true])
+        #expect(counts == [true, false, false, true])
+        // The older reading ends first.
+        file = ProviderKeys.FileKeys()
+        isBegun = [file.begin(former), file.begin(stamp)]
+        counts = [file.end(old, former)]
+        #expect(file.keys?.haveKey(for: try token("e")) == true, "better than none")
+        counts.append(file.end(new, stamp))
+        #expect(file.keys?.haveKey(for: try token("next one")) == true)
+        isBegun.append(file.begin(stamp))
+        #expect(isBegun == [true, true, false] && counts == [true, true])
+    }
+
+    @Test func `keys of a file count, although another request failed to read the file meanwhile`() async throws {
+        let scratch = try ScratchFolder()
+        let path = scratch.file("jwks.json")
+        let text = TestProvider.keySet([TestProvider.p256Key("e")])
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        let (keys, stamp) = (try await SigningKeys(Array(text.utf8)), FileStamp(path))
+        var file = ProviderKeys.FileKeys()
+        let isBegun = [file.begin(stamp), file.begin(stamp)]
+        let counts = [file.end(nil, stamp), file.end(keys, stamp)]
+        #expect(isBegun == [true, true] && counts == [true, true])
+        #expect(file.keys?.haveKey(for: try token("e")) == true)
+        let isReadAgain = file.begin(stamp)
+        #expect(!isReadAgain)
     }
 }
