@@ -42,7 +42,7 @@ package final class OutboundClient: Sendable {
         proxies: ProxySettings = .environment,
         keepsIdleConnectionsFor idleLifetime: Duration = .seconds(60),
         asksSilentHostsAfter silence: Duration = .seconds(10),
-        endsLostConnectionsAfter lossPatience: Duration = .seconds(25)
+        endsLostConnectionsAfter lossPatience: Duration = OutboundClient.lossPatience
     ) {
         self.userAgent = userAgent
         self.authorities = certificateAuthorities.map(TrustedAuthorities.init(only:)) ?? .environment
@@ -60,6 +60,11 @@ package final class OutboundClient: Sendable {
             )
         )
     }
+
+    /// Time after which a connection is ended on which packets are lost and nothing is acknowledged; whole seconds.
+    ///
+    /// A request then fails before its 30 seconds have passed, and can be repeated on a new connection.
+    package static let lossPatience = Duration.seconds(25)
 
     /// Number of streams that servers should allow at least (RFC 9113 §6.5.2).
     package static let commonStreams = 100

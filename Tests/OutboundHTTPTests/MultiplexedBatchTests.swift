@@ -308,7 +308,7 @@ import Testing
         let descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         try #require(descriptor >= 0)
         defer { close(descriptor) }
-        LiveConnections.watch(descriptor, patience: .seconds(25))
+        LiveConnections.watch(descriptor, patience: OutboundClient.lossPatience)
         func value(_ level: CInt, _ option: CInt) -> CInt {
             var value: CInt = 0
             var length = socklen_t(MemoryLayout<CInt>.size)

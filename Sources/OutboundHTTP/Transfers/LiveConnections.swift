@@ -30,9 +30,8 @@ final class LiveConnections {
         set(SOL_SOCKET, SO_KEEPALIVE, 1, socket)
         set(CInt(IPPROTO_TCP), TCP_KEEPIDLE, interval * 2, socket)
         set(CInt(IPPROTO_TCP), TCP_KEEPINTVL, interval, socket)
-        // Reached for a peer that answers nothing; the user timeout ends the connection before.
-        set(CInt(IPPROTO_TCP), TCP_KEEPCNT, 5, socket)
-        // Unacknowledged data would otherwise be sent again for a quarter of an hour, and nobody asks meanwhile.
+        // Also ends an idle connection, whose unanswered questions Linux then does not count. Unacknowledged data would
+        // otherwise be sent again for a quarter of an hour, and nobody asks meanwhile.
         set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, seconds * 1_000, socket)
     }
 
