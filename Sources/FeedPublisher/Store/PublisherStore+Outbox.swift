@@ -39,14 +39,14 @@ extension PublisherStore {
     /// - Returns: True if it has expired; a concurrent poll may have given it another end since it was read.
     func expire(_ id: Int64, now: Date) throws -> Bool {
         try transaction { store in
-            let condition = "id = ? AND state = 'pending' AND isAttempted = 0 AND expires <= ?"
-            let hasExpired = try !store.rows("SELECT 1 FROM outbox WHERE \(condition)", [id, now.timestamp]).isEmpty
-            guard hasExpired else { return false }
             try store.run(
-                "UPDATE outbox SET state = 'failed', reason = 'expired', finished = ? WHERE id = ?",
-                [now.timestamp, id]
+                """
+                UPDATE outbox SET state = 'failed', reason = 'expired', finished = ?2
+                WHERE id = ?1 AND state = 'pending' AND isAttempted = 0 AND expires <= ?2
+                """,
+                [id, now.timestamp]
             )
-            return true
+            return store.database.changesCount == 1
         }
     }
 
