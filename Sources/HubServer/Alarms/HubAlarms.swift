@@ -46,7 +46,7 @@ final class HubAlarms: Sendable {
         state.withLock { ($0.record, $0.basis, $0.looks) = (record, basis, 0) }
     }
 
-    /// Begins to watch, after a start or a takeover of the duties; earlier time is not judged.
+    /// Begins to watch, after a start, perhaps with an older copy of the database; earlier time is not judged.
     func begin(isRestored: Bool) { state.withLock { $0.record.judge.begin(isRestored: isRestored) } }
 
     var record: AlarmRecord { state.withLock { $0.record } }

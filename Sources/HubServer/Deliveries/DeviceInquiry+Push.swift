@@ -81,6 +81,11 @@ extension DeviceInquiry {
                 .owed,
                 "\(name) has not got it yet: it waits until '\(retry.host ?? "")' accepts messages (\(retry.reason))"
             )
+        case .waits(let retry?) where retry.attempts == 0:
+            return (
+                .owed,
+                "\(name) has not got it yet: \(retry.reason); the next attempt is due at \(retry.dueAt.wholeSecond)"
+            )
         case .waits(let retry?):
             return (
                 .owed,

@@ -63,7 +63,7 @@ extension DeliveryLane {
         }
     }
 
-    /// Sends retries that are due, and a chunk of each message.
+    /// Sends retries that are due or whose hosts have room, and a chunk of each message.
     ///
     /// A probe is a single target, a different one each time: one unusual target must not decide for all.
     ///
@@ -110,7 +110,7 @@ extension DeliveryLane {
         return count > 0
     }
 
-    /// Returns targets that wait in the store for hosts which have room now, up to ``chunk`` or a few more.
+    /// Returns targets that wait in the store for hosts which have room now, at most ``chunk``.
     private func awaitedRetries(at now: Timestamp, besides others: Set<TargetKey>) async throws -> [DeliveryRetry] {
         let (hub, platform) = (hub.record.id, platform)
         let store = self.hub.store
@@ -121,8 +121,9 @@ extension DeliveryLane {
             hasReadAwaitedHosts = true
         }
         var found: [DeliveryRetry] = []
-        for host in awaitedHosts.sorted() where found.count < Self.chunk {
-            let room = room(for: host, at: now)
+        // In any order: the first ones would otherwise be served before all others each time.
+        for host in awaitedHosts.shuffled() where found.count < Self.chunk {
+            let room = min(room(for: host, at: now), Self.chunk - found.count)
             guard room > 0 else { continue }
             // Before the read, during which another target may be stored.
             awaitedHosts.remove(host)
@@ -131,6 +132,13 @@ extension DeliveryLane {
             let limit = room + others.count
             let retries = try await store.retries(awaiting: host, hub: hub, platform: platform, limit: limit)
             isOver = retries.isEmpty
+            if isOver, hostRefusals.isPaused(host) {
+                // Targets in memory, or of a message that is being read, can still probe it.
+                isOver = reading.isEmpty && !slowHosts.names.contains(host)
+            }
+            if isOver, hostRefusals.forget(host) {
+                self.hub.push.set(hostRefusals: hostRefusals.reasons, platform)
+            }
             found += retries.lazy.filter { !others.contains(TargetKey($0)) }.prefix(room)
         }
         return found

@@ -86,8 +86,7 @@ extension DeliveryLane {
             case .refused(let refusal): unwritten.fail(landing, refusal.outcome, refusal.reason)
             case .givenBack: giveBack(landing)
             case .deferred(.paused(let reason)): putOffUntilRecovery(landing, reason)
-            case .deferred(.slow(let until)):
-                putOff(landing, for: until - wallTime, "its host answers slowly and has many messages waiting")
+            case .deferred(.waits(let until, let reason)): putOff(landing, for: until - wallTime, reason)
             case .answered(let outcome): judge(outcome, of: landing)
             }
         }
@@ -144,6 +143,12 @@ extension DeliveryLane {
             case .host:
                 let wait = RetryWait.wait(after: 3, asked: after, fraction: Double.random(in: 0.5...1))
                 hostFailures.pause(landing.host, for: wait, at: now)
+                if wait > SlowHosts.longestPause {
+                    // They are chosen again, and put off in the store.
+                    for target in slowHosts.take(landing.host, atMost: .max) {
+                        giveBack([target.ordinal], of: target.key)
+                    }
+                }
                 retry(landing, after: wait, reason)
             case .credential:
                 pause(for: RetryWait.wait(after: 3, asked: after, fraction: Double.random(in: 0.5...1)), reason)
@@ -174,7 +179,10 @@ extension DeliveryLane {
 
     /// Tries a target again later for a reason that is not its own: the attempt does not count.
     private func putOff(_ landing: PushLanding, for wait: Duration, awaiting host: String? = nil, _ reason: String) {
-        let dueAt = dueAt(landing, after: wait, asked: nil) ?? wallTime + wait
+        let now = wallTime
+        // The last attempt before the message's end is not made in a pause, either.
+        let asked = hostFailures.askedPause(landing.host, at: now).map { $0 - now }
+        let dueAt = dueAt(landing, after: wait, asked: asked) ?? now + wait
         unwritten.retry(landing, attempts: landing.attempt - 1, dueAt: dueAt, awaiting: host, reason)
     }
 

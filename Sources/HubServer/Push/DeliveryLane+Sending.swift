@@ -136,7 +136,14 @@ extension DeliveryLane {
             } else {
                 if !isSlow { slowHosts.note(host, at: now) }
                 let wait = SlowHosts.longestPause * Double.random(in: 0.5...1)
-                await putOff(candidate, of: key, attempts[candidate.ordinal], rendering, .slow(until: now + wait))
+                let slow = "its host answers slowly and has many messages waiting"
+                await putOff(
+                    candidate,
+                    of: key,
+                    attempts[candidate.ordinal],
+                    rendering,
+                    .waits(until: now + wait, slow)
+                )
             }
         }
         return candidates.count
@@ -148,6 +155,7 @@ extension DeliveryLane {
         if case .nothing = hostRefusals.allowance(host, at: now) {
             return .paused("its host refuses the hub's key or contact and is paused")
         }
+        if let end = hostFailures.askedPause(host, at: now) { return .waits(until: end, "its host asked for a pause") }
         return .paused("its host keeps failing and is paused")
     }
 
@@ -178,6 +186,8 @@ extension DeliveryLane {
     }
 
     /// Lets a target wait until its host has room or has recovered; a retry waits in the store, where it already is.
+    ///
+    /// A target that has to wait for long waits in the store, too: a restart would forget the wait.
     private func putOff(
         _ candidate: Candidate,
         of key: DeliveryKey,
@@ -186,7 +196,8 @@ extension DeliveryLane {
         _ deferral: PushLanding.Deferral
     ) async {
         let target = TargetKey(key: key, ordinal: candidate.ordinal)
-        if attempts == nil, slowHosts.add(target, candidate.host) { return }
+        let isLong = if case .waits(let end, _) = deferral { end > wallTime + SlowHosts.longestPause } else { false }
+        if attempts == nil, !isLong, slowHosts.add(target, candidate.host) { return }
         guard await slot(limit: PushSlots.unlimited, for: candidate.host) == .taken else { return }
         begin(target)
         land(landing(candidate, of: key, attempts, rendering, at: wallTime), .deferred(deferral))

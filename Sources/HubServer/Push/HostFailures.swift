@@ -24,6 +24,11 @@ struct HostFailures: Sendable {
         /// The time at which the host asked for a pause, and its end.
         var askedAt = Timestamp.distantPast
         var askedUntil = Timestamp.distantPast
+
+        func askedPause(at now: Timestamp) -> Timestamp? {
+            // A clock that was set back must not make the pause longer.
+            askedUntil > now && askedUntil <= now + DeliveryLane.longestPause ? askedUntil : nil
+        }
     }
 
     private var hosts: [String: Record] = [:]
@@ -31,14 +36,15 @@ struct HostFailures: Sendable {
     /// The targets of a host that may be sent now.
     func allowance(_ host: String, at now: Timestamp) -> Allowance {
         guard let record = hosts[host] else { return .everything }
-        if record.askedUntil > now, record.askedUntil <= now + DeliveryLane.longestPause {
-            return .nothing(until: record.askedUntil)
-        }
+        if let end = record.askedPause(at: now) { return .nothing(until: end) }
         guard record.pausedAt != nil else { return .everything }
         // A clock that was set back must not make the wait longer.
         let isWaiting = now < record.probeAt && record.probeAt <= now + Self.probeInterval
         return isWaiting ? .nothing(until: record.probeAt) : .oneProbe
     }
+
+    /// Returns the end of the pause that a host has asked for; `nil` if it has not, or the pause has ended.
+    func askedPause(_ host: String, at now: Timestamp) -> Timestamp? { hosts[host]?.askedPause(at: now) }
 
     /// Notes that a target was sent to a paused host.
     mutating func beginProbe(_ host: String, at now: Timestamp) {

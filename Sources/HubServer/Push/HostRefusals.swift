@@ -27,6 +27,8 @@ struct HostRefusals: Sendable {
     /// The paused hosts, with the reasons of their last refusals.
     var reasons: [String: String] { hosts.compactMapValues(\.circuit.reason) }
 
+    func isPaused(_ host: String) -> Bool { hosts[host]?.circuit.reason != nil }
+
     /// Number of a host's answers that were not refusals.
     func answers(_ host: String) -> Int { hosts[host]?.answers ?? 0 }
 
@@ -60,6 +62,15 @@ struct HostRefusals: Sendable {
         let wasPaused = record.circuit.accept()
         keep(record, host)
         return wasPaused
+    }
+
+    /// Forgets a paused host for which nothing waits any more: nothing is left to probe it with.
+    ///
+    /// - Returns: False if the host was not paused.
+    mutating func forget(_ host: String) -> Bool {
+        guard isPaused(host) else { return false }
+        hosts[host] = nil
+        return true
     }
 
     private mutating func keep(_ record: Record, _ host: String) {

@@ -22,8 +22,8 @@ final class PushLanding: Sendable {
     enum Deferral: Sendable {
         /// Its host is paused; the target goes out as soon as the host is not.
         case paused(String)
-        /// Its host answers slowly.
-        case slow(until: Timestamp)
+        /// Its host answers slowly, or has asked for a pause.
+        case waits(until: Timestamp, String)
     }
 
     let key: DeliveryKey

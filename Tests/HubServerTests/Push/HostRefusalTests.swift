@@ -31,16 +31,25 @@ import Testing
         }
     }
 
-    private func register(_ count: Int, at host: String, _ hub: TestHub) async throws {
+    @discardableResult
+    private func register(
+        _ count: Int,
+        at host: String,
+        _ hub: TestHub,
+        tag: String = "World"
+    ) async throws -> [RegistrationID] {
+        var ids: [RegistrationID] = []
         for number in 0..<count {
             let registration = Registration(
                 id: .random(),
-                tags: [try Tag("World")],
+                tags: [try Tag(tag)],
                 platform: .wns,
                 pushChannel: .handle("https://\(host)/?token=\(number)")
             )
             _ = try await hub.hub.registrations.put(registration, if: .none, bytes: 0, grant: hub.manageGrant)
+            ids.append(registration.id)
         }
+        return ids
     }
 
     private func sent(_ service: ScriptedPushService, to host: String) -> Int {
@@ -190,6 +199,51 @@ import Testing
         }
     }
 
+    @Test func `a pause that a host has asked for lasts over a restart`() async throws {
+        let (scratch, clock) = (try Scratch(), TestClock())
+        let service = ScriptedPushService { _ in .retry(after: .seconds(30), "503") }
+        var ids: [MessageID] = []
+        try await run(service, scratch: scratch, clock: clock) { hub in
+            try await register(50, at: Self.bad, hub)
+            try await register(1, at: Self.bad, hub, tag: "Sports")
+            ids.append(try await hub.send(format: "windows", "<toast/>", tags: "World"))
+            await hub.settlePushes()
+            service.answer { _ in .throttled(.host, after: .seconds(3_600), "406") }
+            ids.append(try await hub.send(format: "windows", "<toast/>", tags: "Sports"))
+            await hub.settlePushes()
+            #expect(service.sent.count == 51)
+            service.answer { _ in .accepted(id: nil) }
+            // Retries are due, and there are targets that were never tried.
+            clock.advance(by: 40)
+            ids.append(try await hub.send(format: "windows", "<toast/>", tags: "World"))
+            await hub.settlePushes()
+            let waiting = try await hub.hub.store.dueRetries(
+                hub: hub.hub.record.id,
+                platform: "wns",
+                at: Timestamp(clock.now) + .seconds(3_600),
+                latest: .distantFuture,
+                limit: 1_000
+            )
+            let end = Timestamp(clock.now) + .seconds(3_560)
+            #expect(waiting.count == 101 && waiting.allSatisfy { $0.dueAt == end && $0.host == nil })
+            #expect(waiting.count { $0.reason == "its host asked for a pause" } == 100)
+            clock.advance(by: 20)
+        }
+        try await run(service, scratch: scratch, clock: clock) { hub in
+            for seconds in [0, 600, 2_939] {
+                clock.advance(by: Double(seconds))
+                await hub.settlePushes()
+                #expect(service.sent.count == 51, "within the hour")
+            }
+            clock.advance(by: 2)
+            await hub.settlePushes()
+            for (id, count) in zip(ids, [50, 1, 50]) {
+                let outcomes = try await hub.report(id).outcomes
+                #expect(outcomes == ["wns": ["Success": count]])
+            }
+        }
+    }
+
     @Test func `one unusual target does not keep its host paused, though all targets wait in the store`() async throws {
         let service = ScriptedPushService()
         let clock = TestClock()
@@ -233,6 +287,58 @@ import Testing
             try await hub.pass(minutes: 40) { await hub.settlePushes() }
             #expect(try await hub.metrics()[sample] == nil)
             #expect(try await hub.alarms().alarms.isEmpty)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `a host that refuses the sender is no longer reported when nothing waits for it`(expires: Bool) async throws {
+        let service = ScriptedPushService { _ in .refusedSender("403 BadJwtToken") }
+        let clock = TestClock()
+        try await run(service, clock: clock) { hub in
+            let devices = try await register(5, at: Self.bad, hub)
+            try await hub.send(format: "windows", "<toast/>", tags: "World")
+            for _ in 0..<5 {
+                await hub.settlePushes()
+                clock.advance(by: 60)
+            }
+            #expect(hub.hub.push.hostRefusals == ["wns": [Self.bad: "403 BadJwtToken"]])
+            if expires {
+                clock.advance(by: Double(hub.hub.configuration.timeToLive.components.seconds) + 60)
+            } else {
+                for device in devices { try await hub.hub.registrations.delete(device, if: .none) }
+            }
+            for _ in 0..<16 {
+                clock.advance(by: 60)
+                await hub.settlePushes()
+            }
+            #expect(hub.hub.push.hostRefusals.isEmpty)
+        }
+    }
+
+    @Test func `a host that refuses the sender stays paused while targets in memory wait for it`() async throws {
+        let service = ScriptedPushService { _ in .refusedSender("403 BadJwtToken") }
+        let clock = TestClock()
+        service.set(lifetime: .until(Timestamp(clock.now) + .seconds(120)))
+        try await run(service, clock: clock) { hub in
+            try await register(1, at: Self.bad, hub)
+            let first = try await hub.send(format: "windows", "<toast/>", tags: "World")
+            for _ in 0..<3 {
+                await hub.settlePushes()
+                clock.advance(by: 6)
+            }
+            #expect(service.sent.count == 3 && hub.hub.push.hostRefusals["wns"] != nil)
+            service.set()
+            let second = try await hub.send(format: "windows", "<toast>2</toast>", tags: "World")
+            await hub.settlePushes()
+            clock.advance(by: 110)
+            for _ in 0..<12 {
+                await hub.settlePushes()
+                #expect(hub.hub.push.hostRefusals["wns"] != nil)
+                clock.advance(by: 30)
+            }
+            #expect(try await hub.report(first).outcomes == ["wns": ["AbandonedNotificationMessages": 1]])
+            #expect(try await hub.report(second).outcomes == nil)
+            #expect(service.sent.count <= 6, "probes alone")
         }
     }
 

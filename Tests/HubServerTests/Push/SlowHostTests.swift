@@ -158,6 +158,25 @@ import class HubTestServer.Gate
         }
     }
 
+    @Test func `targets that wait in memory wait in the store when their host asks for a long pause`() async throws {
+        try await run { hub, service, slow in
+            let count = service.concurrency + 50
+            try await register(count, at: Self.slow, hub)
+            service.answer { _ in
+                await slow.opened()
+                return .throttled(.host, after: .seconds(3_600), "406")
+            }
+            await hub.service.push.settle()
+            let id = try await hub.send(format: "windows", "<toast/>", tags: "World")
+            for lane in hub.service.push.lanes { await lane.settle(exceptInFlight: true) }
+            #expect(service.sent.count == service.concurrency)
+            slow.open()
+            await hub.settlePushes()
+            #expect(service.sent.count == service.concurrency)
+            #expect(try await states(id, hub).map(\.retries) == [count])
+        }
+    }
+
     @Test func `targets that wait for a slow host end with their message`() async throws {
         let clock = TestClock()
         try await run(clock: clock) { hub, service, slow in
