@@ -148,16 +148,23 @@ final class PushDelivery: Service {
     /// Returns when everything that can be sent now has been sent and its outcomes are recorded.
     func settle() async {
         while true {
-            await reconcileChanged()
-            let ends = state.withLock { $0.retiring.values.map(\.end) }
-            guard !ends.isEmpty else { break }
+            let pass = await reconcileChanged()
+            let (isDone, ends) = state.withLock { state in
+                // A lane that has retired since, or a later pass, leads to another lane.
+                let isDone = state.reconciling == pass && state.changed.isEmpty && state.retiring.isEmpty
+                return (isDone, state.retiring.values.map(\.end))
+            }
+            if isDone { break }
             for end in ends { await end.value }
         }
         for lane in lanes { await lane.settle() }
     }
 
     /// Passes run one after the other, however many callers there are.
-    private func reconcileChanged() async {
+    ///
+    /// - Returns: This pass, which has ended.
+    @discardableResult
+    private func reconcileChanged() async -> Task<Void, Never> {
         let task = state.withLock { state in
             let former = state.reconciling
             let task = Task {
@@ -172,6 +179,7 @@ final class PushDelivery: Service {
             return task
         }
         await task.value
+        return task
     }
 
     /// Runs the lanes that a hub needs: one for each credential and for each platform with pending messages.
