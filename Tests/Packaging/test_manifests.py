@@ -26,7 +26,8 @@ SETTINGS = set(re.findall(r"`(NEWSWIRE_\w+)`", pathlib.Path("docs/configuration.
 QUADLET = {
     "Container": {
         "ContainerName", "Image", "Exec", "Environment", "PublishPort", "Volume", "User", "Group", "ReadOnly", "Tmpfs", "DropCapability",
-        "NoNewPrivileges", "HealthCmd", "HealthInterval", "HealthTimeout", "HealthRetries", "HealthStartPeriod", "Notify", "StopTimeout", "Network",
+        "NoNewPrivileges", "HealthCmd", "HealthInterval", "HealthTimeout", "HealthRetries", "HealthStartPeriod", "HealthStartupCmd",
+        "HealthStartupInterval", "HealthStartupTimeout", "Notify", "StopTimeout", "Network",
     },
     "Volume": {"VolumeName"},
 }  # fmt: skip
@@ -60,9 +61,24 @@ class ComposeTests(unittest.TestCase):
             self.assertEqual(service["healthcheck"]["test"], ["CMD", "/usr/bin/newswire", "health", name])
 
     def test_secrets_are_files_that_the_configuration_names(self):
-        self.assertEqual(self.compose["secrets"], {"hub-key": {"file": "./secrets/hub-key"}})
+        names = ("hub-key", "hub-connection")
+        self.assertEqual(self.compose["secrets"], {name: {"file": f"./secrets/{name}"} for name in names})
         self.assertIn("/run/secrets/hub-key", pathlib.Path("packaging/newswire.yaml").read_text())
-        self.assertLessEqual(set(self.compose["services"]["hub"]["environment"]), SETTINGS)
+        for service in self.compose["services"].values():
+            self.assertLessEqual(set(service["environment"]), SETTINGS)
+
+    def test_the_publisher_keeps_its_network_when_the_hub_ends(self):
+        """A network namespace that containers share ends with the one that has made it."""
+        services = self.compose["services"]
+        self.assertFalse([name for name, service in services.items() if "network_mode" in service])
+        environment = services["publisher"]["environment"]
+        self.assertEqual(environment["NEWSWIRE_CONNECTION_FILE"], "/run/secrets/hub-connection")
+        self.assertIn("Endpoint=sb://hub:8787/;", pathlib.Path("docs/container.md").read_text())
+        self.assertIn("hub", services["hub"]["environment"]["NEWSWIRE_HUB_HOST_NAMES"].split(","))
+
+    def test_a_stop_during_the_start_is_noticed(self):
+        """The kernel ignores signals without a handler for the first process of a container, which Docker's own then is."""
+        self.assertEqual({name: service.get("init") for name, service in self.compose["services"].items()}, {"hub": True, "publisher": True})
 
     def test_the_program_accepts_its_configuration(self):
         if not BUILT.is_file():
@@ -90,7 +106,8 @@ class QuadletTests(unittest.TestCase):
             self.assertLessEqual(set(unit[section]), QUADLET[section], path)
             if section == "Container":
                 # Podman runs a health check that is not a list with a shell, which the image does not have.
-                self.assertEqual(json.loads(unit[section]["HealthCmd"])[:2], ["/usr/bin/newswire", "health"])
+                for key in {"HealthCmd", "HealthStartupCmd"} & set(unit[section]):
+                    self.assertEqual(json.loads(unit[section][key])[:2], ["/usr/bin/newswire", "health"])
                 self.assertEqual((unit[section]["User"], unit[section]["ReadOnly"]), (str(USER), "true"))
 
     def test_systemd_accepts_the_other_sections(self):
