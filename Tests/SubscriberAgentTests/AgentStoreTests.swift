@@ -66,6 +66,7 @@ import Testing
     }
 
     @Test func `a repeat is passed over, in one batch and in a later one`() async throws {
+        try await store.choose(["World"])
         let first = try await store.receive([.sample(1), .sample(2), .sample(1)], cursor: "e-2", at: .sample)
         #expect(first.map(\.id) == ["m1", "m2"])
         let second = try await store.receive([.sample(2), .sample(3)], cursor: "e-3", at: .sample)
@@ -269,12 +270,14 @@ import Testing
     }
 
     @Test func `an event without an id leaves the cursor`() async throws {
+        try await store.choose(["World"])
         try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
         try await store.receive([.sample(2)], cursor: nil, at: .sample)
         #expect(try await store.record().cursor == "e-1")
     }
 
     @Test func `a full disk takes neither row nor cursor, and all once there is space`() async throws {
+        try await store.choose(["World"])
         try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
         try await store.fill()
         let large = Arrival.sample(2, title: String(repeating: "x", count: 60_000))
@@ -289,6 +292,7 @@ import Testing
     }
 
     @Test func `a write is whole even when its task is cancelled`() async throws {
+        try await store.choose(["World"])
         let store = store
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -401,6 +405,21 @@ import Testing
         #expect(after.cursor == nil)
         #expect(after.installation == before.installation)
         #expect(try await store.unsettledCount() == 1)
+    }
+
+    @Test func `a service that outlives its subscription stores arrivals, and neither position nor reports`()
+        async throws
+    {
+        try await store.choose(["World"])
+        try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
+        try await store.forget()
+        let taken = try await store.receive([.sample(2)], cursor: "e-2", at: .sample)
+        try await store.receive([], cursor: "e-3", at: .sample)
+        try await store.setRetired(["World"])
+        let record = try await store.record()
+        #expect(taken.map(\.id) == ["m2"] && record.cursor == nil && record.retired.isEmpty)
+        try await store.choose(["Sports"])
+        #expect(try await store.record().cursor == nil)
     }
 
     @Test func `the next row is found by index`() async throws {

@@ -24,6 +24,7 @@ import Testing
         let path = scratch.file("agent.sqlite")
         var dice = Dice(state: seed)
         var store = try AgentStore(path: path)
+        try await store.choose(["World"])
         let total = 120
         var handled: [(id: String, isRedelivery: Bool)] = []
         var kills = 0

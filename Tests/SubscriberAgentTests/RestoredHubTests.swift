@@ -128,6 +128,7 @@ import Testing
 
     @Test func `a stored cursor that no hub would take is dropped without asking one`() async throws {
         let agent = try stage.agent()
+        try await agent.store.choose(["World"])
         try await agent.store.receive([], cursor: String(repeating: "x", count: 100_000), at: .sample)
         let task = try stage.start(agent)
         hub.streams[0].message(1, id: "e-1")

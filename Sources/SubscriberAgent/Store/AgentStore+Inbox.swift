@@ -10,7 +10,8 @@ extension AgentStore {
     /// Adds events to the inbox and moves the cursor past them, all or nothing.
     ///
     /// An arrival with a known id and template is skipped. `cursor` is the last event id at or before the end of the
-    /// arrivals; `nil` leaves the cursor unchanged.
+    /// arrivals; `nil` leaves the cursor unchanged. Once another process has unsubscribed, the cursor stays deleted:
+    /// the next subscription must not begin at a position of this one.
     ///
     /// - Returns: The new arrivals.
     @discardableResult
@@ -60,7 +61,12 @@ extension AgentStore {
                 }
                 taken.append(arrival)
             }
-            if let cursor { try database.execute(sql: "UPDATE agent SET cursor = ?", arguments: [cursor]) }
+            if let cursor {
+                try database.execute(
+                    sql: "UPDATE agent SET cursor = ? WHERE categories IS NOT NULL",
+                    arguments: [cursor]
+                )
+            }
             return taken
         }
     }

@@ -127,9 +127,15 @@ final class AgentStore: Sendable {
         try await write { try $0.execute(sql: "UPDATE agent SET cursor = NULL") }
     }
 
+    /// Stores reported categories, unless another process has unsubscribed meanwhile.
     func setRetired(_ categories: [String]) async throws(AgentStoreError) {
         let text = Self.text(categories)
-        try await write { try $0.execute(sql: "UPDATE agent SET retired = ?", arguments: [text]) }
+        try await write { database in
+            try database.execute(
+                sql: "UPDATE agent SET retired = ? WHERE categories IS NOT NULL",
+                arguments: [text]
+            )
+        }
     }
 
     func setHub(_ hub: String, allowsPlainHTTP: Bool) async throws(AgentStoreError) {

@@ -172,8 +172,7 @@ struct StreamReceiver {
 
     private mutating func conclude(_ end: StreamEnd, hadEvents: Bool) async -> SubscribeEnding? {
         flow.caughtUp()
-        // After another process has unsubscribed, the next subscription must not begin at this position.
-        if let unsavedCursor, (try? await store.record())?.categories != nil {
+        if let unsavedCursor {
             // If this fails, the next stream only begins a little earlier.
             _ = try? await store.receive([], cursor: unsavedCursor, at: Timestamp(environment.now()))
         }
