@@ -9,10 +9,8 @@ package enum HubBackup {
     /// The `user_version` of a copy; a hub's own file has 0.
     static let copyMark = 1
 
-    static let copier = DatabaseCopier(of: "a hub's") { db, path in
-        guard try db.tableExists("hub"), try db.tableExists("log") else { return false }
-        guard try !Schema.migrator.hasBeenSuperseded(db) else { throw DatabaseFileError.newerVersion(path) }
-        return true
+    static let copier = DatabaseCopier(of: "a hub's", Schema.migrator) { db in
+        try db.tableExists("hub") && db.tableExists("log")
     }
 
     /// Copies a hub's file, which a hub may be using, into one file without a write-ahead log.
@@ -31,13 +29,13 @@ package enum HubBackup {
     ///
     /// Agents that have read past the end of the copy get a gap.
     ///
-    /// - Returns: The path that the replaced file was moved to; `nil` if there was none.
+    /// - Returns: The replaced database, which may be of a newer version; `nil` if there was none.
     /// - Throws: The errors of ``copy(_:to:entering:)`` if the copy cannot be used; the hub's file is then unchanged.
     package static func restore(
         _ copy: String,
         to database: String,
         entering: DatabaseCopier.Entering = { _ in }
-    ) throws -> String? {
+    ) throws -> FormerDatabase? {
         try copier.restore(copy, to: database, entering: entering, finish: mark, finishKept: mark)
     }
 

@@ -16,17 +16,21 @@ package struct DatabaseCopier: Sendable {
 
     /// The owner of databases of this kind, for messages, such as "a hub's".
     private let kind: String
-    /// True for a database of this kind; throws if this program cannot use it.
-    private let isOfKind: @Sendable (_ db: Database, _ path: String) throws -> Bool
+    /// True for a database of this kind, in any version.
+    private let isOfKind: @Sendable (Database) throws -> Bool
+    private let migrator: DatabaseMigrator
 
     /// - Parameters:
     ///   - kind: The owner of databases of this kind, for messages, such as "a hub's".
-    ///   - isOfKind: True for a database of this kind; throws if this program cannot use it.
+    ///   - migrator: The migrations that this program knows.
+    ///   - isOfKind: True for a database of this kind, in any version.
     package init(
         of kind: String,
-        isOfKind: @escaping @Sendable (_ db: Database, _ path: String) throws -> Bool
+        _ migrator: DatabaseMigrator,
+        isOfKind: @escaping @Sendable (Database) throws -> Bool
     ) {
         self.kind = kind
+        self.migrator = migrator
         self.isOfKind = isOfKind
     }
 
@@ -41,16 +45,27 @@ package struct DatabaseCopier: Sendable {
     ///   - destination: The name of the copy.
     ///   - entering: Called before files of a side are opened.
     ///   - finish: Changes the copy before it gets its name; outside of a transaction.
-    /// - Throws: ``DatabaseCopyError``, or a `DatabaseError`, for example if the disk is full.
+    /// - Throws: ``DatabaseCopyError``, ``DatabaseFileError`` for a database of a newer version, or a `DatabaseError`,
+    ///   for example if the disk is full.
     package func copy(
         _ source: String,
         to destination: String,
         entering: Entering = { _ in },
         finish: (Database) throws -> Void = { _ in }
     ) throws {
+        try copy(source, to: destination, acceptsNewer: false, entering, finish)
+    }
+
+    private func copy(
+        _ source: String,
+        to destination: String,
+        acceptsNewer: Bool,
+        _ entering: Entering,
+        _ finish: (Database) throws -> Void
+    ) throws {
         try entering(.source)
         try Self.refuseOverlap(source, destination)
-        let from = try open(source)
+        let from = try open(source, acceptsNewer: acceptsNewer)
         defer { try? from.close() }
         try entering(.destination)
         try Self.refuseOverlap(source, destination)
@@ -61,7 +76,7 @@ package struct DatabaseCopier: Sendable {
             )
         }
         let part = destination + ".part"
-        for leftover in Self.files(of: part) { unlink(leftover) }
+        Self.remove(part)
         do {
             do {
                 try Self.copyAndCheck(from, source, to: part, finish)
@@ -70,7 +85,7 @@ package struct DatabaseCopier: Sendable {
             }
             try Self.move(part, to: destination)
         } catch {
-            for leftover in Self.files(of: part) { unlink(leftover) }
+            Self.remove(part)
             throw error
         }
     }
@@ -86,13 +101,16 @@ package struct DatabaseCopier: Sendable {
 
     /// Replaces a database, which must not be in use, with a copy.
     ///
+    /// The replaced database may be of a newer version: going back to an earlier one is a reason to restore a copy. A
+    /// call that fails leaves no file behind, and a call after one that was killed removes what that one has left.
+    ///
     /// - Parameters:
     ///   - copy: The file of the copy.
     ///   - database: The name of the database.
     ///   - entering: Called before files of a side are opened.
     ///   - finish: Changes the restored database before it gets its name; outside of a transaction.
     ///   - finishKept: Changes the copy of the replaced database; outside of a transaction.
-    /// - Returns: The new path of the replaced file, `nil` if there was none; all files are then on disk.
+    /// - Returns: The replaced database under its new path, `nil` if there was none; all files are then on disk.
     /// - Throws: ``DatabaseCopyError`` if the copy cannot be used; the database is then unchanged.
     package func restore(
         _ copy: String,
@@ -100,21 +118,27 @@ package struct DatabaseCopier: Sendable {
         entering: Entering = { _ in },
         finish: (Database) throws -> Void = { _ in },
         finishKept: (Database) throws -> Void = { _ in }
-    ) throws -> String? {
+    ) throws -> FormerDatabase? {
         let incoming = database + ".restored"
-        try self.copy(copy, to: incoming, entering: entering, finish: finish)
-        let kept = FileManager.default.fileExists(atPath: database) ? try keep(database, finishKept) : nil
-        Self.giveToFolderOwner(incoming)
-        for leftover in Self.files(of: database) where leftover != database { unlink(leftover) }
-        try Self.move(incoming, to: database)
-        return kept
+        do {
+            try self.copy(copy, to: incoming, entering: entering, finish: finish)
+            let kept = FileManager.default.fileExists(atPath: database) ? try keep(database, finishKept) : nil
+            Self.giveToFolderOwner(incoming)
+            for leftover in Self.files(of: database) where leftover != database { unlink(leftover) }
+            // From here on the kept database may be the only one that is complete.
+            try Self.move(incoming, to: database)
+            return kept
+        } catch {
+            Self.remove(incoming)
+            throw error
+        }
     }
 
     /// Changes a database that is not in use and that this program can use; the change survives a power cut.
     ///
     /// - Throws: ``DatabaseCopyError``, or a `DatabaseError`.
     package func change(_ database: String, _ change: (Database) throws -> Void) throws {
-        try open(database).close()
+        try open(database, acceptsNewer: false).close()
         let queue = try DatabaseFile.writer(database)
         defer { try? queue.close() }
         try queue.writeWithoutTransaction(change)
@@ -124,28 +148,45 @@ package struct DatabaseCopier: Sendable {
 // MARK: - The database that is replaced
 
 extension DatabaseCopier {
-    /// Copies a file that is about to be replaced.
-    ///
-    /// - Returns: The path of the copy.
-    private func keep(_ database: String, _ finish: (Database) throws -> Void) throws -> String {
+    /// Copies a file that is about to be replaced; the file itself is then complete without its log.
+    private func keep(_ database: String, _ finish: (Database) throws -> Void) throws -> FormerDatabase {
         let former = FormerDatabases(of: database).next
         do {
-            // The rest of the write-ahead log is moved into the file, so that the file alone is complete.
-            try copy(database, to: former, finish: finish)
-            Self.giveToFolderOwner(former)
-            try HostFile.sync(former)
-            try Self.emptyLog(of: database)
-        } catch {
-            guard Self.isDamage(error) else { throw error }
-            // The damage is the reason for the restore; some of the content may still be saved by hand.
-            for (file, kept) in zip(Self.files(of: database), Self.files(of: former)) where !file.hasSuffix("-shm") {
-                guard FileManager.default.fileExists(atPath: file) else { continue }
-                try FileManager.default.copyItem(atPath: file, toPath: kept)
-                Self.giveToFolderOwner(kept)
-                try HostFile.sync(kept)
+            do {
+                let isNewer = try keep(database, at: former, finish)
+                return FormerDatabase(path: former, isOfNewerVersion: isNewer)
+            } catch  where Self.isDamage(error) {
+                // The damage is the reason for the restore; some of the content may still be saved by hand.
+                Self.remove(former)
+                try Self.keepDamaged(database, at: former)
+                return FormerDatabase(path: former, isOfNewerVersion: false)
             }
+        } catch {
+            Self.remove(former)
+            throw error
         }
-        return former
+    }
+
+    /// - Returns: True if a newer version has written the database.
+    private func keep(_ database: String, at former: String, _ finish: (Database) throws -> Void) throws -> Bool {
+        let queue = try open(database, acceptsNewer: true)
+        let isNewer = try queue.read(migrator.hasBeenSuperseded)
+        try queue.close()
+        // The rest of the write-ahead log is moved into the file, so that the file alone is complete.
+        try copy(database, to: former, acceptsNewer: true, { _ in }, finish)
+        Self.giveToFolderOwner(former)
+        try HostFile.sync(former)
+        try Self.emptyLog(of: database)
+        return isNewer
+    }
+
+    private static func keepDamaged(_ database: String, at former: String) throws {
+        for (file, kept) in zip(files(of: database), files(of: former)) where !file.hasSuffix("-shm") {
+            guard FileManager.default.fileExists(atPath: file) else { continue }
+            try FileManager.default.copyItem(atPath: file, toPath: kept)
+            giveToFolderOwner(kept)
+            try HostFile.sync(kept)
+        }
     }
 
     private static func isDamage(_ error: any Error) -> Bool {
@@ -184,7 +225,7 @@ extension DatabaseCopier {
     }
 
     /// Opens a file for reading, and reads from it, so that the files beside it are open as well.
-    private func open(_ source: String) throws -> DatabaseQueue {
+    private func open(_ source: String, acceptsNewer: Bool) throws -> DatabaseQueue {
         let descriptor = Glibc.open(source, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard descriptor >= 0 else {
             let code = errno
@@ -197,8 +238,9 @@ extension DatabaseCopier {
         close(descriptor)
         do {
             let from = try DatabaseFile.reader(source)
-            guard try from.read({ try isOfKind($0, source) }) else {
-                throw DatabaseCopyError.otherKind(path: source, kind: kind)
+            guard try from.read(isOfKind) else { throw DatabaseCopyError.otherKind(path: source, kind: kind) }
+            guard try acceptsNewer || !from.read(migrator.hasBeenSuperseded) else {
+                throw DatabaseFileError.newerVersion(source)
             }
             return from
         } catch let error as DatabaseError where error.resultCode == .SQLITE_NOTADB {
@@ -274,6 +316,8 @@ extension DatabaseCopier {
         let paths = [left, right].map { URL(filePath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
         return paths[0] == paths[1]
     }
+
+    private static func remove(_ database: String) { for file in files(of: database) { unlink(file) } }
 
     /// Returns the file of a database and those that SQLite may make beside it.
     static func files(of database: String) -> [String] {

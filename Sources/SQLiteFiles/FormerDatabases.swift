@@ -2,6 +2,13 @@ internal import Foundation
 internal import Glibc
 package import HostSystem
 
+/// A database that a restore has replaced.
+package struct FormerDatabase: Sendable, Equatable {
+    package let path: String
+    /// True if a newer version of the program has written it.
+    package let isOfNewerVersion: Bool
+}
+
 /// The databases that restores have replaced, kept beside the current one.
 ///
 /// They are named `hub.sqlite.before-restore`, `hub.sqlite.before-restore-2` and so on, the newest with the highest
@@ -32,8 +39,8 @@ package struct FormerDatabases: Sendable {
 
     /// Moves what is left of a database that cannot be used to the next name.
     ///
-    /// - Returns: The new path; `nil` if there was no content.
-    package func moveAside() throws(HostError) -> String? {
+    /// - Returns: It under its new path; `nil` if there was no content.
+    package func moveAside() throws(HostError) -> FormerDatabase? {
         let former = next
         var hasContent = false
         for (file, kept) in zip(DatabaseCopier.files(of: database), DatabaseCopier.files(of: former)) {
@@ -47,7 +54,7 @@ package struct FormerDatabases: Sendable {
                 hasContent = true
             }
         }
-        return hasContent ? former : nil
+        return hasContent ? FormerDatabase(path: former, isOfNewerVersion: false) : nil
     }
 
     private func name(_ number: Int) -> String {

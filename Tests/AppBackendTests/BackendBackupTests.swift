@@ -85,7 +85,7 @@ import Testing
         try queue.backup(to: try DatabaseQueue(path: plain))
         try queue.close()
         #expect(try count("token", in: plain) == 1)
-        let kept = try #require(try BackendBackup.restore(plain, to: path))
+        let kept = try #require(try BackendBackup.restore(plain, to: path)).path
         #expect(kept == path + ".before-restore")
         #expect(try count("token", in: kept) == 1, "the replaced database is kept as it was")
         let store = try BackendStore(path: path)

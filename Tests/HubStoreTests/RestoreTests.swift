@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import HubProtocol
 import HubRouting
 import SQLiteFiles
@@ -25,8 +26,8 @@ struct RestoreTests {
         let scratch = try Scratch()
         for name in ["one", "two", "three"] { try await hub(scratch.file("\(name).sqlite"), named: name) }
         let database = scratch.file("one.sqlite")
-        let first = try #require(try HubBackup.restore(scratch.file("two.sqlite"), to: database))
-        let second = try #require(try HubBackup.restore(scratch.file("three.sqlite"), to: database))
+        let first = try #require(try HubBackup.restore(scratch.file("two.sqlite"), to: database)).path
+        let second = try #require(try HubBackup.restore(scratch.file("three.sqlite"), to: database)).path
         #expect(first != second)
         #expect(try await name(first) == "one")
         #expect(try await name(second) == "two")
@@ -43,7 +44,7 @@ struct RestoreTests {
         for name in others { try Data().write(to: URL(filePath: scratch.file(name))) }
         var kept: [String] = []
         for number in 0...4 {
-            kept.append(try #require(try HubBackup.restore(scratch.file("\(number)"), to: database)))
+            kept.append(try #require(try HubBackup.restore(scratch.file("\(number)"), to: database)).path)
             let removed = FormerDatabases(of: database).removeOldest()
             #expect(removed == (number < 2 ? [] : [kept[number - 2]]))
         }
@@ -62,7 +63,7 @@ struct RestoreTests {
         let database = scratch.file("state/hub.sqlite")
         for path in [scratch.file("copy.sqlite"), database] { try await hub(path, named: "news") }
         try #require(chown(scratch.file("state"), 4_242, 4_243) == 0)
-        let kept = try #require(try HubBackup.restore(scratch.file("copy.sqlite"), to: database))
+        let kept = try #require(try HubBackup.restore(scratch.file("copy.sqlite"), to: database)).path
         for path in [database, kept] {
             var facts = stat()
             #expect(stat(path, &facts) == 0 && facts.st_uid == 4_242 && facts.st_gid == 4_243, "\(path)")
@@ -97,7 +98,7 @@ struct RestoreTests {
         try HubBackup.copy(database, to: scratch.file("copy"))
         #expect(try await isCopy(scratch.file("copy")))
         #expect(try await !isCopy(database))
-        let kept = try #require(try HubBackup.restore(plain, to: database))
+        let kept = try #require(try HubBackup.restore(plain, to: database)).path
         #expect(try await isCopy(database))
         #expect(try await isCopy(kept), "it may be put back in its turn")
         #expect(try await !isCopy(plain))
@@ -166,6 +167,68 @@ struct RestoreTests {
         #expect(error?.description.contains("/nonexistent/copy.sqlite") == true)
     }
 
+    /// The names in a folder, without the files that a reader makes beside a database.
+    private func names(_ scratch: Scratch) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: scratch.folder)
+            .filter { name in !["hub.sqlite-shm", "hub.sqlite-wal"].contains(name) }.sorted()
+    }
+
+    private func migrations(_ path: String) throws -> [String] {
+        let queue = try DatabaseQueue(path: path)
+        defer { try? queue.close() }
+        return try queue.read { try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations") }
+    }
+
+    private func setLater(_ path: String) throws {
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 later')") }
+        try queue.close()
+    }
+
+    @Test func `a database of a newer version is replaced and kept, and replaces nothing itself`() async throws {
+        let scratch = try Scratch()
+        let (database, copy) = (scratch.file("hub.sqlite"), scratch.file("copy"))
+        try await hub(database, named: "earlier")
+        try HubBackup.copy(database, to: copy)
+        try setLater(database)
+        let kept = try #require(try HubBackup.restore(copy, to: database))
+        #expect(kept.isOfNewerVersion && kept.path == database + ".before-restore")
+        #expect(try migrations(kept.path).contains("999 later"))
+        #expect(try await name(database) == "earlier")
+        let before = try names(scratch)
+        let error = #expect(throws: DatabaseFileError.self) { try HubBackup.restore(kept.path, to: database) }
+        #expect(error?.cause == .newerVersion && error?.path == kept.path)
+        #expect(try names(scratch) == before)
+        #expect(try #require(try HubBackup.restore(copy, to: database)).isOfNewerVersion == false)
+    }
+
+    @Test(arguments: ["full while it is kept", "not a file"])
+    func `a restore that fails changes nothing and leaves nothing behind`(failure: String) async throws {
+        let scratch = try Scratch()
+        let (database, copy) = (scratch.file("hub.sqlite"), scratch.file("copy"))
+        try await hub(scratch.file("other"), named: "other")
+        try HubBackup.copy(scratch.file("other"), to: copy)
+        if failure == "not a file" {
+            try FileManager.default.createDirectory(atPath: database, withIntermediateDirectories: false)
+        } else {
+            try await hub(database, named: "news")
+        }
+        // As a restore that was killed has left them.
+        for name in ["hub.sqlite.restored", "hub.sqlite.restored.part", "hub.sqlite.restored.part-journal"] {
+            try Data().write(to: URL(filePath: scratch.file(name)))
+        }
+        let before = try names(scratch).filter { !$0.contains(".restored") }
+        #expect(throws: DatabaseError.self) {
+            try HubBackup.copier.restore(
+                copy,
+                to: database,
+                finishKept: { _ in throw DatabaseError(resultCode: .SQLITE_FULL) }
+            )
+        }
+        #expect(try names(scratch) == before)
+        if failure != "not a file" { #expect(try await name(database) == "news") }
+    }
+
     @Test(arguments: ["garbage", "SQLite format 3\0 and then nothing that makes sense"])
     func `a damaged database is kept as it is, with its log, and replaced`(damage: String) async throws {
         let scratch = try Scratch()
@@ -174,7 +237,7 @@ struct RestoreTests {
         try HubBackup.copy(scratch.file("good.sqlite"), to: scratch.file("copy.sqlite"))
         try Data(damage.utf8).write(to: URL(filePath: database))
         try Data("log".utf8).write(to: URL(filePath: database + "-wal"))
-        let kept = try #require(try HubBackup.restore(scratch.file("copy.sqlite"), to: database))
+        let kept = try #require(try HubBackup.restore(scratch.file("copy.sqlite"), to: database)).path
         #expect(try Data(contentsOf: URL(filePath: kept)) == Data(damage.utf8))
         #expect(try Data(contentsOf: URL(filePath: kept + "-wal")) == Data("log".utf8))
         #expect(try await name(database) == "news")

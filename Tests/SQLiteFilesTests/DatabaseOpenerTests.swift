@@ -88,7 +88,7 @@ import Testing
         #expect(cause { _ = try $0.pool(at: path) }?.cause == .damaged)
         #expect(try opener.isGone(path))
         let kept = try FormerDatabases(of: path).moveAside()
-        #expect(kept == "\(path).before-restore")
+        #expect(kept?.path == "\(path).before-restore")
         #expect(try FormerDatabases(of: path).moveAside() == nil)
         try make()
     }

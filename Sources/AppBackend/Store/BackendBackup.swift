@@ -1,14 +1,10 @@
 import GRDB
-import SQLiteFiles
+package import SQLiteFiles
 
 /// Backups of an app backend's file, without the data that must not be restored: tokens and payloads.
 package enum BackendBackup {
-    private static let copier = DatabaseCopier(of: "an app backend's") { db, path in
-        guard try db.tableExists("account"), try db.tableExists("token") else { return false }
-        guard try !BackendStore.migrator.hasBeenSuperseded(db) else {
-            throw DatabaseFileError.newerVersion(path)
-        }
-        return true
+    private static let copier = DatabaseCopier(of: "an app backend's", BackendStore.migrator) { db in
+        try db.tableExists("account") && db.tableExists("token")
     }
 
     /// Switches to the rights with which files are opened from then on; an empty closure keeps the caller's rights.
@@ -39,7 +35,7 @@ package enum BackendBackup {
     /// Afterwards no token is valid: some may have been revoked since the backup was made. `reading` is called before
     /// the backup is opened, `writing` before anything is created in the folder of the file.
     ///
-    /// - Returns: The new path of the replaced file; `nil` if there was none.
+    /// - Returns: The replaced database, which may be of a newer version; `nil` if there was none.
     /// - Throws: As ``write(database:to:reading:writing:)`` when the backup cannot be used; the file is then
     ///   unchanged.
     package static func restore(
@@ -47,7 +43,7 @@ package enum BackendBackup {
         to database: String,
         reading: Rights = {},
         writing: Rights = {}
-    ) throws -> String? {
+    ) throws -> FormerDatabase? {
         try copier.restore(
             file,
             to: database,

@@ -1,5 +1,5 @@
 import HubStore
-import SQLiteFiles
+package import SQLiteFiles
 
 /// Backups of a hub's database, for the operator.
 package enum HubBackups {
@@ -30,14 +30,14 @@ package enum HubBackups {
     ///
     /// `reading` is called before the copy is opened, `writing` before any file is created in the database's folder.
     ///
-    /// - Returns: The path of the former database; `nil` if there was none.
+    /// - Returns: The former database, which may be of a newer version; `nil` if there was none.
     /// - Throws: The errors of ``write(database:to:reading:writing:)``; the database is then unchanged.
     package static func restore(
         _ file: String,
         to database: String,
         reading: Rights = {},
         writing: Rights = {}
-    ) throws -> String? {
+    ) throws -> FormerDatabase? {
         try HubBackup.restore(file, to: database) { side in
             switch side {
             case .source: try reading()

@@ -1,6 +1,6 @@
 import HostSystem
 import HubStore
-import SQLiteFiles
+package import SQLiteFiles
 
 /// Checks of the hub's file for programs that do not run the hub.
 package enum HubDatabase {
@@ -31,9 +31,9 @@ package enum HubDatabase {
 
     /// Makes way for a new hub where the database of an earlier one is gone.
     ///
-    /// - Returns: The path to which the rest of the database was moved; `nil` if nothing was left.
+    /// - Returns: The rest of the database, which was moved; `nil` if nothing was left.
     /// - Throws: `HostError`.
-    package static func clear(_ path: String) throws -> String? {
+    package static func clear(_ path: String) throws -> FormerDatabase? {
         let kept = try FormerDatabases(of: path).moveAside()
         // After the database: until then the next start is refused, whatever happens in between.
         try HostFile.remove(GenerationFile.path(beside: path))

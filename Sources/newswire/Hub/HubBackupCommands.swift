@@ -86,7 +86,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
         commandName: "restore",
         abstract: "Replace the hub's database with a copy; the hub must be stopped.",
         discussion: """
-            The replaced database is kept in the same directory. Messages that the hub accepted after the copy was \
+            The replaced database is kept in the same directory, also if a newer version has written it. Messages that the hub accepted after the copy was \
             made are lost: every agent gets a gap in their place, and registers again automatically.
 
             If there is a second file, FILE.backend, the accounts and devices of the app backend are restored as well. \
@@ -168,9 +168,10 @@ struct HubRestoreCommand: AsyncParsableCommand {
 
 extension FormerDatabases {
     /// Prints where a restore has kept the former database, and removes the oldest ones.
-    func say(_ former: String?) {
+    func say(_ former: FormerDatabase?) {
         guard let former else { return }
-        Console.notice("the former database is kept in '\(former)'")
+        let origin = former.isOfNewerVersion ? ", which a newer version of newswire has written," : ""
+        Console.notice("the former database\(origin) is kept in '\(former.path)'")
         for path in removeOldest() {
             Console.notice("removed '\(path)': restores keep the last \(Self.kept) former databases")
         }

@@ -70,6 +70,11 @@ import Testing
             #expect(try isComplete(copy) == true, "\(last)")
             let again = try await BuiltProgram.run(arguments)
             #expect(again.status == 0, "\(last): \(again.errors)")
+            for folder in ["work", "work/hub"] {
+                let names = try FileManager.default.contentsOfDirectory(atPath: scratch.file(folder))
+                let leftovers = names.filter { $0.contains(".part") || $0.contains(".restored") }
+                #expect(leftovers.isEmpty, "\(last): \(leftovers)")
+            }
         }
         Issue.record("the command never ended")
     }

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Testing
 
 /// Databases that are put back by any means, and what root does in a state directory of somebody else.
@@ -143,6 +144,24 @@ import Testing
         #expect(kinds.contains("gap"))
         await agent.stop()
         await hub.stop()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `after a return to an earlier version its copy replaces the later database, which is kept`() async throws {
+        let hub = try await startHub()
+        try await expectSuccess(["hub", "backup", scratch.file("copy")] + state)
+        #expect(await hub.stop() == 0)
+        let queue = try DatabaseQueue(path: scratch.file("hub/hub.sqlite"))
+        try await queue.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 later')") }
+        try queue.close()
+        let start = try await BuiltProgram.run(["hub", "--port", "0"] + state)
+        #expect(start.status == 78 && start.errors.contains("newer version"), "\(start.errors)")
+        let outcome = try await BuiltProgram.run(["hub", "restore", scratch.file("copy")] + state)
+        let kept = scratch.file("hub/hub.sqlite.before-restore")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(outcome.errors.contains("which a newer version of newswire has written, is kept in '\(kept)'"))
+        let again = try await startHub()
+        #expect(await again.stop() == 0)
     }
 
     @Test(arguments: [["hub", "restore"], ["hub", "restore", "--in-place", "copy"]])
