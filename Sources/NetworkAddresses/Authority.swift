@@ -7,6 +7,11 @@ package struct Authority: Sendable, Equatable, CustomStringConvertible {
     /// The name or address without the port.
     package var hostName: HostName? { HostName(host) }
 
+    /// The authority as in an address with `https`: the host in its usual spelling, without the port that is implied.
+    package var normalizedForHTTPS: Authority {
+        Authority(host: hostName?.urlHost ?? host, port: port == 443 ? nil : port)
+    }
+
     /// The same port at another host.
     package func at(_ host: HostName) -> Authority { Authority(host: host.urlHost, port: port) }
 

@@ -15,6 +15,10 @@ package enum BackendSettings {
         .summary(
             "Names by which apps reach the app backend, and for which its certificate is valid. Without it: localhost and this machine's names."
         )
+    package static let publicAddress = OpenSetting(.backend, "public-address", .publicAddress)
+        .summary(
+            "The address at which apps reach the app backend if it is not the first of 'host-names' at its own port: that of a proxy."
+        )
     package static let tlsCertificate = OpenSetting(.backend, "tls-certificate", .path)
         .summary(
             "A certificate and its chain in PEM, instead of one from the app backend's own authority. Read again when it changes."
@@ -51,8 +55,8 @@ package enum BackendSettings {
 
     static let entries =
         [
-            listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
-            trustedProxies.entry,
+            listen.entry, port.entry, insecureListen.entry, hostNames.entry, publicAddress.entry,
+            tlsCertificate.entry, tlsKey.entry, trustedProxies.entry,
         ] + connection.entries
         + [
             reservedTagPrefixes.entry, maximumTags.entry, notifications.entry, secureText.entry, secureAlert.entry,

@@ -84,6 +84,12 @@ package enum HubFiles {
         return try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
+    /// Returns the address of pages and of the REST API for other machines, with a slash at the end, as of the last
+    /// start.
+    package static func webAddress(in directory: String) throws(HostError) -> String {
+        "https\(try endpoint(in: directory).drop { $0 != ":" })"
+    }
+
     /// Returns the endpoint for programs of this machine, as of the last start.
     package static func localEndpoint(in state: StateDirectory) throws -> String {
         for file in [Connection.namespace, .listen, .full] {

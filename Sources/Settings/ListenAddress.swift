@@ -1,3 +1,5 @@
+internal import NetworkAddresses
+
 /// The address at which a server of this machine listens: `127.0.0.1:8789`, `[::1]:8789`, `localhost:0`.
 package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     /// The host, without brackets.
@@ -33,6 +35,31 @@ extension SettingFormat<ListenAddress> {
         show: { "\($0)" },
         otherwise: "must be an address of this machine and a port, such as 127.0.0.1:8789"
     ) { ListenAddress($0) }
+}
+
+extension SettingFormat<Authority> {
+    /// An address of a server, of which only host and port can be chosen.
+    static let publicAddress = SettingFormat(
+        "https URL",
+        range: "without a path",
+        show: { "https://\($0)" }
+    ) { text throws(SettingValueError) in
+        let example = "such as https://news.example.org or https://news.example.org:8443"
+        let scheme = "https://"
+        guard text.lowercased().hasPrefix(scheme) else {
+            throw SettingValueError("must be an address that begins with 'https://', \(example)")
+        }
+        var rest = text.dropFirst(scheme.count)
+        if rest.hasSuffix("/") { rest.removeLast() }
+        guard !rest.contains("/") else {
+            throw SettingValueError("must have no path, because SDKs expect the hub's name there: \(example)")
+        }
+        guard let authority = Authority(rest), let host = authority.hostName, !["0.0.0.0", "::"].contains("\(host)")
+        else {
+            throw SettingValueError("must be a host name or an address, and perhaps a port, \(example)")
+        }
+        return authority.normalizedForHTTPS
+    }
 }
 
 extension SettingFormat<String> {

@@ -30,6 +30,13 @@ package enum HubSettings {
             have any host that the client called.
             """
         )
+    package static let publicAddress = OpenSetting(.hub, "public-address", .publicAddress)
+        .summary(
+            """
+            The address at which other machines reach the hub if it is not the first of 'host-names' at the hub's own port: \
+            that of a proxy. Connection strings, invitations and addresses that the hub prints have it.
+            """
+        )
     package static let tlsCertificate = OpenSetting(.hub, "tls-certificate", .path)
         .summary(
             "A certificate and its chain in PEM, instead of one from the hub's own authority. Read again when it changes."
@@ -149,8 +156,8 @@ package enum HubSettings {
         .summary("The lowest level that is logged.")
 
     static let entries = [
-        listen.entry, port.entry, insecureListen.entry, hostNames.entry, tlsCertificate.entry, tlsKey.entry,
-        trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
+        listen.entry, port.entry, insecureListen.entry, hostNames.entry, publicAddress.entry, tlsCertificate.entry,
+        tlsKey.entry, trustedProxies.entry, name.entry, state.entry, timeToLive.entry, logSize.entry, maximumTags.entry,
         maximumExpressionTags.entry, maximumAlternatives.entry, reservedTagPrefixes.entry, streamsPerAddress.entry,
         streamOpenings.entry, listenRegistrations.entry, listenSize.entry, listenWrites.entry, changeSize.entry,
         corsOrigins.entry, pushContact.entry, pushHosts.entry, pushAddresses.entry, gcmThroughFcm.entry,

@@ -43,16 +43,30 @@ package struct ConfigurationCheck {
 
     /// Settings that a start accepts, but an operator may not want.
     package func warnings() -> [String] {
+        guard programs.contains(.hub) else { return [] }
+        return [unknownProxy, unknownAddress].compactMap(\.self)
+    }
+
+    private var unknownProxy: String? {
         let listen = settings.value(HubSettings.listen)
         let names = settings.value(HubSettings.hostNames) ?? []
         // Other machines reach such a hub through a program on this machine only.
-        guard programs.contains(.hub), NetworkAddress(listen)?.isLoopback == true,
+        guard NetworkAddress(listen)?.isLoopback == true,
             names.contains(where: { !$0.isLoopback }), (settings.value(HubSettings.trustedProxies) ?? []).isEmpty
-        else { return [] }
-        return [
+        else { return nil }
+        return
             "'host-names' has names for other machines, 'listen' is a loopback address, and 'trusted-proxies' is empty: the "
-                + "clients of a proxy on this machine count as one in all limits; set 'trusted-proxies: [\(listen)]'"
-        ]
+            + "clients of a proxy on this machine count as one in all limits; set 'trusted-proxies: [\(listen)]'"
+    }
+
+    private var unknownAddress: String? {
+        guard let proxies = settings.value(HubSettings.trustedProxies), !proxies.isEmpty,
+            settings.value(HubSettings.publicAddress) == nil
+        else { return nil }
+        let host = settings.value(HubSettings.hostNames)?.first { !$0.isLoopback }?.urlHost ?? "news.example.org"
+        return
+            "'trusted-proxies' is set and 'public-address' is not: connection strings and invitations have the hub's "
+            + "own port instead of the proxy's; set 'public-address: https://\(host)', as the proxy is reached"
     }
 
     /// Settings without which a start works, but which an operator should set.

@@ -69,6 +69,17 @@ import Testing
         #expect(outcome.errors.contains("newswire: warning: 'host-names' ") == isWarned, "\(outcome.errors)")
     }
 
+    @Test(.timeLimit(.minutes(10)), arguments: [("", true), (", public-address: https://hub.example", false)])
+    func `check warns of a proxy whose address the hub does not know`(setting: String, isWarned: Bool) async throws {
+        let scratch = try ScratchFolder()
+        let text = "hub: {state: hub, host-names: [hub.example], trusted-proxies: [127.0.0.1]\(setting)}\n"
+        try scratch.write(text, to: "newswire.yaml")
+        let outcome = try await BuiltProgram.run(["check", "hub"], environment: environment(scratch))
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let warning = "newswire: warning: 'trusted-proxies' is set and 'public-address' is not"
+        #expect(outcome.errors.contains(warning) == isWarned, "\(outcome.errors)")
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `what a hub has made is in order, running or stopped`() async throws {
         let scratch = try ScratchFolder()

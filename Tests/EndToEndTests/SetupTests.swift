@@ -61,6 +61,7 @@ import Testing
                 hub:
                   host-names: ["news.example.org"]
                   trusted-proxies: ["127.0.0.1", "::1"]
+                  public-address: https://news.example.org
                   pages: public
                   push-contact: mailto:ops@example.org
 
@@ -78,6 +79,43 @@ import Testing
         ])
         #expect(back.status == 0 && stage.text == "hub:\n  pages: public\n", "\(back)\n\(stage.text)")
         #expect(stage.lists == ["sports.yaml", "world.yaml"])
+    }
+
+    @Test(arguments: [
+        // A hub behind a proxy that an earlier version has set up.
+        (
+            "hub:\n  host-names: [news.example.org]\n  trusted-proxies: [127.0.0.1]\n", ["--pages", "public"],
+            "  public-address: https://news.example.org\n", "https://news.example.org/-/news/"
+        ),
+        // The port of the operator's proxy stays.
+        (
+            "hub:\n  trusted-proxies: [127.0.0.1]\n  public-address: https://news.example.org:8443\n",
+            ["--host-name", "town.example.org", "--pages", "public"],
+            "  public-address: https://town.example.org:8443\n", "https://town.example.org:8443/-/news/"
+        ),
+        // The proxy is given up.
+        (
+            "hub:\n  host-names: [news.example.org]\n  trusted-proxies: [\"127.0.0.1\", \"::1\"]\n  public-address: https://news.example.org\n",
+            ["--certificate", "own", "--pages", "public"], nil, "https://news.example.org:8787/-/news/"
+        ),
+        // A router leads another port to the hub's.
+        (
+            "hub:\n  listen: 0.0.0.0\n  public-address: https://news.example.org\n", ["--pages", "public"],
+            "  public-address: https://news.example.org\n", "https://news.example.org/-/news/"
+        ),
+    ])
+    func `the public address follows the answers`(text: String, flags: [String], line: String?, shown: String)
+        async throws
+    {
+        let stage = try Stage(text)
+        let outcome = try await stage.setUp(flags)
+        #expect(outcome.status == 0 && outcome.output.contains(" \(shown)\n"), "\(outcome)")
+        #expect(
+            stage.text.contains(line ?? "hub:") && stage.text.contains("public-address") == (line != nil),
+            "\(stage.text)"
+        )
+        let again = try await stage.setUp(flags)
+        #expect(again.status == 0 && again.errors.contains("nothing is to be changed"), "\(again)")
     }
 
     @Test func `what the operator has written stays`() async throws {

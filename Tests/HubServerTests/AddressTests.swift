@@ -86,7 +86,8 @@ struct AddressTests {
     @Test(arguments: cases)
     func `a reply's addresses lead to where the client has called`(_ each: Case) throws {
         let client = ClientAddress(
-            fallback: Authority(.name("localhost"), port: 8787),
+            publicAddress: .own(.name("localhost")),
+            port: 8787,
             trustedProxies: [try #require(AddressBlock("192.0.2.0/24"))]
         )
         var request = HTTPRequest(method: .post, scheme: nil, authority: each.authority, path: "/")
@@ -104,7 +105,8 @@ struct AddressTests {
     )
     func `with names of its own a hub repeats no host that a client has invented`(called: String, expected: String) {
         let client = ClientAddress(
-            fallback: Authority(.name("localhost"), port: 8787),
+            publicAddress: .own(.name("localhost")),
+            port: 8787,
             trustedProxies: [],
             hostNames: [.name("news.example"), .name("hub.example")]
         )
@@ -115,7 +117,8 @@ struct AddressTests {
 
     @Test func `a host that a trusted proxy has passed on is repeated, whatever the hub's names`() throws {
         let client = ClientAddress(
-            fallback: Authority(.name("localhost"), port: 8787),
+            publicAddress: .own(.name("localhost")),
+            port: 8787,
             trustedProxies: [try #require(AddressBlock("192.0.2.0/24"))],
             hostNames: [.name("news.example")]
         )
@@ -123,8 +126,27 @@ struct AddressTests {
         #expect("\(client.authority(request, peer: NetworkAddress("192.0.2.1")))" == "front.example")
     }
 
+    @Test(arguments: [
+        (nil, "news.example"), ("evil.example:8443", "news.example"), ("news.example", "news.example"),
+        ("hub.example:8787", "hub.example:8787"), ("127.0.0.1:8787", "127.0.0.1:8787"),
+    ])
+    func `a public address replaces invented hosts with their ports`(called: String?, expected: String) throws {
+        let client = ClientAddress(
+            publicAddress: .configured(try #require(Authority("news.example"))),
+            port: 8787,
+            trustedProxies: [],
+            hostNames: [.name("hub.example")]
+        )
+        let request = HTTPRequest(method: .post, scheme: nil, authority: called, path: "/")
+        #expect("\(client.authority(request, peer: nil))" == expected)
+    }
+
     @Test func `without trusted proxies nobody is asked who called`() {
-        let client = ClientAddress(fallback: Authority(.name("localhost"), port: 8787), trustedProxies: [])
+        let client = ClientAddress(
+            publicAddress: .own(.name("localhost")),
+            port: 8787,
+            trustedProxies: []
+        )
         let request = HTTPRequest(method: .post, scheme: nil, authority: "h", path: "/")
         func peer() -> NetworkAddress? {
             Issue.record("asked")

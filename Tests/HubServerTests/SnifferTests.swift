@@ -28,7 +28,7 @@ struct SnifferTests {
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
         let connections = ConnectionQuota(configuration.connectionLimits, grouping: .standard, clock: { .zero })
-        let client = ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: [])
+        let client = ClientAddress(publicAddress: .own(.name("localhost")), port: 0, trustedProxies: [])
         return SniffingChannel(
             { _, _, _ in },
             streams: StreamGate(

@@ -19,8 +19,8 @@ package struct ListenConfiguration: Sendable {
     package var certificate: CertificateSource
     /// True if plain HTTP is accepted from other machines, too.
     package var takesPlainHTTP: Bool
-    /// The name by which clients reach the server.
-    package var publicName: HostName
+    /// The address at which clients reach the server.
+    package var publicAddress: PublicAddress
     /// Proxies whose `X-Forwarded-For` is trusted.
     package var trustedProxies: [AddressBlock]
     /// Maximum duration of a stop.
@@ -31,7 +31,7 @@ package struct ListenConfiguration: Sendable {
         port: Int,
         certificate: CertificateSource,
         takesPlainHTTP: Bool,
-        publicName: HostName,
+        publicAddress: PublicAddress,
         trustedProxies: [AddressBlock],
         drain: Duration
     ) {
@@ -39,7 +39,7 @@ package struct ListenConfiguration: Sendable {
         self.port = port
         self.certificate = certificate
         self.takesPlainHTTP = takesPlainHTTP
-        self.publicName = publicName
+        self.publicAddress = publicAddress
         self.trustedProxies = trustedProxies
         self.drain = drain
     }
@@ -88,7 +88,8 @@ package final class ResponderService: Sendable {
             responder: responder,
             streams: nil,
             client: ClientAddress(
-                fallback: Authority(configuration.publicName, port: configuration.port),
+                publicAddress: configuration.publicAddress,
+                port: configuration.port,
                 trustedProxies: configuration.trustedProxies
             ),
             connections: connections,

@@ -32,8 +32,8 @@ package struct HubConfiguration: Sendable {
     package var certificate: CertificateSource?
     /// True if plain HTTP is accepted from other machines although the hub serves TLS.
     package var takesPlainHTTP = HubSettings.insecureListen.fallback
-    /// The name by which clients reach the hub, for addresses in replies to requests that do not name it themselves.
-    package var publicName = HostName.name("localhost")
+    /// The address at which clients reach the hub, for replies to requests that do not name it themselves.
+    package var publicAddress = PublicAddress.own(.name("localhost"))
     /// The configured names of the hub; with some, addresses in replies have no other host that a client has invented.
     package var hostNames: [HostName] = []
     /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are trusted.

@@ -64,7 +64,8 @@ package final class HubService: Sendable {
             clock: configuration.monotonic
         )
         client = ClientAddress(
-            fallback: Authority(configuration.publicName, port: configuration.port),
+            publicAddress: configuration.publicAddress,
+            port: configuration.port,
             trustedProxies: configuration.trustedProxies,
             hostNames: configuration.hostNames
         )

@@ -9,7 +9,9 @@ import NIOCore
 /// because SDKs require it where they extract ids.
 struct ClientAddress: Sendable {
     /// Used if a request has no usable authority.
-    let fallback: Authority
+    let publicAddress: PublicAddress
+    /// The server's own port.
+    let port: Int
     let trustedProxies: [AddressBlock]
     /// The names by which clients reach the server; without them, any host is repeated.
     var hostNames: [HostName] = []
@@ -23,12 +25,17 @@ struct ClientAddress: Sendable {
     ) -> Authority {
         let proxies = TrustedProxies(trustedProxies)
         let called = proxies.authority(request.authority, peer: peer()) { request.headerFields[header: $0] }
-        guard let called else { return fallback }
+        guard let called else { return publicAddress.authority(port: port) }
         guard let first = hostNames.first, let host = called.hostName, !hostNames.contains(host), !host.isLoopback,
-            host != local().map({ HostName.address($0.unmapped) })
+            !isConfigured(host), host != local().map({ HostName.address($0.unmapped) })
         else { return called }
         if !proxies.blocks.isEmpty, let peer = peer()?.unmapped, proxies.contains(peer) { return called }
-        return called.at(first)
+        guard case .configured(let authority) = publicAddress else { return called.at(first) }
+        return authority
+    }
+
+    private func isConfigured(_ host: HostName) -> Bool {
+        if case .configured(let authority) = publicAddress { authority.hostName == host } else { false }
     }
 }
 

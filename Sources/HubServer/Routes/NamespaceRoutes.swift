@@ -98,7 +98,7 @@ extension NamespaceRequest {
     /// The address at which other machines reach this server, whatever address the request came to.
     fileprivate var publicEndpoint: String {
         let port = context.channel?.localAddress?.port ?? hubs.configuration.port
-        return "sb://\(Authority(hubs.configuration.publicName, port: port))/"
+        return "sb://\(hubs.configuration.publicAddress.authority(port: port))/"
     }
 
     fileprivate func entry(of hub: StoredHub, query: String) -> ManagementEntry {

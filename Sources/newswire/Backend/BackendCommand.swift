@@ -46,6 +46,9 @@ struct BackendCommand: AsyncParsableCommand {
     @Option(BackendSettings.hostNames)
     var hostNames: [HostName]?
 
+    @Option(BackendSettings.publicAddress)
+    var publicAddress: Authority?
+
     @Option(BackendSettings.tlsCertificate)
     var tlsCertificate: String?
 
@@ -132,6 +135,7 @@ struct BackendCommand: AsyncParsableCommand {
         let listen = settings.value(BackendSettings.listen, flag: listen)
         let endpoint = try HubEndpoint(
             hostNames: settings.value(BackendSettings.hostNames, flag: hostNames),
+            publicAddress: settings.value(BackendSettings.publicAddress, flag: publicAddress),
             certificate: settings.value(BackendSettings.tlsCertificate, flag: tlsCertificate),
             key: settings.value(BackendSettings.tlsKey, flag: tlsKey),
             listen: listen,
@@ -143,7 +147,7 @@ struct BackendCommand: AsyncParsableCommand {
             port: settings.value(BackendSettings.port, flag: port),
             certificate: endpoint.certificate,
             takesPlainHTTP: settings.value(BackendSettings.insecureListen, flag: insecureListen),
-            publicName: endpoint.publicName,
+            publicAddress: endpoint.publicAddress,
             trustedProxies: settings.value(BackendSettings.trustedProxies, flag: trustedProxies) ?? [],
             drain: settings.value(BackendSettings.drain, flag: drain)
         )
@@ -178,7 +182,7 @@ struct BackendCommand: AsyncParsableCommand {
                     metadata: ["listen.address": "\(listening.host):\(port)", "state.path": "\(state.path)"]
                 )
                 if Console.isInteractive {
-                    Console.notice("apps reach it at https://\(listening.publicName.urlHost):\(port)/api/")
+                    Console.notice("apps reach it at https://\(listening.publicAddress.authority(port: port))/api/")
                 }
                 notifier?.ready()
             }

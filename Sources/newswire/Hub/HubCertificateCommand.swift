@@ -3,6 +3,7 @@ import Certificates
 import Foundation
 import HostSystem
 import HubProtocol
+import NetworkAddresses
 import Settings
 import WebPages
 
@@ -81,7 +82,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
         // The hub's, else that of a separate app backend.
         let servers = [LocalCertificates.serverName, HubFiles.backendCertificate].map(state.file)
         let certificate = try servers.first(where: HostFile.exists).map { try CertificateFacts.read($0).facts }
-        let endpoint = try HubFiles.endpoint(in: state.path).replacing("sb://", with: "https://")
+        let endpoint = try directAddress(state, settings)
         let commands = TrustCommand.all(authority: path, endpoint: endpoint)
         let hub = try HubName(given: settings.value(HubSettings.name))
         let page = settings.value(HubSettings.pages) == .off ? nil : "\(endpoint)-/\(hub)/certificate"
@@ -111,6 +112,16 @@ struct HubCertificateCommand: AsyncParsableCommand {
             if let error = command.errorWithout { Console.print("# without it: \(error)") }
             for line in command.lines { Console.print(line) }
         }
+    }
+
+    /// Returns the address at which clients meet the hub's own certificate; a proxy has another.
+    private func directAddress(_ state: StateDirectory, _ settings: Settings) throws -> String {
+        guard let address = settings.value(HubSettings.publicAddress),
+            !(settings.value(HubSettings.trustedProxies) ?? []).isEmpty,
+            let name = settings.value(HubSettings.hostNames)?.first ?? address.hostName,
+            let port = URLComponents(string: try HubFiles.localEndpoint(in: state))?.port
+        else { return try HubFiles.webAddress(in: state.path) }
+        return "https://\(PublicAddress.own(name).authority(port: port))/"
     }
 
     // MARK: - A configured certificate

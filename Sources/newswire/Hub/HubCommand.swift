@@ -82,6 +82,9 @@ struct HubServe: AsyncParsableCommand {
     @Option(HubSettings.hostNames)
     var hostNames: [HostName]?
 
+    @Option(HubSettings.publicAddress)
+    var publicAddress: Authority?
+
     @Option(HubSettings.tlsCertificate)
     var tlsCertificate: String?
 
@@ -224,6 +227,8 @@ struct HubServe: AsyncParsableCommand {
         let log = try logConfiguration(settings, configuration)
         let endpoint = try HubEndpoint(
             hostNames: settings.value(HubSettings.hostNames, flag: hostNames),
+            // An emulated hub has the settings of the regular one, and no proxy leads to it.
+            publicAddress: emulate ? publicAddress : settings.value(HubSettings.publicAddress, flag: publicAddress),
             certificate: settings.value(HubSettings.tlsCertificate, flag: tlsCertificate),
             key: settings.value(HubSettings.tlsKey, flag: tlsKey),
             listen: configuration.host,
@@ -231,7 +236,7 @@ struct HubServe: AsyncParsableCommand {
             isShared: log != nil
         )
         configuration.certificate = endpoint.certificate
-        configuration.publicName = endpoint.publicName
+        configuration.publicAddress = endpoint.publicAddress
         configuration.hostNames = settings.value(HubSettings.hostNames, flag: hostNames) ?? []
         configuration.corsOrigins = settings.value(HubSettings.corsOrigins, flag: corsOrigins) ?? []
         configuration.pushContact = settings.value(HubSettings.pushContact, flag: pushContact)

@@ -8,8 +8,8 @@ import StartupChecks
 
 /// The address of a server on this machine, and its certificate.
 struct HubEndpoint {
-    /// The host name in connection strings for SDKs and other machines.
-    let publicName: HostName
+    /// The address in connection strings for SDKs and other machines.
+    let publicAddress: PublicAddress
     let certificate: CertificateSource
 
     /// Reads the configured certificate, or creates one for this machine's names with the server's own authority.
@@ -21,6 +21,7 @@ struct HubEndpoint {
     /// - Throws: ``Failure``.
     init(
         hostNames configured: [HostName]?,
+        publicAddress: Authority?,
         certificate file: String?,
         key: String?,
         listen: String,
@@ -28,10 +29,11 @@ struct HubEndpoint {
         serverName: String = LocalCertificates.serverName,
         isShared: Bool = false
     ) throws {
+        let ownName: HostName
         if let files = try Self.files(file, key) {
             certificate = .files(files)
             let identity = try certificate.identity(at: Date())
-            publicName =
+            ownName =
                 configured?.first ?? identity.facts.names.lazy.compactMap { HostName($0) }.first
                 ?? Self.localhost
         } else {
@@ -40,13 +42,15 @@ struct HubEndpoint {
             let machine = configured == nil ? MachineNames.all().compactMap { HostName($0) } : []
             // Prefer a name that other machines can resolve.
             let best = machine.last { !$0.isLoopback } ?? (Self.isUnspecified(listen) ? nil : address)
-            let names = (configured ?? machine + [address].compactMap(\.self)) + Self.loopback
+            let others = [publicAddress?.hostName].compactMap(\.self) + Self.loopback
+            let names = (configured ?? machine + [address].compactMap(\.self)) + others
             var unique: [HostName] = []
             for name in names where !unique.contains(name) && !Self.isUnspecified("\(name)") { unique.append(name) }
             certificate = .local(LocalCertificates(directory: state.path, names: unique, serverName: serverName))
-            publicName = configured?.first ?? (isLocal ? nil : best) ?? Self.localhost
+            ownName = configured?.first ?? (isLocal ? nil : best) ?? Self.localhost
             if !isShared { _ = try certificate.identity(at: Date()) }
         }
+        self.publicAddress = publicAddress.map(PublicAddress.configured) ?? .own(ownName)
     }
 
     private static let localhost = HostName.name("localhost")
@@ -65,7 +69,7 @@ struct HubEndpoint {
     }
 
     /// Returns the endpoint for SDKs and other machines.
-    func connectionEndpoint(port: Int) -> String { "sb://\(publicName.urlHost):\(port)/" }
+    func connectionEndpoint(port: Int) -> String { "sb://\(publicAddress.authority(port: port))/" }
 
     /// Returns the endpoint for programs on this machine, which need no TLS: their traffic does not leave it.
     static func localEndpoint(listen: String, port: Int) -> String {

@@ -89,16 +89,12 @@ struct HubInviteCommand: AsyncParsableCommand {
                 hint: "set it to 'invited' or 'public', and restart the hub"
             )
         }
-        guard let endpoint = try? PrivateFile.read(state.file(HubFiles.endpoint), limit: 4_096),
-            let url = URLComponents(string: endpoint.trimmingCharacters(in: .whitespacesAndNewlines)),
-            let host = url.host
-        else {
+        guard HostFile.exists(state.file(HubFiles.endpoint)) else {
             throw stateOptions.noHub(in: state, "no hub has run with the state directory")
         }
         let feed = try feedFile()
         let (link, notice) = try await invite(try PageStore(path: path), to: hub, feed)
-        let port = url.port.map { ":\($0)" } ?? ""
-        Console.print("https://\(host)\(port)/-/\(hub)/\(link)")
+        Console.print("\(try HubFiles.webAddress(in: state.path))-/\(hub)/\(link)")
         Console.notice(notice)
     }
 

@@ -41,10 +41,12 @@ struct SetupAnswers: Equatable {
     init(_ settings: Settings) {
         let proxies = settings.value(HubSettings.trustedProxies) ?? []
         let isLocal = HostName(settings.value(HubSettings.listen))?.isLoopback ?? false
-        if !isLocal || !proxies.isEmpty { hostName = settings.value(HubSettings.hostNames)?.first }
+        let address = settings.value(HubSettings.publicAddress)
+        let hasProxy = !proxies.isEmpty || address != nil
+        if !isLocal || hasProxy { hostName = address?.hostName ?? settings.value(HubSettings.hostNames)?.first }
         if let file = settings.value(HubSettings.tlsCertificate), let key = settings.value(HubSettings.tlsKey) {
             certificate = .files(certificate: file, key: key)
-        } else if isLocal, !proxies.isEmpty {
+        } else if isLocal, hasProxy {
             certificate = .proxy
         }
         pages = settings.value(HubSettings.pages)
@@ -61,6 +63,11 @@ struct SetupAnswers: Equatable {
         if hostName != present.hostName || certificate != present.certificate {
             changes += reach(settings.value(HubSettings.hostNames) ?? [], settings)
         }
+        let address = publicAddress(settings)
+        if address != settings.value(HubSettings.publicAddress) {
+            let value = address.map { SettingChange.Value.word("https://\($0)") }
+            changes.append(SettingChange(HubSettings.publicAddress.entry, value ?? .none))
+        }
         if pages != present.pages {
             changes.append(SettingChange(HubSettings.pages.entry, pages.map { .word($0.rawValue) } ?? .none))
         }
@@ -68,6 +75,16 @@ struct SetupAnswers: Equatable {
             changes.append(SettingChange(HubSettings.pushContact.entry, contact.map { .word($0) } ?? .none))
         }
         return changes
+    }
+
+    /// Returns the address by which a proxy is reached; `nil` if other machines use the hub's own port.
+    ///
+    /// A port that the operator has chosen stays.
+    func publicAddress(_ settings: Settings) -> Authority? {
+        guard let hostName else { return nil }
+        let present = settings.value(HubSettings.publicAddress)?.at(hostName)
+        if certificate == .proxy { return present ?? Authority(hostName, port: 0) }
+        return SetupAnswers(settings).certificate == .proxy ? nil : present
     }
 
     private func reach(_ names: [HostName], _ settings: Settings) -> [SettingChange] {

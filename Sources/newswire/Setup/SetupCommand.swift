@@ -206,14 +206,11 @@ struct SetupCommand: AsyncParsableCommand {
     private func finish(_ answers: SetupAnswers, _ settings: Settings, isRunning: Bool) async throws {
         let port = settings.value(HubSettings.port)
         let hub = settings.value(HubSettings.name)
-        let local = "http://127.0.0.1:\(port)/"
-        let base: String =
-            switch (answers.hostName, answers.certificate) {
-            case (nil, _): local
-            case (let name?, .proxy): "https://\(name.urlHost)/"
-            case (let name?, _): "https://\(name.urlHost):\(port)/"
-            }
-        if answers.pages != .off { Console.print("news in a browser:   \(base)-/\(hub)/") }
+        let address = answers.publicAddress(settings).map(PublicAddress.configured)
+        let base = (address ?? answers.hostName.map(PublicAddress.own)).map { "https://\($0.authority(port: port))/" }
+        if answers.pages != .off {
+            Console.print("news in a browser:   \(base ?? "http://127.0.0.1:\(port)/")-/\(hub)/")
+        }
         if answers.pages ?? .invited == .invited { Console.print("invite a reader:     newswire hub invite") }
         Console.print("connection strings:  newswire hub keys")
         if answers.hostName != nil, answers.certificate == .own {
@@ -229,8 +226,7 @@ struct SetupCommand: AsyncParsableCommand {
         guard isRunning, isatty(STDOUT_FILENO) == 1, let link = try await operatorLink() else {
             return Console.print("manage the hub:      newswire hub invite --operator")
         }
-        let shown = answers.certificate == .proxy ? link.replacing(":\(port)/", with: "/", maxReplacements: 1) : link
-        Console.print("manage the hub, once, within an hour:  \(TerminalText.safe(shown))")
+        Console.print("manage the hub, once, within an hour:  \(TerminalText.safe(link))")
     }
 
     /// In a process of its own, which continues with the rights of the hub's user.

@@ -17,6 +17,42 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
+    func `addresses for other machines are the public address`() async throws {
+        let scratch = try ScratchFolder()
+        let file = scratch.file("newswire.yaml")
+        try scratch.write(
+            """
+            hub:
+              port: 0
+              state: hub
+              host-names: [inner.example.org]
+              trusted-proxies: [127.0.0.1]
+              public-address: https://News.example.org:443/
+            """,
+            to: "newswire.yaml"
+        )
+        let hub = try await RunningProgram(["hub", "--config", file], folder: scratch.path)
+        func run(_ arguments: [String]) async throws -> String {
+            let outcome = try await BuiltProgram.run(["hub"] + arguments + ["--config", file])
+            #expect(outcome.status == 0, "\(outcome.errors)")
+            return outcome.output
+        }
+        let page = "https://news.example.org/-/news/"
+        #expect(try await run(["invite"]).hasPrefix("\(page)enter?code="))
+        #expect(try await run(["invite", "--operator"]).hasPrefix("\(page)admin/enter?code="))
+        #expect(try await run(["invite", "--feed"]).hasPrefix("\(page)feeds/World.atom?token="))
+        let strings = try await run(["keys"]) + run(["create", "orders"])
+        let lines = strings.split(separator: "\n")
+        #expect(lines.count == 4 && lines.allSatisfy { $0.contains(": Endpoint=sb://news.example.org/;") }, "\(lines)")
+        // The proxy has another certificate than the hub.
+        #expect(try await run(["certificate"]).contains(/https:\/\/inner\.example\.org:[0-9]+\/healthz/))
+        // Programs on this machine call the hub itself.
+        #expect(try await run(["list"]) == "news\norders\n")
+        #expect(try await run(["keys", "--local"]).contains("Endpoint=http://127.0.0.1:"))
+        await hub.stop()
+    }
+
+    @Test(.timeLimit(.minutes(10)))
     func `hubs are made, listed, used and deleted from the command line`() async throws {
         let scratch = try ScratchFolder()
         let state = scratch.file("hub")

@@ -99,7 +99,7 @@ struct StreamQuotaTests {
         fields: [String: String],
         source: String
     ) throws {
-        let client = ClientAddress(fallback: Authority(.name("localhost"), port: 0), trustedProxies: Self.proxies)
+        let client = ClientAddress(publicAddress: .own(.name("localhost")), port: 0, trustedProxies: Self.proxies)
         var headers = HTTPFields()
         for (name, value) in fields { headers[try #require(HTTPField.Name(name))] = value }
         let expected = NetworkAddress(source)
