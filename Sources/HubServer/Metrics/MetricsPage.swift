@@ -106,6 +106,23 @@ struct MetricsPage: Sendable {
             }
         )
         page.add(
+            "newswire_push_paused",
+            .gauge,
+            "1 for a push service that keeps failing or has asked for a pause; with a host, for that host.",
+            members.flatMap { hub -> [PrometheusText.Sample] in
+                let name = "\(hub.record.name)"
+                return hub.push.pauses(at: configuration.timestamp).sorted { $0.key < $1.key }.flatMap {
+                    platform,
+                    hosts in
+                    hosts.map { host in
+                        host.isEmpty
+                            ? .init(1, ["hub": name, "platform": platform])
+                            : .init(1, ["hub": name, "platform": platform, "host": host])
+                    }
+                }
+            }
+        )
+        page.add(
             "newswire_push_credential_expires_timestamp_seconds",
             .gauge,
             "Expiry of a credential for a push service, in seconds since 1970.",

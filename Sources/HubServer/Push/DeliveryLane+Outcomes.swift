@@ -90,6 +90,15 @@ extension DeliveryLane {
             case .answered(let outcome): judge(outcome, of: landing)
             }
         }
+        reportPauses()
+    }
+
+    private func reportPauses() {
+        var pauses = hostFailures.pauses
+        if askedPauseUntil > wallTime { pauses[""] = max(pauses[""] ?? askedPauseUntil, askedPauseUntil) }
+        guard pauses != reportedPauses else { return }
+        reportedPauses = pauses
+        hub.push.set(pauses: pauses, platform)
     }
 
     private func judge(_ outcome: PushOutcome, of landing: PushLanding) {
@@ -298,6 +307,7 @@ extension DeliveryLane {
         // Each message in flight gets the same answer.
         let isNews = !isPaused(at: now)
         pausedUntil = max(pausedUntil, now + wait)
+        askedPauseUntil = pausedUntil
         guard let reason, isNews else { return }
         hub.logger.info(
             "a push service limits the rate of messages: the hub waits",

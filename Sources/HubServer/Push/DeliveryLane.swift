@@ -118,6 +118,10 @@ actor DeliveryLane {
     var refusedFor: [TargetKey: Int] = [:]
     var goodAnswers = 0
     var pausedUntil = Timestamp.distantPast
+    /// The end of the pause that the service has asked for.
+    var askedPauseUntil = Timestamp.distantPast
+    /// The paused hosts that metrics show.
+    var reportedPauses: [String: Timestamp] = [:]
     /// True if a probe has had an answer that lets everything go on.
     var hasRecovered = false
     private var hasLostDuty = false

@@ -14,12 +14,16 @@ struct HostFailures: Sendable {
     static let probeInterval = Duration.seconds(2)
     /// Hosts to remember; devices can name any number.
     static let maximumHosts = 1_000
+    /// Time after its last failure for which a paused host is reported: while something waits for it, it is asked again
+    /// within ``RetryWait/maximum``, and that may take as long as a request without an answer.
+    static let reported = RetryWait.maximum + .seconds(60)
 
     private struct Record {
         /// Failures in a row.
         var failures = 0
         /// The time since which the host has been paused for its failures; `nil` if it is not.
         var pausedAt: Timestamp?
+        var failedAt = Timestamp.distantPast
         var probeAt = Timestamp.distantPast
         /// The time at which the host asked for a pause, and its end.
         var askedAt = Timestamp.distantPast
@@ -46,6 +50,15 @@ struct HostFailures: Sendable {
     /// Returns the end of the pause that a host has asked for; `nil` if it has not, or the pause has ended.
     func askedPause(_ host: String, at now: Timestamp) -> Timestamp? { hosts[host]?.askedPause(at: now) }
 
+    /// The paused hosts, each with the time until which that is to be reported unless it fails again.
+    var pauses: [String: Timestamp] {
+        hosts.compactMapValues { record in
+            let failing = record.pausedAt == nil ? Timestamp.distantPast : record.failedAt + Self.reported
+            let end = max(failing, record.askedUntil)
+            return end == .distantPast ? nil : end
+        }
+    }
+
     /// Notes that a target was sent to a paused host.
     mutating func beginProbe(_ host: String, at now: Timestamp) {
         if hosts[host]?.pausedAt != nil { hosts[host]?.probeAt = now + Self.probeInterval }
@@ -67,7 +80,8 @@ struct HostFailures: Sendable {
     /// `fraction` is a random number from 0 to 1, so that hubs do not probe together.
     mutating func noteFailure(_ host: String, at now: Timestamp, fraction: Double) {
         var record = hosts[host] ?? Record()
-        guard record.pausedAt == nil else { return }
+        record.failedAt = now
+        guard record.pausedAt == nil else { return keep(record, host) }
         record.failures += 1
         if record.failures >= Self.failuresInRow {
             record.pausedAt = now

@@ -248,6 +248,7 @@ final class PushDelivery: Service {
     ) -> (any PushService)? {
         hub.push.set(refusal: nil, platform)
         hub.push.set(hostRefusals: [:], platform)
+        hub.push.set(pauses: [:], platform)
         guard let credential else { return nil }
         do {
             return try hub.configuration.pushServices.service(for: credential)

@@ -9,6 +9,8 @@ final class PushServicesInUse: Sendable {
         var refusals: [String: String] = [:]
         /// Reasons of refusals by platform and host.
         var hostRefusals: [String: [String: String]] = [:]
+        /// Paused hosts by platform, with the times until which that is reported.
+        var pauses: [String: [String: Timestamp]] = [:]
         var audiences: [String: (credential: PlatformCredential, audience: String?)] = [:]
     }
 
@@ -29,11 +31,23 @@ final class PushServicesInUse: Sendable {
         state.withLock { $0.hostRefusals[platform] = hostRefusals.isEmpty ? nil : hostRefusals }
     }
 
-    /// Forgets the refusals of platforms that are not in use any more.
+    /// Notes the hosts of a platform to which nothing is sent for now, with the times until which that is reported; a
+    /// service with hosts of its own has an empty name.
+    func set(pauses: [String: Timestamp], _ platform: String) {
+        state.withLock { $0.pauses[platform] = pauses.isEmpty ? nil : pauses }
+    }
+
+    /// Returns the paused hosts by platform.
+    func pauses(at now: Timestamp) -> [String: [String]] {
+        state.withLock { $0.pauses }.mapValues { hosts in hosts.filter { $0.value > now }.keys.sorted() }
+    }
+
+    /// Forgets the refusals and pauses of platforms that are not in use any more.
     func forgetRefusals(except platforms: Set<String>) {
         state.withLock { state in
             state.refusals = state.refusals.filter { platforms.contains($0.key) }
             state.hostRefusals = state.hostRefusals.filter { platforms.contains($0.key) }
+            state.pauses = state.pauses.filter { platforms.contains($0.key) }
         }
     }
 

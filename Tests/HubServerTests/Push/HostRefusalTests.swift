@@ -290,6 +290,52 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (PushOutcome.retry(after: nil, "503"), bad as String?), (.throttled(.host, after: .seconds(600), "406"), bad),
+        (.throttled(.credential, after: .seconds(600), "429"), nil),
+    ])
+    func `a push service that keeps failing, or asked for a pause, is in the metrics until it works`(
+        failure: PushOutcome,
+        host: String?
+    ) async throws {
+        let service = ScriptedPushService { sent in
+            sent.target.channel.host == Self.bad ? failure : .accepted(id: nil)
+        }
+        let clock = TestClock()
+        try await run(service, clock: clock) { hub in
+            try await register(HostFailures.failuresInRow + 6, at: Self.bad, hub)
+            try await register(2, at: Self.good, hub)
+            func paused() async throws -> [String] {
+                try await hub.metrics().keys.filter { $0.hasPrefix("newswire_push_paused{") }
+            }
+            let sample = "newswire_push_paused{hub=\"news\",platform=\"wns\"\(host.map { ",host=\"\($0)\"" } ?? "")}"
+            #expect(try await paused().isEmpty)
+            let id = try await hub.send(format: "windows", "<toast/>", tags: "World")
+            await hub.settlePushes()
+            #expect(try await paused() == [sample])
+            #expect(try await hub.metrics()[sample] == 1)
+            service.answer { _ in .accepted(id: nil) }
+            try await hub.pass(minutes: 40) { await hub.settlePushes() }
+            #expect(try await paused().isEmpty)
+            #expect(try await hub.report(id).outcomes == ["wns": ["Success": HostFailures.failuresInRow + 8]])
+        }
+    }
+
+    @Test func `a push service that failed last is no longer in the metrics when nothing waits for it`() {
+        var hostFailures = HostFailures()
+        let now = Timestamp(milliseconds: 1_000_000)
+        for second in 0..<HostFailures.failuresInRow {
+            #expect(hostFailures.pauses.isEmpty)
+            hostFailures.noteFailure("a.example", at: now + .seconds(second), fraction: 1)
+        }
+        let last = now + .seconds(HostFailures.failuresInRow - 1)
+        #expect(hostFailures.pauses == ["a.example": last + HostFailures.reported])
+        hostFailures.noteFailure("a.example", at: last + .seconds(900), fraction: 1)
+        #expect(hostFailures.pauses == ["a.example": last + .seconds(900) + HostFailures.reported])
+        hostFailures.noteSuccess("a.example", begunAt: last + .seconds(901))
+        #expect(hostFailures.pauses.isEmpty)
+    }
+
     @Test(arguments: [true, false])
     func `a host that refuses the sender is no longer reported when nothing waits for it`(expires: Bool) async throws {
         let service = ScriptedPushService { _ in .refusedSender("403 BadJwtToken") }
