@@ -145,8 +145,7 @@ let package = Package(
         .target(
             name: "HubServer",
             dependencies: [
-                "Formats", "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PushEmulator",
-                "PrometheusText",
+                "Formats", "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PrometheusText",
                 "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "FairShares", "HostSystem", "Certificates",
                 "Settings",
                 .crypto,

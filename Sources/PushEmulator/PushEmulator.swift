@@ -81,6 +81,14 @@ package final class PushEmulator: Sendable {
     }
 }
 
+extension PushEmulator: EmulatedInboxes {
+    package func inboxDocument(of handle: String) throws -> [UInt8] {
+        try InboxDocument(handle: handle, deliveries: inbox(of: handle)).encoded()
+    }
+
+    package func makeBrowserSubscription() -> BrowserPushChannel { makeBrowserSubscription(prefix: "") }
+}
+
 // MARK: Faults
 
 extension PushEmulator {

@@ -5,7 +5,6 @@ package import Foundation
 package import HubProtocol
 package import HubStreams
 package import NetworkAddresses
-package import PushEmulator
 package import PushServices
 import Settings
 package import WebPages
@@ -82,7 +81,7 @@ package struct HubConfiguration: Sendable {
     /// The contact address that browsers' push services may use, `mailto:` or `https:` (RFC 8292 §2.1).
     package var pushContact: String?
     /// Emulates the push services, for trying out an app; `nil` to use the real ones.
-    package var emulator: PushEmulator?
+    package var emulator: (any EmulatedInboxes)?
     /// Makes the clients of push services.
     package var pushServices: any PushServiceMaker = PushServiceDirectory()
     /// Maximum number of pages of the SQLite file, for tests of a full disk.

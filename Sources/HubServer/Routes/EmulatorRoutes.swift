@@ -1,7 +1,6 @@
 import Foundation
 import HubProtocol
 import Hummingbird
-import PushEmulator
 
 /// The messages that emulated push services received: an extension, available only with `newswire hub --emulate`.
 enum EmulatorRoutes {
@@ -11,8 +10,7 @@ enum EmulatorRoutes {
             guard let handle = request.query.literal("handle"), !handle.isEmpty else {
                 throw ProtocolError.badRequest("'handle' must be the push handle of a device.")
             }
-            let inbox = InboxDocument(handle: handle, deliveries: emulator.inbox(of: handle))
-            return .json(try inbox.encoded())
+            return .json(try emulator.inboxDocument(of: handle))
         },
         // A browser of the emulator, which can decrypt its messages.
         Route(method: .post, path: "/emulator/subscription", right: .manage, staysHere: true) { request, _ in
@@ -22,7 +20,7 @@ enum EmulatorRoutes {
         },
     ]
 
-    private static func emulator(_ request: HubRequest) throws(ProtocolError) -> PushEmulator {
+    private static func emulator(_ request: HubRequest) throws(ProtocolError) -> any EmulatedInboxes {
         guard let emulator = request.hub.configuration.emulator else {
             throw .notFound("This hub uses real push services; start it with --emulate to emulate them.")
         }
