@@ -211,7 +211,9 @@ def toolchain():
     if not swift:
         fail("there is no 'swift' on the PATH: name the toolchain with TOOLCHAIN")
     number = re.search(r"Swift version (\S+)", output(swift, "--version")).group(1)
-    return pathlib.Path(os.path.realpath(swift)).parent.parent, number
+    # 'swift' on the PATH may be a program that chooses among toolchains.
+    resources = json.loads(output(swift, "-print-target-info"))["paths"]["runtimeResourcePath"]
+    return pathlib.Path(resources).parent.parent, number
 
 
 def icu_version(folder):
