@@ -13,7 +13,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "Bridge reopens (corrected)", "Bridge reopens - CORRECTION", "Correction to: Cells", "Bridge reopens, corrected",
+        "Bridge reopens (corrected)", "Bridge reopens - CORRECTION", "Correction to: Cells",
+        "Bridge reopens, corrected",
         "Correction: mayor resigns",
     ])
     func `a title that says itself that it is corrected is marked if it is withdrawn`(title: String) {
