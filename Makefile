@@ -146,9 +146,10 @@ uninstall: ## removes what 'make install' has installed; settings and state stay
 deb: build ## writes .build/newswire_VERSION_ARCH.deb
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
 
-test-deb: build ## installs, upgrades, removes and purges the package in a chroot; PREVIOUS=FILE.deb
+test-deb: build ## installs, upgrades, removes and purges the package in a chroot and in a booted system; PREVIOUS=FILE.deb
 	@package="$$(BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build)" && \
-	PYTHONDONTWRITEBYTECODE=1 Tests/Packaging/debian.py "$$package" $(if $(PREVIOUS),--previous '$(PREVIOUS)')
+	export PYTHONDONTWRITEBYTECODE=1 && Tests/Packaging/debian.py "$$package" $(if $(PREVIOUS),--previous '$(PREVIOUS)') && \
+	Tests/Packaging/booted.py "$$package"
 
 # Builds for itself, in chroots.
 repository: ## writes a signed apt repository to .build/repository; SIGNING_KEY, REPOSITORY_URL
