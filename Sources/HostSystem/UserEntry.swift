@@ -30,15 +30,28 @@ package struct UserEntry: Sendable {
         home = entry.pw_dir.map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// True if the owner, group and mode of a file let this user read it.
+    /// True if the owners, groups and modes of a file and of the folders above it let this user read it.
     ///
-    /// The folders above it, access lists and further groups of the user are not looked at.
+    /// Access lists and further groups of the user are not looked at.
     ///
-    /// - Throws: ``HostError`` if the file cannot be examined.
+    /// - Throws: ``HostError`` if the file or a folder cannot be examined.
     package func mayRead(_ path: String) throws(HostError) -> Bool {
+        guard let resolved = realpath(path, nil) else { throw HostError("cannot examine", path, code: errno) }
+        defer { free(resolved) }
+        var rest = String(cString: resolved)
+        guard try has(S_IRUSR, on: rest) else { return false }
+        while let slash = rest.lastIndex(of: "/"), slash != rest.startIndex {
+            rest = String(rest[..<slash])
+            guard try has(S_IXUSR, on: rest) else { return false }
+        }
+        return true
+    }
+
+    /// `permission` is the bit of owners.
+    private func has(_ permission: mode_t, on path: String) throws(HostError) -> Bool {
         var facts = stat()
         guard stat(path, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
-        if facts.st_uid == user { return facts.st_mode & S_IRUSR != 0 }
-        return facts.st_mode & (facts.st_gid == group ? S_IRGRP : S_IROTH) != 0
+        if facts.st_uid == user { return facts.st_mode & permission != 0 }
+        return facts.st_mode & (permission >> (facts.st_gid == group ? 3 : 6)) != 0
     }
 }

@@ -194,8 +194,9 @@ package struct ConfigurationCheck {
         return problems
             + stateProblems(.agent, override: nil) { directory in
                 let profiles = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-                let folders = [directory] + profiles.sorted().map { "\(directory)/\($0)" }
-                return folders.flatMap { folder in
+                // A unit's directory is that of one profile, and contains files.
+                let folders = profiles.sorted().map { "\(directory)/\($0)" }.filter { HostFile.exists("\($0)/.") }
+                return ([directory] + folders).flatMap { folder in
                     let stored = "\(folder)/\(SubscriberAgent.connectionName)"
                     let database = "\(folder)/\(SubscriberAgent.databaseName)"
                     return databaseProblem(database, SubscriberAgent.databaseProblem)

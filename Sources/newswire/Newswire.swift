@@ -28,6 +28,7 @@ struct Newswire: AsyncParsableCommand {
     static func main() async {
         StandardStream.reserve()
         TerminationSignals.ignoreWriteSignals()
+        TerminationSignals.endFirstProcess()
         // Only this user may read the files that the program writes, such as keys.
         umask(0o077)
         // Otherwise libdispatch logs, at every start without root, that it may not raise a thread's priority.

@@ -246,16 +246,17 @@ def check_sandbox(container):
 
 
 def refuse_certificate(container):
-    """A key in a home, whose mode lets the hub's user read it."""
+    """Files in a home, which the unit hides, and in a folder that is closed to the hub's user; their modes let that user read them."""
     options = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={NAME}", "-addext", f"subjectAltName=DNS:{NAME}"]
-    container.command("openssl", "req", *options, "-keyout", "/home/key.pem", "-out", "/home/cert.pem")
-    container.command("chown", "root:newswire-hub", "/home/key.pem")
-    container.command("chmod", "640", "/home/key.pem")
-    setup = ["newswire", "setup", "--host-name", NAME, "--no-operator-link", "--certificate"]
+    container.command("install", "-d", "-m", "700", "/srv/closed")
     before = container.process_of("newswire-hub")
-    assert "cannot read '/home/cert.pem'" in container.command(*setup, "/home/cert.pem /home/key.pem", status=78)
+    for folder in ("/home", "/srv/closed"):
+        container.command("openssl", "req", *options, "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem")
+        container.command("chmod", "644", f"{folder}/key.pem", f"{folder}/cert.pem")
+        setup = ["newswire", "setup", "--host-name", NAME, "--no-operator-link", "--certificate", f"{folder}/cert.pem {folder}/key.pem"]
+        assert f"cannot read '{folder}/cert.pem'" in container.command(*setup, status=78)
     equal(container.process_of("newswire-hub"), before, "the hub's process")
-    step("a certificate that the hub's service cannot see is refused, and the hub goes on")
+    step("a certificate that the hub's service cannot read is refused, and the hub goes on")
 
 
 def back_up(container):

@@ -41,8 +41,14 @@ final class SignalRelay: Sendable {
         state.withLock { state in
             guard let removed = state.listeners.removeValue(forKey: listener) else { return }
             let wanted = Set(state.listeners.values.flatMap(\.numbers))
-            for number in removed.numbers where !wanted.contains(number) { signal(number, SIG_DFL) }
+            for number in removed.numbers where !wanted.contains(number) { Self.restoreEffect(of: number) }
         }
+    }
+
+    /// Gives a signal the effect that it has when nobody listens to it.
+    static func restoreEffect(of number: Int32) {
+        let endsFirstProcess = getpid() == 1 && (number == SIGTERM || number == SIGINT)
+        if endsFirstProcess { signal(number, handleEnd) } else { signal(number, SIG_DFL) }
     }
 
     private func start() -> Bool {
@@ -76,6 +82,11 @@ final class SignalRelay: Sendable {
 
 /// The pipe to which the handler writes; set before any handler is installed.
 private let signalPipe = Atomic<Int32>(-1)
+
+/// Ends the process like a signal's default effect, with the exit code that shells and container engines give it.
+private func handleEnd(_ number: Int32) {
+    _exit(128 + number)
+}
 
 /// Runs between any two instructions of any thread: it must not lock or allocate, and must keep errno.
 private func handleSignal(_ number: Int32) {

@@ -21,6 +21,15 @@ package enum TerminationSignals {
         signal(SIGXFSZ, SIG_IGN)
     }
 
+    /// Lets SIGTERM and SIGINT end this process before, between and after the streams of them.
+    ///
+    /// Without a handler they do that to every process but the first one of a container, for which the kernel ignores
+    /// them (pid_namespaces(7)).
+    package static func endFirstProcess() {
+        guard getpid() == 1 else { return }
+        for number in [SIGTERM, SIGINT] { SignalRelay.restoreEffect(of: number) }
+    }
+
     /// Ignores SIGHUP, which asks daemons to read their files again.
     package static func ignoreHangUps() {
         signal(SIGHUP, SIG_IGN)

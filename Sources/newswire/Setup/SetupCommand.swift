@@ -56,7 +56,7 @@ struct SetupCommand: AsyncParsableCommand {
             if let name = answers.hostName, !facts.covers(name) {
                 throw Failure(.usage, "the certificate in '\(certificate)' is not valid for '\(name)'")
             }
-            try units?.checkReading(key)
+            try units?.checkReading([certificate, key])
         }
         let changes = answers.changes(of: settings)
         let before = file

@@ -12,6 +12,8 @@ struct SetupUnits {
         IPAddressAllow=any
 
         """
+    /// The unit hides them (ProtectHome=, PrivateTmp=).
+    private static let hiddenFolders = ["/home/", "/root/", "/run/user/", "/tmp/", "/var/tmp/"]
     /// A start waits for migrations of a large database, as long as the unit does.
     private static let timeout: Duration = .seconds(16 * 60)
 
@@ -37,16 +39,22 @@ struct SetupUnits {
             : HostFile.exists("/run/systemd/system")
     }
 
-    /// Checks that the hub's user can read a key that root has named.
+    /// Checks that the hub's unit can read files that root has named.
     ///
     /// - Throws: ``Failure`` 78.
-    func checkReading(_ key: String) throws {
-        guard !isOfUser, let user = UserEntry(named: Self.user), try !user.mayRead(key) else { return }
-        throw Failure(
-            .badConfiguration,
-            "the hub's user '\(Self.user)' cannot read '\(key)'; nothing was changed",
-            hint: "install -D -m 640 -g \(Self.user) \(key.shellWord) /etc/newswire/tls/key.pem, and name the copy"
-        )
+    func checkReading(_ files: [String]) throws {
+        guard !isOfUser, let user = UserEntry(named: Self.user) else { return }
+        for file in files {
+            let path = URL(filePath: file).resolvingSymlinksInPath().path
+            let isHidden = Self.hiddenFolders.contains { path.hasPrefix($0) }
+            guard try isHidden || !user.mayRead(file) else { continue }
+            let copy = "/etc/newswire/tls/\(URL(filePath: file).lastPathComponent)"
+            throw Failure(
+                .badConfiguration,
+                "the hub's service, with the user '\(Self.user)', cannot read '\(file)'; nothing was changed",
+                hint: "install -D -m 640 -g \(Self.user) \(file.shellWord) \(copy.shellWord), and name the copy"
+            )
+        }
     }
 
     // MARK: - Drop-in
