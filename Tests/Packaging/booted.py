@@ -252,7 +252,8 @@ def refuse_certificate(container):
     before = container.process_of("newswire-hub")
     for folder in ("/home", "/srv/closed"):
         container.command("openssl", "req", *options, "-keyout", f"{folder}/key.pem", "-out", f"{folder}/cert.pem")
-        container.command("chmod", "644", f"{folder}/key.pem", f"{folder}/cert.pem")
+        container.command("chown", "root:newswire-hub", f"{folder}/key.pem")
+        container.command("chmod", "640", f"{folder}/key.pem")
         setup = ["newswire", "setup", "--host-name", NAME, "--no-operator-link", "--certificate", f"{folder}/cert.pem {folder}/key.pem"]
         assert f"cannot read '{folder}/cert.pem'" in container.command(*setup, status=78)
     equal(container.process_of("newswire-hub"), before, "the hub's process")
