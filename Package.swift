@@ -72,6 +72,7 @@ let package = Package(
 
         // Leaves: formats and this machine.
         .target(name: "Formats"),
+        .target(name: "Signals", dependencies: [.serviceLifecycle]),
         .target(name: "Markup", dependencies: ["CLibXML2"]),
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
@@ -81,7 +82,10 @@ let package = Package(
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
         .target(name: "YAMLFiles", dependencies: ["CYamlLimits", .yams]),
-        .target(name: "DesktopNotifications", dependencies: ["CSystemd", "HostSystem", "NetworkAddresses"]),
+        .target(
+            name: "DesktopNotifications",
+            dependencies: ["CSystemd", "HostSystem", "NetworkAddresses", "Signals"]
+        ),
 
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
         .target(name: "Feeds", dependencies: ["Formats", "Markup", "DomainNames", "CZlib", .crypto]),
@@ -108,13 +112,14 @@ let package = Package(
         // Out of this machine, and to a hub.
         .target(
             name: "OutboundHTTP",
-            dependencies: ["DomainNames", "Formats", "HostSystem", "NetworkAddresses", "CCurl", "CNghttp2"]
+            dependencies: ["DomainNames", "Formats", "HostSystem", "NetworkAddresses", "Signals", "CCurl", "CNghttp2"]
         ),
         .target(name: "HubClient", dependencies: ["Formats", "HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
         .target(
             name: "PushServices",
             dependencies: [
-                "Formats", "HubProtocol", "OutboundHTTP", "NetworkAddresses", .crypto, .cryptoExtras, .nioCore, .nioSSL,
+                "Formats", "HubProtocol", "OutboundHTTP", "NetworkAddresses", "Signals", .crypto, .cryptoExtras,
+                .nioCore, .nioSSL,
                 .x509,
                 .asn1,
             ]
@@ -123,7 +128,8 @@ let package = Package(
         .target(
             name: "PushEmulator",
             dependencies: [
-                "Formats", "Markup", "HubProtocol", "Certificates", "NetworkAddresses", .crypto, .log, .nioCore,
+                "Formats", "Markup", "HubProtocol", "Certificates", "NetworkAddresses", "Signals", .crypto, .log,
+                .nioCore,
                 .nioPosix,
                 .nioHPACK,
                 .nioHTTP2,
@@ -139,14 +145,20 @@ let package = Package(
         ),
         .target(
             name: "ReplicatedLog",
-            dependencies: ["Formats", "HubProtocol", "HubStore", "HostSystem", "NetworkAddresses", "CNats", .log]
+            dependencies: [
+                "Formats", "HubProtocol", "HubStore", "HostSystem", "NetworkAddresses", "Signals", "CNats", .log,
+            ]
         ),
-        .target(name: "HubStreams", dependencies: ["HubProtocol", "HubRouting", "ServerSentEvents", .nioCore]),
+        .target(
+            name: "HubStreams",
+            dependencies: ["HubProtocol", "HubRouting", "Signals", "ServerSentEvents", .nioCore]
+        ),
         .target(
             name: "HubServer",
             dependencies: [
                 "Formats", "HubProtocol", "HubRouting", "HubStore", "HubStreams", "PushServices", "PrometheusText",
-                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "FairShares", "HostSystem", "Certificates",
+                "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "FairShares", "Signals", "HostSystem",
+                "Certificates",
                 "Settings",
                 .crypto,
                 .hummingbird,
@@ -164,7 +176,7 @@ let package = Package(
             name: "AppBackend",
             dependencies: [
                 "Formats", "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
-                "NetworkAddresses", "FairShares",
+                "NetworkAddresses", "FairShares", "Signals",
                 "HostSystem", "Settings", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log,
                 .nioCore, .nioSSL, .serviceLifecycle,
             ]
@@ -174,7 +186,8 @@ let package = Package(
         .target(
             name: "MountedBackend",
             dependencies: [
-                "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", .httpTypes,
+                "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", "Signals",
+                .httpTypes,
                 .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
@@ -184,7 +197,7 @@ let package = Package(
             name: "PageServer",
             dependencies: [
                 "Formats", "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages",
-                "SQLiteFiles", "FairShares", "NetworkAddresses", "Certificates",
+                "SQLiteFiles", "FairShares", "NetworkAddresses", "Signals", "Certificates",
                 .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
@@ -200,7 +213,7 @@ let package = Package(
             name: "FeedPublisher",
             dependencies: [
                 "Formats", "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem",
-                "SQLiteFiles",
+                "SQLiteFiles", "Signals",
                 "PrometheusText", "Settings", .crypto, .grdb, .httpTypes, .hummingbird, .hummingbirdCore, .log,
                 .nioCore, .nioHTTPTypes,
             ],
@@ -211,7 +224,7 @@ let package = Package(
             name: "SubscriberAgent",
             dependencies: [
                 "Formats", "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP", "HostSystem", "SQLiteFiles",
-                "DesktopNotifications", "NetworkAddresses", "Settings", .grdb, .log,
+                "DesktopNotifications", "NetworkAddresses", "Signals", "Settings", .grdb, .log,
             ]
         ),
 
@@ -273,6 +286,7 @@ let package = Package(
             path: "Tests/DesktopTestServer"
         ),
         .testTarget(name: "FormatsTests", dependencies: ["Formats"]),
+        .testTarget(name: "SignalsTests", dependencies: ["Signals", "HubTestServer"]),
         .testTarget(name: "YAMLFilesTests", dependencies: ["YAMLFiles"]),
         .testTarget(name: "MarkupTests", dependencies: ["Markup"]),
         .testTarget(name: "ServerSentEventsTests", dependencies: ["ServerSentEvents"]),
@@ -356,7 +370,8 @@ let package = Package(
                 "Formats", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer",
                 "HubStore",
                 "SQLiteFiles", "PushEmulator", "SubscriberAgent",
-                "PushServices", "ServerSentEvents", "NetworkAddresses", "FairShares", "HostSystem", "Certificates",
+                "PushServices", "ServerSentEvents", "NetworkAddresses", "FairShares", "Signals", "HostSystem",
+                "Certificates",
                 "OutboundHTTP", "Settings",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
@@ -369,7 +384,7 @@ let package = Package(
                 "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
                 "StreamProbe", "SharedLog", "HubTestServer",
-                "NetworkAddresses", "FairShares", "HostSystem", "Certificates", "OutboundHTTP", .crypto,
+                "NetworkAddresses", "FairShares", "Signals", "HostSystem", "Certificates", "OutboundHTTP", .crypto,
                 .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,
@@ -380,7 +395,8 @@ let package = Package(
             name: "PageServerTests",
             dependencies: [
                 "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
-                "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "NetworkAddresses", "Certificates",
+                "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "Signals", "NetworkAddresses",
+                "Certificates",
                 "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),
@@ -393,6 +409,7 @@ let package = Package(
             name: "FeedPublisherTests",
             dependencies: [
                 "FeedPublisher", "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem",
+                "Signals",
                 "HubTestServer", .crypto, .grdb, .nioCore, .nioEmbedded, .nioHTTPTypes, .httpTypes,
             ]
         ),

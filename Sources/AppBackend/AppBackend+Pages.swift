@@ -1,6 +1,7 @@
 package import HubClient
 package import HubProtocol
 internal import Settings
+import Signals
 
 /// The operations that pages of the same process carry out for their users, with a token instead of an `Authorization`
 /// header.

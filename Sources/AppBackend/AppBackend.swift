@@ -3,6 +3,7 @@ package import HubClient
 package import Hummingbird
 package import Logging
 package import ServiceLifecycle
+import Signals
 
 /// The operations of signed-in users: registering devices, and notifying users by name.
 ///
@@ -18,7 +19,7 @@ package final class AppBackend: Sendable {
     let signIn: SignIn
     let platforms: HubPlatforms
     let counts = BackendCounts()
-    let figures: FigureReader
+    let figures: SharedValue<BackendFigures>
     let hubFailures: HubFailureLog
     let store: BackendStore
     private let logger: Logger
@@ -43,7 +44,10 @@ package final class AppBackend: Sendable {
         devices = UserDevices(store: store, hub: hub, audit: audit, configuration)
         platforms = HubPlatforms(hub: hub, clock: clock.monotonic)
         notifier = UserNotifier(hub: hub, platforms: platforms, counts: counts, clock: clock)
-        figures = FigureReader(store: store, clock: clock, interval: configuration.figureInterval)
+        // Clients without credentials may ask for the figures.
+        figures = SharedValue(lifetime: configuration.figureInterval, clock: clock.monotonic) {
+            try await store.figures(at: clock.now())
+        }
         hubFailures = HubFailureLog(logger: logger, clock: clock)
         payloads = SecurePayloads(
             store: store,

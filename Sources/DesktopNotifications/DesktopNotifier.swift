@@ -1,5 +1,6 @@
 import Dispatch
 internal import NetworkAddresses
+internal import Signals
 
 /// Shows notifications on the user's desktop, and opens the links of those that are clicked.
 ///
@@ -52,9 +53,7 @@ package final class DesktopNotifier: @unchecked Sendable {
 
     /// Returns true if `notification` would replace one that may still be on the screen.
     package func replacesShown(_ notification: DesktopNotification) async -> Bool {
-        await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: !self.shown.ids(replacedBy: notification).isEmpty) }
-        }
+        await queue.run { !self.shown.ids(replacedBy: notification).isEmpty }
     }
 
     /// Shows a notification, replacing an earlier one with its key or those that it names.
@@ -76,12 +75,7 @@ package final class DesktopNotifier: @unchecked Sendable {
 
     /// Closes the connection; notifications stay on the screen, but a click on them no longer opens a page.
     package func close() async {
-        await withCheckedContinuation { continuation in
-            queue.async {
-                self.disconnect()
-                continuation.resume()
-            }
-        }
+        await queue.run { self.disconnect() }
     }
 
     // MARK: On the queue
@@ -90,10 +84,7 @@ package final class DesktopNotifier: @unchecked Sendable {
         within limit: Duration,
         _ work: @escaping @Sendable (DesktopNotifier, BusDeadline) throws(DesktopError) -> Void
     ) async throws(DesktopError) {
-        let failure: DesktopError? = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: self.attempt(within: min(limit, Self.timeout), work)) }
-        }
-        if let failure { throw failure }
+        if let failure = await queue.run({ self.attempt(within: min(limit, Self.timeout), work) }) { throw failure }
     }
 
     private func attempt(

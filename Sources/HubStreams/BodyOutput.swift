@@ -1,5 +1,6 @@
 package import HubProtocol
 package import NIOCore
+import Signals
 import Synchronization
 
 /// A stream as the body of an ordinary response: for long polls, and for connections that were used before.
@@ -11,10 +12,10 @@ package final class BodyOutput: StreamOutput, Sendable {
         var isOpen: Result<Void, ProtocolError>?
         var bytes = ByteBuffer()
         var hasEnded = false
-        var waiting: CheckedContinuation<Void, Never>?
     }
 
     private let state = Mutex(State())
+    private let changed = AsyncSignal()
 
     package init() {}
 
@@ -42,12 +43,8 @@ package final class BodyOutput: StreamOutput, Sendable {
     }
 
     private func signal(_ change: (inout State) -> Void) {
-        let waiting = state.withLock { state in
-            change(&state)
-            defer { state.waiting = nil }
-            return state.waiting
-        }
-        waiting?.resume()
+        state.withLock { change(&$0) }
+        changed.signal()
     }
 
     // MARK: - The response's side
@@ -76,19 +73,9 @@ package final class BodyOutput: StreamOutput, Sendable {
         return bytes
     }
 
-    private func wait(until isReady: @escaping @Sendable (borrowing State) -> Bool) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isReadyNow = state.withLock { state in
-                    if isReady(state) || state.hasEnded { return true }
-                    state.waiting = continuation
-                    return false
-                }
-                if isReadyNow { continuation.resume() }
-            }
-        } onCancel: {
-            end()
-        }
+    private func wait(until isReady: (borrowing State) -> Bool) async {
+        await changed.wait { state.withLock { isReady($0) } }
+        if Task.isCancelled { end() }
     }
 
     /// Ends the stream from the response's side, and releases the session, which holds this output.

@@ -7,6 +7,7 @@ package import HubServer
 import Hummingbird
 package import Logging
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// The app backend on a hub's port, whose hub is in the same process.
@@ -38,8 +39,6 @@ package final class BackendMount: Sendable {
 
     private struct State {
         var serving: Serving?
-        /// The task that opens the database.
-        var opening: Task<Void, Never>?
         /// The reason why the database could not be opened, and the time when the next attempt may be made.
         var failure: (reason: String, until: ContinuousClock.Instant)?
         /// The reason why the app backend cannot serve, found by the last check.
@@ -54,6 +53,7 @@ package final class BackendMount: Sendable {
     private let checkInterval: Duration
     private let logger: Logger
     private let state = Mutex(State())
+    private let opening = SingleFlight<SingleKey, Void>()
 
     /// Creates an app backend for a server's primary hub.
     package init(
@@ -93,26 +93,21 @@ package final class BackendMount: Sendable {
     ///
     /// After a failure, the next attempt is made ``checkInterval`` later at the earliest.
     private func prepare() async {
-        let opening = state.withLock { state -> Task<Void, Never>? in
+        let running = state.withLock { state -> Task<Void, any Error>? in
             if state.serving != nil { return nil }
-            if let opening = state.opening { return opening }
+            if let running = opening.current { return running }
             if let failure = state.failure, .now < failure.until { return nil }
             guard files.exist else { return nil }
-            let opening = Task { await self.open() }
-            state.opening = opening
-            return opening
+            return opening.join { await self.open() }
         }
-        await opening?.value
+        _ = await running?.result
     }
 
     private func open() async {
         // Opening waits for the disk, for other processes' locks and for migrations, which must not block a task's
         // thread.
-        let result = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: Result { try self.makeServing() }) }
-        }
+        let result = await DispatchQueue.global().run { Result { try self.makeServing() } }
         let failure = state.withLock { state -> String? in
-            state.opening = nil
             switch result {
             case .success(let serving):
                 state.serving = serving
@@ -229,12 +224,7 @@ extension BackendMount {
         func run() async throws {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
-                    await cancelWhenGracefulShutdown {
-                        while !Task.isCancelled {
-                            await mount.check()
-                            try? await Task.sleep(for: mount.checkInterval)
-                        }
-                    }
+                    await repeatUntilStopped(every: mount.checkInterval, startsNow: true) { await mount.check() }
                 }
                 if let backend = await mount.opened() {
                     for service in backend.services { group.addTask { try await service.run() } }

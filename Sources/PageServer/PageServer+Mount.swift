@@ -4,6 +4,7 @@ package import HubServer
 import Logging
 import MountedBackend
 import ServiceLifecycle
+import Signals
 
 extension PageServer {
     /// The application that the hub mounts.
@@ -93,19 +94,17 @@ extension PageServer {
         let pages: PageServer
 
         func run() async throws {
-            await cancelWhenGracefulShutdown {
-                repeat {
-                    do {
-                        try await pages.endExpiredSessions()
-                    } catch {
-                        // A stop is no failure.
-                        if Task.isCancelled { return }
-                        pages.logger.warning(
-                            "cannot end expired sessions of readers; will retry",
-                            metadata: ["error.reason": "\(error)"]
-                        )
-                    }
-                } while (try? await Task.sleep(for: Self.interval)) != nil
+            await repeatUntilStopped(every: Self.interval, startsNow: true) {
+                do {
+                    try await pages.endExpiredSessions()
+                } catch {
+                    // A stop is no failure.
+                    if Task.isCancelled { return }
+                    pages.logger.warning(
+                        "cannot end expired sessions of readers; will retry",
+                        metadata: ["error.reason": "\(error)"]
+                    )
+                }
             }
         }
     }

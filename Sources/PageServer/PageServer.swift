@@ -8,6 +8,7 @@ package import Logging
 package import MountedBackend
 import NIOCore
 import NetworkAddresses
+import Signals
 import Synchronization
 import WebPages
 
@@ -22,7 +23,7 @@ package final class PageServer: Sendable {
     /// The limit of changes of each session: the hub's quotas do not apply to changes by its own pages.
     let changes: MinuteLimiter<Int64>
     /// Turns of the requests that change a session; no request that has one waits for another session's.
-    let turns = DeviceTurns<Int64>(maximumWaiting: PageServer.changesPerMinute)
+    let turns = TurnQueue<Int64>.ofChanges(maximumWaiting: PageServer.changesPerMinute)
     /// The limit of requests with each address of feeds.
     let feedRequests: MinuteLimiter<Int64>
     /// Tag prefixes that identify users.

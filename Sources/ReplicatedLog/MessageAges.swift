@@ -1,3 +1,5 @@
+import Signals
+
 /// Finds messages of other processes that were on their way for too long, without comparing clocks.
 ///
 /// The quickest message of a process shows by how much its clock and this one differ. Another message that seems to have
@@ -21,7 +23,7 @@ struct MessageAges {
         var late: (since: Duration, offset: Duration)?
     }
 
-    private var processes: [UInt64: Process] = [:]
+    private var processes = BoundedTable<UInt64, Process>(maximumCount: maximumProcesses)
 
     /// Notes a message that a process sent at `sent` by its own clock, and that arrived at `now` by this one's.
     ///
@@ -29,11 +31,6 @@ struct MessageAges {
     mutating func isLate(from process: UInt64, sent: Duration, at now: Duration) -> Bool {
         let offset = now - sent
         guard var known = processes[process] else {
-            if processes.count >= Self.maximumProcesses,
-                let oldest = processes.min(by: { $0.value.heard < $1.value.heard })
-            {
-                processes[oldest.key] = nil
-            }
             processes[process] = Process(offset: offset, heard: now)
             return false
         }

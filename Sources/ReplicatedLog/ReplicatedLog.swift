@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import HubStore
 package import Logging
+import Signals
 
 /// A node's connection to the log that the nodes of a hub share, and to the other nodes.
 package final class ReplicatedLog: Sendable {
@@ -86,9 +87,7 @@ package final class ReplicatedLog: Sendable {
 
     /// Runs blocking work outside the threads of tasks.
     static func blocking<Output: Sendable>(_ work: @escaping @Sendable () throws -> Output) async throws -> Output {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result(catching: work)) }
-        }
+        try await DispatchQueue.global().run(work)
     }
 }
 

@@ -4,6 +4,7 @@ package import HubProtocol
 package import HubClient
 package import Logging
 package import OutboundHTTP
+import Signals
 import SQLiteFiles
 
 /// An agent with its profile, and the operations of its commands.
@@ -187,7 +188,7 @@ package final class SubscriberAgent: Sendable {
             flow: flow,
             registrar: registrar(client),
             subscription: subscription,
-            wakeUp: WorkSignal(),
+            wakeUp: AsyncSignal(),
             environment: environment
         )
         let receiver = StreamReceiver(

@@ -209,37 +209,3 @@ private struct Warnings: LogHandler {
         lines.append("\(event.message): \(event.metadata?["error.reason"] ?? "")")
     }
 }
-
-@Suite struct RecentTableTests {
-    @Test func theOldestEntriesAreForgotten() {
-        var table = RecentTable<Int, Int>(maximum: 3)
-        for number in 0..<1_000 { table[number] = number }
-        #expect(table.count == 3)
-        #expect((990..<1_000).compactMap { table[$0] } == [997, 998, 999])
-    }
-
-    @Test func aChangedEntryKeepsItsAgeAndARemovedOneIsNew() {
-        var table = RecentTable<String, Int>(maximum: 2)
-        table["a"] = 1
-        table["b"] = 1
-        table["a"] = 2
-        table["c"] = 1
-        #expect(table["a"] == nil)
-        table["b"] = nil
-        table["b"] = 2
-        table["d"] = 1
-        #expect(table["c"] == nil)
-        #expect(table["b"] == 2)
-    }
-
-    @Test func anEntryThatIsSetAndRemovedAgainAndAgainTakesNoRoom() {
-        var table = RecentTable<Int, Int>(maximum: 2)
-        table[0] = 1
-        for _ in 0..<1_000 {
-            table[1] = 1
-            table[1] = nil
-        }
-        #expect(table[0] == 1)
-        #expect(table.count == 1)
-    }
-}

@@ -2,6 +2,7 @@ import HostSystem
 import HubProtocol
 import Logging
 import OutboundHTTP
+import Signals
 import Synchronization
 
 /// Keeps the keys of an identity provider.
@@ -58,7 +59,6 @@ final class ProviderKeys: Sendable {
         var keys: SigningKeys?
         var fetchedAt = Duration.zero
         var attemptedAt: Duration?
-        var fetching: Task<Void, Never>?
         var file = FileKeys()
         var isFailing = false
     }
@@ -67,6 +67,7 @@ final class ProviderKeys: Sendable {
     private let clock: @Sendable () -> Duration
     private let logger: Logger
     private let state = Mutex(State())
+    private let fetching = SingleFlight<SingleKey, Void>()
 
     init(_ source: OpenIDConfiguration.Keys, clock: @escaping @Sendable () -> Duration, logger: Logger) {
         self.source = source
@@ -84,7 +85,7 @@ final class ProviderKeys: Sendable {
             let (keys, age) = state.withLock { [now = clock()] in ($0.keys, now - $0.fetchedAt) }
             let isKnown = keys?.haveKey(for: token) ?? false
             let fetch = fetchIfDue(isKnown: isKnown) { await self.fetch(url, http) }
-            if !isKnown || age >= Self.lifetime { await fetch?.value }
+            if !isKnown || age >= Self.lifetime { _ = await fetch?.result }
         }
         guard let keys = state.withLock({ $0.keys ?? $0.file.keys }) else { throw .noKeys }
         return keys
@@ -95,18 +96,15 @@ final class ProviderKeys: Sendable {
     /// Starts a fetch if one is due.
     ///
     /// - Returns: The running fetch.
-    private func fetchIfDue(isKnown: Bool, _ fetch: @escaping @Sendable () async -> Void) -> Task<Void, Never>? {
+    private func fetchIfDue(isKnown: Bool, _ fetch: @escaping @Sendable () async -> Void) -> Task<Void, any Error>? {
         let now = clock()
         return state.withLock { state in
-            if let task = state.fetching { return task }
+            if let task = fetching.current { return task }
             if isKnown, now - state.fetchedAt < Self.refreshAge { return nil }
             let pause = state.keys == nil ? Self.firstPause : Self.pause
             if let last = state.attemptedAt, now - last < pause { return nil }
             state.attemptedAt = now
-            // A separate task: the client of one request may disconnect while other requests wait for the keys.
-            let task = Task { await fetch() }
-            state.fetching = task
-            return task
+            return fetching.join { await fetch() }
         }
     }
 
@@ -135,7 +133,6 @@ final class ProviderKeys: Sendable {
         } catch {
             note(error)
         }
-        state.withLock { $0.fetching = nil }
     }
 
     // MARK: From a file

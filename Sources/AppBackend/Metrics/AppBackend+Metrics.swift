@@ -2,12 +2,13 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 import PrometheusText
+import Signals
 
 extension AppBackend {
     /// Lines for `/metrics`: counts, without any user's data.
     package func metrics() async -> String {
         var page = PrometheusText()
-        let figures = try? await figures.figures()
+        let figures = try? await figures.value()
         Self.add(isHealthy: figures != nil, to: &page)
         page.add(
             "newswire_backend_requests_total",

@@ -1,6 +1,6 @@
 import HubClient
 import HubProtocol
-import Synchronization
+import Signals
 
 /// Finds and caches the platforms that the hub can deliver to.
 final class HubPlatforms: Sendable {
@@ -30,67 +30,28 @@ final class HubPlatforms: Sendable {
     /// The age up to which an answer is used while a request asks the hub again.
     static let staleLifetime = Duration.seconds(30)
 
-    private struct State {
-        var asking: Task<Finding, any Error>?
-        var last: (finding: Finding, at: Duration)?
-    }
-
-    private enum Step {
-        case wait(Task<Finding, any Error>)
-        case use(Finding)
-    }
-
-    private let hub: HubClient
-    private let clock: @Sendable () -> Duration
-    private let state = Mutex(State())
+    private let last: SharedValue<Finding>
 
     init(hub: HubClient, clock: @escaping @Sendable () -> Duration) {
-        self.hub = hub
-        self.clock = clock
+        // One slow answer must not hold up every notification.
+        last = SharedValue(lifetime: Self.lifetime, whileComputing: Self.staleLifetime, clock: clock) {
+            try await Self.answer(of: hub)
+        }
     }
 
     /// Asks the hub, unless a fresh answer is cached.
     ///
     /// - Throws: ``HubClientError``.
-    func current() async throws -> Finding {
-        let now = clock()
-        let step = state.withLock { state -> Step in
-            // One slow answer must not hold up every notification.
-            let lifetime = state.asking == nil ? Self.lifetime : Self.staleLifetime
-            if let last = state.last, now - last.at < lifetime { return .use(last.finding) }
-            if let task = state.asking { return .wait(task) }
-            let task = Task { try await self.ask() }
-            state.asking = task
-            return .wait(task)
-        }
-        switch step {
-        case .use(let finding): return finding
-        case .wait(let task): return try await task.value
-        }
-    }
+    func current() async throws -> Finding { try await last.value() }
 
     /// Asks the hub, unless it has answered recently.
     ///
     /// - Throws: ``HubClientError``.
     func checkHub() async throws {
-        let now = clock()
-        if let last = state.withLock({ $0.last }), now - last.at < Self.recency { return }
-        _ = try await current()
+        if last.recent(Self.recency) == nil { _ = try await current() }
     }
 
-    private func ask() async throws -> Finding {
-        do {
-            let finding = try await answer()
-            let now = clock()
-            state.withLock { $0 = State(asking: nil, last: (finding, now)) }
-            return finding
-        } catch {
-            state.withLock { $0.asking = nil }
-            throw error
-        }
-    }
-
-    private func answer() async throws(HubClientError) -> Finding {
+    private static func answer(of hub: HubClient) async throws(HubClientError) -> Finding {
         do throws(HubClientError) {
             return .known(Set(try await hub.credentials(asking: false).credentials.map(\.platform)))
         } catch  where error.isOfAbsentRoute {

@@ -1,3 +1,4 @@
+import Signals
 import Synchronization
 
 /// Limits how often each key may do something within any minute.
@@ -8,8 +9,8 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
 
     private let limit: Int
     private let clock: @Sendable () -> Duration
-    /// When each key was used within the last minute, in order.
-    private let uses = Mutex<[Key: [Duration]]>([:])
+    /// When each key was used within the last minute, in order; the key that was not used for longest is forgotten first.
+    private let uses = Mutex(BoundedTable<Key, [Duration]>(maximumCount: maximumKeys))
 
     /// - Parameters:
     ///   - limit: Uses of a key in a minute, at least 1.
@@ -28,7 +29,6 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
             var times = (uses[key] ?? []).filter { now - $0 < Self.window }
             if times.count >= limit { return times[times.count - limit] + Self.window - now }
             times.append(now)
-            if uses[key] == nil { Self.makeRoom(in: &uses, now) }
             uses[key] = times
             return nil
         }
@@ -47,14 +47,4 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
 
     /// Number of remembered keys.
     var count: Int { uses.withLock { $0.count } }
-
-    /// Forgets keys when there are too many: those not used within the minute, then the least recently used quarter.
-    private static func makeRoom(in uses: inout [Key: [Duration]], _ now: Duration) {
-        guard uses.count >= maximumKeys else { return }
-        uses = uses.filter { now - ($0.value.last ?? now) < window }
-        let room = maximumKeys / 4
-        guard uses.count > maximumKeys - room else { return }
-        let oldest = uses.sorted { ($0.value.last ?? now) < ($1.value.last ?? now) }
-        for (key, _) in oldest.prefix(uses.count - maximumKeys + room) { uses[key] = nil }
-    }
 }

@@ -1,5 +1,6 @@
 import HubClient
 import HubProtocol
+import Signals
 
 /// Changes of devices at the hub, and their record in the store.
 extension UserDevices {

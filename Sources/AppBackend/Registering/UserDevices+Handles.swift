@@ -1,5 +1,6 @@
 import HubClient
 import HubProtocol
+import Signals
 
 /// The owners of push handles, and the recovery from calls without an answer.
 extension UserDevices {

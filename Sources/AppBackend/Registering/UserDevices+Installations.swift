@@ -1,5 +1,6 @@
 import HubClient
 import HubProtocol
+import Signals
 
 extension UserDevices {
     /// Registers an installation for a user.

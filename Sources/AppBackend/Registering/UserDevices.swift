@@ -1,5 +1,6 @@
 import HubClient
 import HubProtocol
+import Signals
 
 /// Registers devices at the hub for the users who are signed in on them.
 package struct UserDevices: Sendable {
@@ -25,9 +26,9 @@ package struct UserDevices: Sendable {
     let maximumTags: Int
     let audit: AuditLog
     /// Turns of the hub's ids; a request that holds one never waits for another id's or a handle's turn.
-    let turns = DeviceTurns<DeviceKey>()
+    let turns = TurnQueue<DeviceKey>.ofChanges()
     /// Turns of push handles, which are taken before those of ids.
-    let handleTurns = DeviceTurns<HandleDigest>()
+    let handleTurns = TurnQueue<HandleDigest>.ofChanges()
     private let clock: BackendClock
 
     init(store: BackendStore, hub: HubClient, audit: AuditLog, _ configuration: BackendConfiguration) {

@@ -1,4 +1,5 @@
 internal import FeedLists
+internal import Signals
 internal import Synchronization
 
 /// Turns in a publisher that keeps running: one pass at a time for a host, one task at a time for a feed.
@@ -9,11 +10,11 @@ final class FeedTurns: Sendable {
         var passes = 0
         /// Hosts that did not reply, with the time until which they are not polled.
         var silent: [String: ContinuousClock.Instant] = [:]
-        /// Feeds that are in use, with the tasks that wait for them.
-        var held: [Int64: [CheckedContinuation<Void, Never>]] = [:]
     }
 
     private let state = Mutex(State())
+    /// Work on feeds' records; passes, of which there are few, and deliveries in progress may wait.
+    private let records = TurnQueue<Int64>()
 
     /// Returns a number for a new pass, with which it takes and releases feeds.
     func begin() -> Int {
@@ -57,31 +58,10 @@ final class FeedTurns: Sendable {
     }
 
     /// Runs work on a feed's record after earlier work on it, in the order of the calls.
+    ///
+    /// - Throws: `CancellationError` if the task was cancelled before its turn, and errors of the work.
     func holding<Value>(_ feed: Int64, _ work: () async throws -> Value) async throws -> Value {
-        await withCheckedContinuation { continuation in
-            let isFirst = state.withLock { state in
-                if state.held[feed] == nil {
-                    state.held[feed] = []
-                    return true
-                }
-                state.held[feed]?.append(continuation)
-                return false
-            }
-            if isFirst { continuation.resume() }
-        }
-        defer { pass(on: feed) }
-        return try await work()
-    }
-
-    private func pass(on feed: Int64) {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard state.held[feed]?.isEmpty == false else {
-                state.held[feed] = nil
-                return nil
-            }
-            return state.held[feed]?.removeFirst()
-        }
-        next?.resume()
+        try await records.pass(feed, work)
     }
 }
 
@@ -93,7 +73,7 @@ struct Resident: Sendable {
     let turns: FeedTurns
     /// The pass's number.
     let pass: Int
-    let wakeSender: WakeUp
+    let wakeSender: AsyncSignal
     let subscriber: WebSubSubscriber?
 
     func isBusy(_ feed: Int64, on hosts: Set<String>, limit: Int) -> Bool {

@@ -1,5 +1,6 @@
 internal import FeedLists
 internal import HubProtocol
+internal import Signals
 internal import Synchronization
 
 /// Feed lists that change while the publisher runs.
@@ -12,7 +13,7 @@ extension PublishWatch {
 
     func keepReading() async {
         while !Task.isCancelled {
-            await wakeLists.sleep(for: Self.listPause)
+            await wakeLists.wait(atMost: Self.listPause)
             if !Task.isCancelled { readChangedLists() }
         }
     }

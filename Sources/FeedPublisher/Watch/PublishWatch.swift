@@ -3,6 +3,7 @@ internal import FoundationEssentials
 internal import HostSystem
 internal import HubProtocol
 package import OutboundHTTP
+internal import Signals
 internal import Synchronization
 
 /// A publisher that keeps running: it polls each feed when it is due, accepts deliveries of hubs, and sends at once.
@@ -42,9 +43,9 @@ package final class PublishWatch: Sendable {
     private let prototype: PublishPass
     private let turns = FeedTurns()
     let subscriber: WebSubSubscriber?
-    let wakePolls = WakeUp()
-    let wakeSender = WakeUp()
-    let wakeLists = WakeUp()
+    let wakePolls = AsyncSignal()
+    let wakeSender = AsyncSignal()
+    let wakeLists = AsyncSignal()
     let state: Mutex<State>
 
     /// - Parameters:
@@ -238,12 +239,12 @@ package final class PublishWatch: Sendable {
     // MARK: Loops
 
     /// Repeats some work until the task is cancelled, each time after the pause that `work` returns, or when woken.
-    private func keep(_ wake: WakeUp, _ work: () async throws -> Duration) async throws {
+    private func keep(_ wake: AsyncSignal, _ work: () async throws -> Duration) async throws {
         while !Task.isCancelled {
             do {
                 let pause = try await work()
                 state.withLock { $0.storeTrouble = nil }
-                await wake.sleep(for: pause)
+                await wake.wait(atMost: pause)
             } catch let error as PublisherStoreError where error.isTemporary {
                 say(error)
                 try? await Task.sleep(for: Self.storePause)

@@ -2,6 +2,7 @@ internal import FeedLists
 internal import Feeds
 internal import FoundationEssentials
 internal import Logging
+internal import Signals
 internal import Synchronization
 
 /// Verification requests and deliveries of hubs.

@@ -1,5 +1,6 @@
 internal import FeedLists
 internal import FoundationEssentials
+internal import Signals
 internal import Synchronization
 
 /// Effects of polls on subscriptions, and of subscriptions on polls.

@@ -2,6 +2,7 @@ internal import FeedLists
 internal import FoundationEssentials
 internal import Logging
 internal import OutboundHTTP
+internal import Signals
 internal import Synchronization
 
 /// Maintains subscriptions at the hubs of listed feeds, and processes their deliveries.
@@ -32,9 +33,9 @@ final class WebSubSubscriber: Sendable {
     let environment: PublishEnvironment
     let reporter: PublishReporter
     let logger: Logger
-    let wakePolls: WakeUp
-    let wakeSender: WakeUp
-    let wakeRequests = WakeUp()
+    let wakePolls: AsyncSignal
+    let wakeSender: AsyncSignal
+    let wakeRequests = AsyncSignal()
     let state = Mutex(State())
 
     init(
@@ -43,8 +44,8 @@ final class WebSubSubscriber: Sendable {
         pass: PublishPass,
         hubs: AddressPolicy,
         turns: FeedTurns,
-        wakePolls: WakeUp,
-        wakeSender: WakeUp
+        wakePolls: AsyncSignal,
+        wakeSender: AsyncSignal
     ) {
         self.base = base.hasSuffix("/") ? base : base + "/"
         self.feeds = feeds

@@ -5,6 +5,7 @@ import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Observes each hub once a minute, and notifies its operators of alarms that begin and end.
@@ -43,9 +44,7 @@ final class AlarmService: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: Self.interval)) != nil { await self.look() }
-        }
+        await repeatUntilStopped(every: Self.interval) { await self.look() }
         guard let term = duties.current else { return }
         // Stores the observations since the last write.
         for hub in directory.all.map(\.hub) {

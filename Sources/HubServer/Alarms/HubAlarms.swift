@@ -4,6 +4,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 import Logging
+import Signals
 import Synchronization
 
 /// The alarms of one hub.

@@ -4,6 +4,7 @@ import HubRouting
 import HubStore
 import HubStreams
 import NIOCore
+import Signals
 import Synchronization
 
 /// Reports the outcomes of messages.

@@ -1,6 +1,7 @@
 import HubProtocol
 import HubRouting
 import HubStore
+import Signals
 
 /// The files of a hub's feedback container: the handles that push services have reported dead, day by day.
 ///

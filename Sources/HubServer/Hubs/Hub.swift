@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import HubStreams
 import Logging
+import Signals
 import Synchronization
 
 /// One notification hub, as requests see it.

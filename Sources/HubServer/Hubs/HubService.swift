@@ -9,6 +9,7 @@ import NetworkAddresses
 package import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import Signals
 import Synchronization
 import UnixSignals
 
@@ -166,7 +167,7 @@ package final class HubService: Sendable {
             logger: logger
         )
         self.push = push
-        let deletions = Bell()
+        let deletions = AsyncSignal()
         writer = HubWriter(
             store: store,
             machine: machine,
@@ -175,7 +176,7 @@ package final class HubService: Sendable {
         ) { output, writer in
             directory.carryOut(output, writer)
             push.carryOut(output)
-            if !output.closed.isEmpty { deletions.ring() }
+            if !output.closed.isEmpty { deletions.signal() }
         }
         for hub in stored {
             guard let status = machine.status(of: hub.record.id) else { continue }
@@ -244,7 +245,7 @@ package final class HubService: Sendable {
                 logger: logger
             ) {
                 push.noteDuties()
-                deletions.ring()
+                deletions.signal()
             }
         }
         forwarding = store.node.map { [writer, store] node in

@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Fails the jobs of a node that is gone for good: no other node has their files.
@@ -37,14 +38,12 @@ final class AbandonedJobs: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: Self.interval)) != nil {
-                do {
-                    try await self.look()
-                } catch {
-                    // The writer logs why it cannot write.
-                    self.logger.debug("cannot look for abandoned jobs", metadata: ["error.reason": "\(error)"])
-                }
+        await repeatUntilStopped(every: Self.interval) {
+            do {
+                try await self.look()
+            } catch {
+                // The writer logs why it cannot write.
+                self.logger.debug("cannot look for abandoned jobs", metadata: ["error.reason": "\(error)"])
             }
         }
     }

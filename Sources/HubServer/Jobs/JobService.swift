@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
+import Signals
 
 /// Runs the jobs of all hubs, one at a time and oldest first; jobs interrupted by a stop continue after the next start.
 ///
@@ -19,16 +20,14 @@ final class JobService: Service {
     private let directory: HubDirectory
     private let configuration: HubConfiguration
     private let logger: Logger
-    private let requests: AsyncStream<Void>
-    private let continuation: AsyncStream<Void>.Continuation
+    private let requests = AsyncSignal()
 
     init(store: HubStore, directory: HubDirectory, configuration: HubConfiguration, logger: Logger) {
         self.store = store
         self.directory = directory
         self.configuration = configuration
         self.logger = logger
-        (requests, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-        continuation.yield()
+        requests.signal()
     }
 
     func files(of hub: HubName) -> JobFiles { JobFiles(configuration.jobsFolder, hub: hub) }
@@ -62,13 +61,14 @@ final class JobService: Service {
             return (try transaction.dropOldJobs(hub: job.hub, node: job.node, kept: Self.maximumKept), [])
         }
         for id in dropped { await remove(id, files) }
-        continuation.yield()
+        requests.signal()
         return job
     }
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            for await _ in self.requests {
+            while true {
+                await self.requests.wait()
                 do {
                     while let next = try await self.next() { try await self.work(next.job, at: next.hub) }
                 } catch is CancellationError {
@@ -76,7 +76,7 @@ final class JobService: Service {
                 } catch {
                     self.logger.error("cannot run jobs; trying again", metadata: ["error.reason": "\(error)"])
                     guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
-                    self.continuation.yield()
+                    self.requests.signal()
                 }
             }
         }

@@ -1,5 +1,6 @@
 import HubStore
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Determines the node that writes, to which the others pass requests: the one with the oldest of the ``WriterClaims``.
@@ -40,9 +41,7 @@ final class WriterWatch: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            repeat { self.look() } while (try? await Task.sleep(for: Self.interval)) != nil
-        }
+        await repeatUntilStopped(every: Self.interval, startsNow: true) { self.look() }
     }
 
     /// The other node that writes; `nil` if this node should write.

@@ -1,6 +1,7 @@
 import HubProtocol
 import HubRouting
 import HubStore
+import Signals
 import WebPages
 
 /// The newest messages that name people's tags.
@@ -29,8 +30,8 @@ actor PersonalMessages {
 
     /// Number of messages of the log that were examined.
     private(set) var scanned = 0
-    private var boxes = RecentValues<Tag, Box>(maximumCount: maximumPeople, maximumBytes: maximumBytes)
-    private var readings: [Tag: Task<Box, any Error>] = [:]
+    private var boxes = BoundedTable<Tag, Box>(maximumCount: maximumPeople, maximumBytes: maximumBytes)
+    private let readings = SingleFlight<Tag, Box>()
 
     /// The newest messages since a time to the person of a tag, the newest first.
     ///
@@ -44,15 +45,15 @@ actor PersonalMessages {
             boxes.use(tag)
             return Self.shown(known, in: hub)
         }
-        let reading = Task {
-            defer { readings[tag] = nil }
-            let box = try await read(on: known, to: tag, through: last, in: hub)
-            boxes.keep(box, bytes: box.bytes, for: tag)
+        let (reading, _) = readings.join(tag) {
+            let box = try await self.read(on: known, to: tag, through: last, in: hub)
+            await self.keep(box, for: tag)
             return box
         }
-        readings[tag] = reading
         return Self.shown(try await reading.value, in: hub)
     }
+
+    private func keep(_ box: Box, for tag: Tag) { boxes.keep(box, bytes: box.bytes, for: tag) }
 
     private static func shown(_ box: Box, in hub: Hub) -> [PersonalMessage] {
         let dropped = hub.status.droppedThrough

@@ -3,6 +3,7 @@ import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import Signals
 import WebPages
 
 /// The feeds of a hub's categories.
@@ -46,8 +47,8 @@ actor TagFeeds {
     private(set) var renderings = 0
     /// Number of times that the log was read.
     private(set) var logReadings = 0
-    private var news = RecentValues<Key, News>(maximumCount: maximumFeeds, maximumBytes: maximumBytes)
-    private var readings: [Key: Task<News, any Error>] = [:]
+    private var news = BoundedTable<Key, News>(maximumCount: maximumFeeds, maximumBytes: maximumBytes)
+    private let readings = SingleFlight<Key, News>()
     private var categories: (revision: Int, spellings: [Tag: Tag])?
     private var languages: ReportedLanguages?
     /// Number of times that publishers' reports were read.
@@ -72,7 +73,7 @@ actor TagFeeds {
         let page =
             current.pages[type] ?? write(current.read.timeline, after: dropped, spelled, type, hub, identity)
         current.pages[type] = page
-        news.keep(current, bytes: current.bytes, for: key)
+        keep(current, for: key)
         return page
     }
 
@@ -86,13 +87,15 @@ actor TagFeeds {
             guard try await spelling(of: tag, hub) != nil else { continue }
             let key = Key(tag: tag, language: language)
             let current = try await read(key, of: hub, identity)
-            if news[key] == nil { news.keep(current, bytes: current.bytes, for: key) } else { news.use(key) }
+            if news[key] == nil { keep(current, for: key) } else { news.use(key) }
             for telling in current.read.timeline.tellings(after: hub.status.droppedThrough) {
                 found[telling.id] = found[telling.id].map(telling.merged(with:)) ?? telling
             }
         }
         return found.values.sorted { $0.sequence > $1.sequence }
     }
+
+    private func keep(_ current: News, for key: Key) { news.keep(current, bytes: current.bytes, for: key) }
 
     private func write(
         _ timeline: NewsTimeline,
@@ -166,16 +169,14 @@ actor TagFeeds {
         let (known, dropped) = (news[key] ?? News(), hub.status.droppedThrough)
         guard known.read.lacks(last, dropped) else { return known }
         logReadings += 1
-        let reading = Task {
-            defer { readings[key] = nil }
+        let (reading, _) = readings.join(key) {
             let reader = TagReader(tag: key.tag, language: key.language, hub: hub, scope: identity.scope)
             var next = known
             next.read = try await reader.read(on: known.read, to: last, after: dropped, limit: Self.maximumScan)
             if next.read.timeline != known.read.timeline { next.pages = [:] }
-            news.keep(next, bytes: next.bytes, for: key)
+            await self.keep(next, for: key)
             return next
         }
-        readings[key] = reading
         return try await reading.value
     }
 }

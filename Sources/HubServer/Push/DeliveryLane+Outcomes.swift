@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import PushServices
+import Signals
 
 // MARK: - Outcomes
 
@@ -49,7 +50,7 @@ extension DeliveryLane {
             expiries.forget(done)
             hub.counters.push.add(counts)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
-            if !counts.isEmpty || hasRetries || batch.hasReturned { bell.ring() }
+            if !counts.isEmpty || hasRetries || batch.hasReturned { wakeUp.signal() }
         } catch is DutyLost {
             // Another node has delivered these messages, or does so now.
             letGo(batch)
@@ -299,7 +300,7 @@ extension DeliveryLane {
 
     private func noteRecovery() {
         hasRecovered = true
-        bell.ring()
+        wakeUp.signal()
     }
 
     private func pause(for wait: Duration, _ reason: String?) {

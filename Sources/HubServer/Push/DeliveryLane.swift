@@ -4,6 +4,7 @@ import HubRouting
 import HubStore
 import Logging
 import PushServices
+import Signals
 import Synchronization
 
 /// Delivers a hub's messages to one push service with one credential.
@@ -84,7 +85,7 @@ actor DeliveryLane {
     private let wallClock: @Sendable () -> Date
     let slots = PushSlots()
     let landings = PushLandings()
-    let bell = Bell()
+    let wakeUp = AsyncSignal()
     private let isStopping = Atomic(false)
     var courses: [DeliveryKey: Course] = [:]
     /// Messages whose targets are being read, in the order of their turns.
@@ -161,7 +162,7 @@ actor DeliveryLane {
     private func noteNews() {
         hasNews = true
         hasFreshNews = true
-        bell.ring()
+        wakeUp.signal()
     }
 
     /// Delivers until the task is cancelled; then requests in flight end on their own, and their outcomes are recorded.
@@ -208,7 +209,7 @@ actor DeliveryLane {
             rest = .seconds(5)
         }
         guard let rest else { return }
-        if await !resumeSettlers() { await bell.wait(atMost: min(rest, Self.longestRest)) }
+        if await !resumeSettlers() { await wakeUp.wait(atMost: min(rest, Self.longestRest)) }
     }
 
     /// Returns when everything that can be sent now has been sent and its outcomes are recorded.
@@ -218,7 +219,7 @@ actor DeliveryLane {
         await withCheckedContinuation { continuation in
             settlers.append((exceptInFlight, continuation))
             hasNews = true
-            bell.ring()
+            wakeUp.signal()
         }
     }
 

@@ -4,6 +4,7 @@ import HubStore
 import Logging
 import PushServices
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Delivers the messages of all hubs to push services: a ``DeliveryLane`` for each platform of each hub.
@@ -41,7 +42,7 @@ final class PushDelivery: Service {
     private let isClockSteady: @Sendable () -> Bool
     private let logger: Logger
     private let state = Mutex(State())
-    private let bell = Bell()
+    private let wakeUp = AsyncSignal()
 
     init(
         hubs: @escaping @Sendable () -> [Hub],
@@ -70,13 +71,13 @@ final class PushDelivery: Service {
             state.changed.insert(hub)
             return true
         }
-        if isNew { bell.ring() }
+        if isNew { wakeUp.signal() }
     }
 
     /// Notes that this node has gained or lost the duties.
     func noteDuties() {
         state.withLock { $0.changed.formUnion($0.credentials.keys) }
-        bell.ring()
+        wakeUp.signal()
         wakeAll()
     }
 
@@ -98,7 +99,7 @@ final class PushDelivery: Service {
             state.credentials[hub] = nil
             _ = state.changed.insert(hub)
         }
-        bell.ring()
+        wakeUp.signal()
     }
 
     func run() async throws {
@@ -106,7 +107,7 @@ final class PushDelivery: Service {
             while !Task.isCancelled {
                 await self.reconcileChanged()
                 self.warnOfExpiry()
-                await self.bell.wait(atMost: .seconds(60))
+                await self.wakeUp.wait(atMost: .seconds(60))
             }
         }
         let (lanes, retiring) = state.withLock { state in
@@ -235,7 +236,7 @@ final class PushDelivery: Service {
                     state.retiring[key] = nil
                     _ = state.changed.insert(key.hub)
                 }
-                self.bell.ring()
+                self.wakeUp.signal()
             }
             state.retiring[key] = (running.lane, end)
         }

@@ -2,6 +2,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 import PushServices
+import Signals
 import Synchronization
 
 /// An attempt for one target, whose outcome is on its way to the store.
@@ -85,18 +86,18 @@ final class PushLandings: Sendable {
     typealias Landed = (landing: PushLanding, result: PushLanding.Result)
 
     private let landed = Mutex<[Landed]>([])
-    private let bell = Bell()
+    private let wakeUp = AsyncSignal()
 
     func add(_ some: [Landed]) {
         let count = landed.withLock { landed in
             landed += some
             return landed.count
         }
-        if count >= Self.many || some.contains(where: \.result.isUrgent) { bell.ring() }
+        if count >= Self.many || some.contains(where: \.result.isUrgent) { wakeUp.signal() }
     }
 
     /// Waits until there are many outcomes, one is urgent, or ``interval`` has passed.
-    func wait() async { await bell.wait(atMost: Self.interval) }
+    func wait() async { await wakeUp.wait(atMost: Self.interval) }
 
     func take() -> [Landed] {
         landed.withLock { landed in

@@ -1,3 +1,4 @@
+import Signals
 import Synchronization
 
 /// Limits the number of targets in flight at a push service, and of targets that were sent and are not recorded yet.
@@ -32,8 +33,8 @@ final class PushSlots: Sendable {
         /// Slots of one host.
         var limit = 1
         var isClosed = false
-        var waiting: (host: String, task: CheckedContinuation<Void, Never>)?
-        var idle: CheckedContinuation<Void, Never>?
+        /// The host of the task that waits for a slot.
+        var awaitedHost: String?
 
         func hasRoom(_ host: String) -> Bool { hosts[host, default: 0] < min(limit, 2 * limit - inFlight) }
 
@@ -41,6 +42,10 @@ final class PushSlots: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Signals that the awaited host may have a slot.
+    private let freed = AsyncSignal()
+    /// Signals that nothing is in flight.
+    private let landed = AsyncSignal()
 
     var inFlight: Int { state.withLock { $0.inFlight } }
 
@@ -56,27 +61,10 @@ final class PushSlots: Sendable {
         for host: String = "",
         waitingUntil deadline: ContinuousClock.Instant? = nil
     ) async -> Turn {
-        var timer: Task<Void, Never>?
-        defer { timer?.cancel() }
         while true {
             if let turn = takeNow(limit: limit, for: host, waitingUntil: deadline) { return turn }
-            if timer == nil, let deadline {
-                timer = Task {
-                    try? await Task.sleep(until: deadline, clock: .continuous)
-                    self.wake()
-                }
-            }
-            await withCheckedContinuation { continuation in
-                let isOver = state.withLock { state in
-                    // The timer may have ended before this task was waiting.
-                    if state.isClosed || state.isFree(for: host) || !state.hasRoom(host) && Self.isOver(deadline) {
-                        return true
-                    }
-                    state.waiting = (host, continuation)
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
+            if let deadline, deadline > .now { await freed.wait(before: deadline) } else { await freed.wait() }
+            if Task.isCancelled { return .closed }
         }
     }
 
@@ -87,8 +75,10 @@ final class PushSlots: Sendable {
         state.withLock { state in
             guard !state.isClosed else { return .closed }
             state.limit = max(1, limit)
+            state.awaitedHost = host
             guard state.hasRoom(host) else { return Self.isOver(deadline) ? .hostIsFull : nil }
             guard state.isFree(for: host) else { return nil }
+            state.awaitedHost = nil
             state.inFlight += 1
             state.hosts[host, default: 0] += 1
             state.unwritten += 1
@@ -111,7 +101,7 @@ final class PushSlots: Sendable {
     /// Refuses further slots, also to a task that waits for one.
     func close() {
         state.withLock { $0.isClosed = true }
-        wake()
+        freed.signal()
     }
 
     /// Releases the slot of a target whose outcome waits to be recorded.
@@ -133,73 +123,15 @@ final class PushSlots: Sendable {
 
     /// Returns when nothing is in flight; only one task waits at a time.
     func waitUntilLanded() async {
-        await withCheckedContinuation { continuation in
-            let isIdle = state.withLock { state in
-                if state.inFlight == 0 { return true }
-                state.idle = continuation
-                return false
-            }
-            if isIdle { continuation.resume() }
-        }
+        await landed.waitDespiteCancellation { state.withLock { $0.inFlight == 0 } }
     }
-
-    /// Lets the task that waits for a slot try again.
-    private func wake() { state.withLock { $0.waiting.take() }?.task.resume() }
 
     private func change(_ body: (inout State) -> Void) {
-        let woken = state.withLock { state in
+        let (isFree, isIdle) = state.withLock { state in
             body(&state)
-            var woken: [CheckedContinuation<Void, Never>] = []
-            if let host = state.waiting?.host, state.isFree(for: host), let waiting = state.waiting.take() {
-                woken.append(waiting.task)
-            }
-            if state.inFlight == 0, let idle = state.idle.take() { woken.append(idle) }
-            return woken
+            return (state.awaitedHost.map(state.isFree) ?? false, state.inFlight == 0)
         }
-        for continuation in woken { continuation.resume() }
-    }
-}
-
-/// Wakes the waiting task, or the next one to wait.
-final class Bell: Sendable {
-    private struct State {
-        var hasRung = false
-        var waiting: CheckedContinuation<Void, Never>?
-    }
-
-    private let state = Mutex(State())
-
-    func ring() {
-        let waiting = state.withLock { state in
-            defer { state.waiting = nil }
-            state.hasRung = state.waiting == nil
-            return state.waiting
-        }
-        waiting?.resume()
-    }
-
-    /// Waits until the bell rings, `limit` has passed, or the task is cancelled; only one task waits at a time.
-    func wait(atMost limit: Duration) async {
-        let timer = Task {
-            try? await Task.sleep(for: limit)
-            // A cancelled timer has nobody to wake.
-            if !Task.isCancelled { ring() }
-        }
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isDone = state.withLock { state in
-                    if state.hasRung || Task.isCancelled {
-                        state.hasRung = false
-                        return true
-                    }
-                    state.waiting = continuation
-                    return false
-                }
-                if isDone { continuation.resume() }
-            }
-        } onCancel: {
-            ring()
-        }
-        timer.cancel()
+        if isFree { freed.signal() }
+        if isIdle { landed.signal() }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import Signals
 
 /// The registrations in a list.
 enum RegistrationSelection: Sendable {

@@ -2,6 +2,7 @@ import Foundation
 import HubProtocol
 import HubStore
 import Hummingbird
+import Signals
 
 /// A hub's alarms, for operators: an extension that Azure does not have.
 enum AlarmRoutes {

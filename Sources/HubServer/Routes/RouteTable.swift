@@ -8,6 +8,7 @@ import Hummingbird
 import Logging
 import NetworkAddresses
 import NIOCore
+import Signals
 
 /// An authorized request.
 protocol AllowedRequest {
@@ -91,13 +92,14 @@ enum RouteTable {
 
         fileprivate func add(to router: Router<HubRequestContext>) {
             let (health, metrics) = (health, metrics)
-            let page = SharedPage(
-                interval: metrics.configuration.metricsInterval,
+            // Anyone may request the page, and computing it reads every stream's state.
+            let page = SharedValue(
+                lifetime: metrics.configuration.metricsInterval,
                 clock: metrics.configuration.monotonic
             ) { try await metrics.text() }
             router.get("/healthz") { _, _ in Health.live }
             router.get("/readyz") { _, _ in health.ready }
-            router.get("/metrics") { _, _ in MetricsPage.response(try await page.bytes()) }
+            router.get("/metrics") { _, _ in MetricsPage.response(try await page.value()) }
         }
     }
 

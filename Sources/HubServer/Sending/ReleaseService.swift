@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Releases scheduled messages when they are due, and late ones at once.
@@ -50,9 +51,7 @@ final class ReleaseService: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            repeat { await self.look() } while (try? await Task.sleep(for: Self.interval)) != nil
-        }
+        await repeatUntilStopped(every: Self.interval, startsNow: true) { await self.look() }
     }
 
     /// True if the wall clock can be trusted.

@@ -2,7 +2,7 @@ import FairShares
 import HubProtocol
 import HubRouting
 import HubStreams
-import Synchronization
+import Signals
 
 /// Makes the test sends of a hub, each once: a repeat with the same idempotency key waits for the first one and gets
 /// its answer.
@@ -24,7 +24,7 @@ final class TestSends: Sendable {
 
     let rate: RateLimiter<HubKey>
     /// Sends in progress that have a key; each ends within seconds, and ``limit`` bounds their number.
-    private let running = Mutex<[Request: Task<Answer, any Error>]>([:])
+    private let running = SingleFlight<Request, Answer>()
 
     init(clock: @escaping @Sendable () -> Duration) { rate = RateLimiter(Self.limit, clock: clock) }
 
@@ -37,15 +37,7 @@ final class TestSends: Sendable {
         }
         let request = Request(key: key, contentHash: incoming.contentHash)
         // Noted before the message is accepted, so that a repeat finds the send here or its answer in the store.
-        let (task, isFirst) = running.withLock { running in
-            if let first = running[request] { return (first, false) }
-            let task = Task {
-                defer { self.running.withLock { $0[request] = nil } }
-                return try await Self.make(incoming, inquiry)
-            }
-            running[request] = task
-            return (task, true)
-        }
+        let (task, isFirst) = running.join(request) { try await Self.make(incoming, inquiry) }
         if !isFirst { inquiry.hub.counters.repeated.add(1) }
         return try await task.value
     }

@@ -2,6 +2,7 @@ import HubProtocol
 import HubStore
 import Logging
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Takes over the duties of a hub that several nodes serve, renews this node's term, and gives it back at a stop.
@@ -60,9 +61,7 @@ final class DutyKeeper: Service {
     }
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            repeat { await self.look() } while (try? await Task.sleep(for: self.interval)) != nil
-        }
+        await repeatUntilStopped(every: interval, startsNow: true) { await self.look() }
         await giveBack()
     }
 

@@ -2,6 +2,7 @@ import HubProtocol
 import HubStore
 import Logging
 import ServiceLifecycle
+import Signals
 
 /// Drops the rows of deleted hubs in steps, so that other hubs do not wait long; the next start continues after a stop.
 final class HubPurgeService: Service {
@@ -18,7 +19,7 @@ final class HubPurgeService: Service {
     private let duties: DutyRoster
     private let configuration: HubConfiguration
     private let logger: Logger
-    private let deletions: Bell
+    private let deletions: AsyncSignal
 
     /// `deletions` rings when a hub was deleted, and when this node has gained or lost the duties.
     init(
@@ -26,7 +27,7 @@ final class HubPurgeService: Service {
         writer: HubWriter,
         jobs: JobService,
         duties: DutyRoster,
-        deletions: Bell,
+        deletions: AsyncSignal,
         configuration: HubConfiguration,
         logger: Logger
     ) {

@@ -1,5 +1,6 @@
 import NIOCore
 import ServiceLifecycle
+import Signals
 
 /// The receiver of a hub's heartbeat, such as a service manager that restarts a hanging hub.
 package struct HubWatchdog: Sendable {
@@ -38,8 +39,8 @@ struct Liveness: Service {
     /// Returns when the closure given to `submit` has run, or the task is cancelled: a stop does not wait for a hanging
     /// loop.
     private static func pass(_ submit: (@escaping @Sendable () -> Void) -> Void) async {
-        let (passed, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        submit { continuation.finish() }
-        for await _ in passed {}
+        let passed = AsyncSignal()
+        submit { passed.signal() }
+        await passed.wait()
     }
 }

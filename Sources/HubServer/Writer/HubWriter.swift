@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import Logging
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Puts messages and registry changes into one order.
@@ -106,8 +107,7 @@ final class HubWriter: Service {
     private let store: HubStore
     private let confined: Confined
     private let queue = Mutex(Queue())
-    private let wakeUps: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let wakeUp = AsyncSignal()
     /// Passes the results of a batch to hubs and streams.
     private let carryOut: @Sendable (NamespaceMachine.Output, HubWriter) -> Void
     private let onProgress: @Sendable () -> Void
@@ -125,7 +125,6 @@ final class HubWriter: Service {
         self.carryOut = carryOut
         self.onProgress = onProgress
         confined = Confined(machine)
-        (wakeUps, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     var backlog: Backlog {
@@ -174,7 +173,7 @@ final class HubWriter: Service {
             if let refusal = enqueue(change) {
                 continuation.resume(throwing: refusal)
             } else {
-                wake.yield()
+                wakeUp.signal()
                 onProgress()
             }
         }
@@ -215,7 +214,7 @@ final class HubWriter: Service {
     /// Wakes the writer to apply what other nodes have written.
     func follow() {
         queue.withLock { $0.mustFollow = true }
-        wake.yield()
+        wakeUp.signal()
     }
 
     /// Asks about a hub in log order.
@@ -257,7 +256,7 @@ final class HubWriter: Service {
             return !queue.hasEnded
         }
         guard !isTaken else {
-            wake.yield()
+            wakeUp.signal()
             return onProgress()
         }
         switch member {
@@ -283,7 +282,9 @@ final class HubWriter: Service {
 
     func run() async throws {
         await withGracefulShutdownHandler {
-            for await _ in wakeUps {
+            while true {
+                await wakeUp.wait()
+                if Task.isCancelled { return }
                 while health.finalFailure == nil, let batch = take() {
                     let begin = ContinuousClock.now
                     await write(batch)
@@ -299,7 +300,7 @@ final class HubWriter: Service {
             }
         } onGracefulShutdown: {
             self.queue.withLock { $0.isClosed = true }
-            self.wake.yield()
+            self.wakeUp.signal()
         }
         // If the task was cancelled, no request may wait for an answer that never comes.
         queue.withLock { $0.isClosed = true }

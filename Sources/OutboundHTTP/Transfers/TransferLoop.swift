@@ -1,5 +1,6 @@
 import CCurl
 import HostSystem
+import Signals
 import Synchronization
 
 /// Passes commands to the thread on which libcurl runs.
@@ -46,11 +47,11 @@ final class TransferLoop: Sendable {
         var multi: UnsafeMutableRawPointer?
         var commands: [Command] = []
         var isClosed = false
-        var closeWaiters: [CheckedContinuation<Void, Never>] = []
     }
 
     private let limits: Limits
     private let state = Mutex(State())
+    private let released = AsyncSignal()
 
     init(limits: Limits) {
         self.limits = limits
@@ -96,14 +97,7 @@ final class TransferLoop: Sendable {
 
     /// Returns when the thread has ended all transfers and closed all connections.
     func closed() async {
-        await withCheckedContinuation { continuation in
-            let isDone = state.withLock { state in
-                guard state.multi != nil else { return true }
-                state.closeWaiters.append(continuation)
-                return false
-            }
-            if isDone { continuation.resume() }
-        }
+        await released.waitDespiteCancellation { state.withLock { $0.multi == nil } }
     }
 
     private func post(_ command: Command, _ state: inout State) {
@@ -155,15 +149,15 @@ extension TransferLoop {
 
     /// Releases a worker that ends because of ``close()``; only its handle is still to be freed.
     ///
-    /// - Returns: Commands that came too late, and the tasks that wait for the end.
-    func releaseClosedWorker() -> (late: [Command], waiters: [CheckedContinuation<Void, Never>]) {
+    /// - Returns: Commands that came too late; after they are refused, call ``announceRelease()``.
+    func releaseClosedWorker() -> [Command] {
         state.withLock { state in
             state.multi = nil
-            defer {
-                state.commands = []
-                state.closeWaiters = []
-            }
-            return (state.commands, state.closeWaiters)
+            defer { state.commands = [] }
+            return state.commands
         }
     }
+
+    /// Lets ``closed()`` return.
+    func announceRelease() { released.signal() }
 }

@@ -219,7 +219,7 @@ final class TransferWorker {
         multiplexer.close()
         answers += multiplexer.takeAnswers()
         idleSessions = []
-        let (late, waiters) = loop.releaseClosedWorker()
+        let late = loop.releaseClosedWorker()
         curl_multi_cleanup(multi)
         deliverAnswers()
         for command in late {
@@ -229,7 +229,7 @@ final class TransferWorker {
             case .cancel, .resume, .boundRest, .opened: break
             }
         }
-        for waiter in waiters { waiter.resume() }
+        loop.announceRelease()
     }
 
     private func free() {

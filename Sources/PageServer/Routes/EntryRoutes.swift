@@ -3,6 +3,7 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 import Logging
+import Signals
 import WebPages
 
 /// The routes by which readers enter and leave.

@@ -1,4 +1,5 @@
 import NIOCore
+import Signals
 import Synchronization
 import WebPages
 
@@ -15,17 +16,14 @@ final class SharedPages: Sendable {
     private static let maximumHubs = 16
 
     /// By the address of the hub.
-    private let last = Mutex<[String: Rendered]>([:])
+    private let last = Mutex(BoundedTable<String, Rendered>(maximumCount: maximumHubs))
 
     /// The page as HTML, rendered if it differs from the one before.
     func body(of page: ReaderPage, _ templates: PageTemplates) -> ByteBuffer {
         let home = page.frame.home
         if let former = last.withLock({ $0[home] }), former.page == page { return former.body }
         let body = ByteBuffer(string: templates.render(page))
-        last.withLock { last in
-            if last[home] == nil, last.count >= Self.maximumHubs { last = [:] }
-            last[home] = Rendered(page: page, body: body)
-        }
+        last.withLock { $0[home] = Rendered(page: page, body: body) }
         return body
     }
 }

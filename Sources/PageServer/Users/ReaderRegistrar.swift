@@ -1,5 +1,6 @@
 import AppBackend
 import HubProtocol
+import Signals
 import WebPages
 
 /// Keeps the installations of sessions at the hub, with the tag of the user who is signed in.

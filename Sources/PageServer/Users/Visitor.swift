@@ -1,6 +1,7 @@
 import AppBackend
 import HubServer
 import Hummingbird
+import Signals
 import WebPages
 
 /// A reader with a session.

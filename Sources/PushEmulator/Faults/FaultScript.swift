@@ -1,3 +1,5 @@
+import Signals
+
 /// The active faults, and the number of requests that each of them has failed.
 struct FaultScript: Sendable {
     enum Scope: Hashable, Sendable {
@@ -24,9 +26,9 @@ struct FaultScript: Sendable {
         }
     }
 
-    private var set: RecentTable<Scope, Progress> = RecentTable(maximum: maximumDevices)
+    private var set: BoundedTable<Scope, Progress> = BoundedTable(maximumCount: maximumDevices)
     /// Progress of the markers that have a count.
-    private var asked: RecentTable<Device, Progress> = RecentTable(maximum: maximumDevices)
+    private var asked: BoundedTable<Device, Progress> = BoundedTable(maximumCount: maximumDevices)
 
     /// Replaces or removes the fault of a scope; the count of a device's marker starts again.
     mutating func set(_ fault: PushFault?, for scope: Scope) {

@@ -1,6 +1,7 @@
 import Crypto
 import Formats
 import HubProtocol
+import Signals
 import Synchronization
 
 /// Tokens that identify the sender to browsers' push services.
@@ -27,7 +28,7 @@ final class VapidTokens: Sendable {
     static let maximumCount = 1_000
 
     private let subject: String
-    private let tokens = Mutex<[Place: Token]>([:])
+    private let tokens = Mutex(BoundedTable<Place, Token>(maximumCount: maximumCount))
 
     init(subject: String) {
         self.subject = subject
@@ -68,14 +69,7 @@ final class VapidTokens: Sendable {
 
     private func renew(_ place: Place, _ key: VapidKey, _ now: Timestamp) throws -> String {
         let text = try sign(for: place.origin, key, now: now)
-        tokens.withLock { tokens in
-            if tokens[place] == nil, tokens.count >= Self.maximumCount,
-                let oldest = tokens.min(by: { $0.value.signedAt < $1.value.signedAt })
-            {
-                tokens[oldest.key] = nil
-            }
-            tokens[place] = Token(text: text, signedAt: now)
-        }
+        tokens.withLock { $0[place] = Token(text: text, signedAt: now) }
         return text
     }
 }

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import HostSystem
+import Signals
 import Synchronization
 
 /// Standard output; a reader that has stopped reading causes a time-out and does not block the agent.
@@ -27,9 +28,7 @@ package final class StandardOutput: HandlerOutput {
     package func write(_ bytes: [UInt8], within limit: Duration) async throws(HandlerFailure) {
         let stop = StopFlag()
         let failure: HandlerFailure? = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                queue.async { continuation.resume(returning: self.writeLine(bytes, within: limit, unless: stop)) }
-            }
+            await queue.run { self.writeLine(bytes, within: limit, unless: stop) }
         } onCancel: {
             stop.set()
         }

@@ -1,5 +1,6 @@
 import HubClient
 import HubProtocol
+import Signals
 
 /// The work of a listening agent at the app backend, concurrent with its stream: it registers as its user, and fetches
 /// the texts of secure notifications.
@@ -14,7 +15,7 @@ struct BackendWork: Sendable {
     let flow: InboxFlow
     let registrar: Registrar
     let subscription: SubscriptionReport
-    let wakeUp: WorkSignal
+    let wakeUp: AsyncSignal
     let environment: AgentEnvironment
 
     private var logins: LoginSource { registrar.logins }
@@ -126,17 +127,5 @@ struct BackendWork: Sendable {
             environment.reporter.warning("a secure notification has expired, or is not for '\(login.user)'")
         }
         return .again
-    }
-}
-
-/// Wakes one waiting task.
-final class WorkSignal: Sendable {
-    private let stream = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-
-    func wake() { stream.continuation.yield() }
-
-    /// Returns after a ``wake()`` since the last return, or when the calling task is cancelled.
-    func wait() async {
-        for await _ in stream.stream { return }
     }
 }

@@ -1,3 +1,4 @@
+import Signals
 import Synchronization
 
 /// Signals between the receiver and the worker of one inbox: rows have arrived, there is room again, and pending
@@ -9,9 +10,9 @@ final class InboxFlow: Sendable {
     private let waiting: Mutex<Int>
     private let isCatchingUp = Mutex(true)
     private let limit: Int
-    private let arrivals = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    private let departures = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-    private let catchUps = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+    private let arrivals = AsyncSignal()
+    private let departures = AsyncSignal()
+    private let catchUps = AsyncSignal()
 
     init(waiting: Int, limit: Int) {
         self.waiting = Mutex(waiting)
@@ -26,24 +27,20 @@ final class InboxFlow: Sendable {
     func arrived(_ count: Int) {
         guard count > 0 else { return }
         waiting.withLock { $0 += count }
-        arrivals.continuation.yield()
+        arrivals.signal()
     }
 
     func settled() {
         waiting.withLock { $0 -= 1 }
-        departures.continuation.yield()
+        departures.signal()
     }
 
     /// Returns when rows may have arrived, or the calling task was cancelled; for one worker.
-    func waitForArrivals() async {
-        for await _ in arrivals.stream { return }
-    }
+    func waitForArrivals() async { await arrivals.wait() }
 
     /// Returns when half of the room is free, or on cancellation; not earlier, because a stream is opened then.
     func waitForRoom() async {
-        while waiting.withLock({ $0 > limit / 2 }), !Task.isCancelled {
-            for await _ in departures.stream { break }
-        }
+        await departures.wait { waiting.withLock { $0 <= limit / 2 } }
     }
 
     /// Records that a stream was opened, on which the hub first sends pending messages.
@@ -52,13 +49,11 @@ final class InboxFlow: Sendable {
     /// Records that all pending messages have arrived, or that no more will arrive for now.
     func caughtUp() {
         isCatchingUp.withLock { $0 = false }
-        catchUps.continuation.yield()
+        catchUps.signal()
     }
 
     /// Returns when ``others`` counts all pending messages, or on cancellation; for one worker.
     func waitUntilCaughtUp() async {
-        while isCatchingUp.withLock({ $0 }), !Task.isCancelled {
-            for await _ in catchUps.stream { break }
-        }
+        await catchUps.wait { isCatchingUp.withLock { !$0 } }
     }
 }

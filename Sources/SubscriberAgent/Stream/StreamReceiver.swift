@@ -4,6 +4,7 @@ import HubClient
 import HubProtocol
 import Logging
 import ServerSentEvents
+import Signals
 
 /// Registers, reads the event stream into the inbox, and reconnects whenever the stream ends.
 struct StreamReceiver {
@@ -142,7 +143,7 @@ struct StreamReceiver {
         onListening()
         backend.subscription.note(record)
         // The agent may have to register as its user, or to fetch texts of the last run.
-        backend.wakeUp.wake()
+        backend.wakeUp.signal()
         position = record.cursor ?? ""
         var hadEvents = false
         let end: StreamEnd
@@ -257,7 +258,7 @@ struct StreamReceiver {
         let now = environment.elapsed()
         guard now - (loginSeenAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return }
         loginSeenAt = now
-        if registrar.isUserDue(try await store.record()) { backend.wakeUp.wake() }
+        if registrar.isUserDue(try await store.record()) { backend.wakeUp.signal() }
     }
 
     private mutating func take(
@@ -319,7 +320,7 @@ struct StreamReceiver {
         unsavedCursor = nil
         if cursor != nil { cursorSavedAt = environment.elapsed() }
         for arrival in taken { announce(arrival) }
-        if taken.contains(where: { $0.secureID != nil }) { backend.wakeUp.wake() }
+        if taken.contains(where: { $0.secureID != nil }) { backend.wakeUp.signal() }
         flow.arrived(taken.count { $0.isWork })
         await purgeIfDue(after: taken.count)
         return end

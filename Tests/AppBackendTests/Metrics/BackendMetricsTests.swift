@@ -134,19 +134,6 @@ import Testing
         }
     }
 
-    @Test func `figures are read again when they are older than the interval`() async throws {
-        let bench = try SignInBench()
-        let reader = FigureReader(store: bench.store, clock: bench.clock.clock, interval: .seconds(1))
-        let none = try await reader.figures()
-        #expect(none == BackendFigures())
-        try await bench.add("alice")
-        let same = try await reader.figures()
-        #expect(same.accounts == 0)
-        bench.clock.advance(by: .seconds(1))
-        let one = try await reader.figures()
-        #expect(one.accounts == 1)
-    }
-
     @Test func `a hub's page has the metrics of its app backend once there are users`() async throws {
         try await MountedHub.run(hasUsers: false) { mounted in
             let early = try await mounted.send("GET", "/metrics")

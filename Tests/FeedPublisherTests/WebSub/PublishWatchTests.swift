@@ -167,36 +167,4 @@ import Testing
         turns.leave("b.example", for: .zero)
         #expect(turns.isBusy(0, on: ["a.example"], limit: 1) && !turns.isBusy(0, on: ["b.example"], limit: 1))
     }
-
-    @Test func `work on one feed is done in the order of the calls, one after the other`() async throws {
-        let turns = FeedTurns()
-        let log = Counter<String>()
-        let gate = Gate()
-        let first = Task {
-            try await turns.holding(1) {
-                log.append("first begins")
-                await gate.opened()
-                log.append("first ends")
-            }
-        }
-        _ = await log.elements(atLeast: 1)
-        let second = Task { try await turns.holding(1) { log.append("second") } }
-        try await turns.holding(2) { log.append("another feed") }
-        gate.open()
-        try await first.value
-        try await second.value
-        #expect(log.elements == ["first begins", "another feed", "first ends", "second"])
-    }
-
-    @Test func `a sleeper wakes when it is called, also before it sleeps, and when its task ends`() async {
-        let wake = WakeUp()
-        wake.signal()
-        await wake.sleep(for: .seconds(3_600))
-        let sleeper = Task { await wake.sleep(for: .seconds(3_600)) }
-        sleeper.cancel()
-        await sleeper.value
-        let other = Task { await wake.sleep(for: .seconds(3_600)) }
-        wake.signal()
-        await other.value
-    }
 }

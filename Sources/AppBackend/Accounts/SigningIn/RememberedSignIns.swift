@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import Signals
 import Synchronization
 
 /// Recently checked passwords, so that Basic credentials do not cost a derivation with every request.
@@ -26,7 +27,7 @@ final class RememberedSignIns: Sendable {
 
     private let key = SymmetricKey(size: .bits256)
     private let clock: @Sendable () -> Duration
-    private let table = Mutex<[Mark: Stored]>([:])
+    private let table = Mutex(BoundedTable<Mark, Stored>(maximumCount: maximumEntries))
 
     init(clock: @escaping @Sendable () -> Duration) { self.clock = clock }
 
@@ -57,23 +58,11 @@ final class RememberedSignIns: Sendable {
     func remember(_ mark: Mark, _ account: Account) {
         let now = clock()
         let entry = Entry(accountID: account.id, version: account.version)
-        table.withLock { table in
-            if table[mark] == nil { Self.makeRoom(in: &table, now) }
-            table[mark] = Stored(entry: entry, expiresAt: now + Self.lifetime)
-        }
+        // The entry that expires first is dropped when the table is full.
+        table.withLock { $0[mark] = Stored(entry: entry, expiresAt: now + Self.lifetime) }
     }
 
     func forget(_ mark: Mark) { table.withLock { $0[mark] = nil } }
 
     var count: Int { table.withLock { $0.count } }
-
-    /// Drops expired entries when the table is full, then the quarter that expires first.
-    private static func makeRoom(in table: inout [Mark: Stored], _ now: Duration) {
-        guard table.count >= maximumEntries else { return }
-        table = table.filter { now < $0.value.expiresAt }
-        let room = maximumEntries / 4
-        guard table.count > maximumEntries - room else { return }
-        let first = table.sorted { $0.value.expiresAt < $1.value.expiresAt }
-        for (mark, _) in first.prefix(table.count - maximumEntries + room) { table[mark] = nil }
-    }
 }

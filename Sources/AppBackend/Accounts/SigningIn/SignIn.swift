@@ -1,5 +1,5 @@
 import HubProtocol
-import Synchronization
+import Signals
 
 /// Finds the user who makes a request.
 ///
@@ -23,7 +23,7 @@ package final class SignIn: Sendable {
     private let guesses: GuessLimiter
     private let remembered: RememberedSignIns
     /// Passwords that are being checked: simultaneous requests with the same password share one check.
-    private let flights = Mutex<[Flight: Task<Account, any Error>]>([:])
+    private let flights = SingleFlight<Flight, Account>()
 
     package init(
         store: BackendStore,
@@ -161,16 +161,7 @@ package final class SignIn: Sendable {
         let mark = remembered.mark(of: login)
         if let account = try await remembered(mark) { return account }
         let flight = Flight(mark: mark, network: network, isKnownDevice: isKnownDevice)
-        let task = flights.withLock { flights in
-            if let task = flights[flight] { return task }
-            let task = Task {
-                defer { self.flights.withLock { $0[flight] = nil } }
-                return try await self.check(login, flight)
-            }
-            flights[flight] = task
-            return task
-        }
-        return try await task.value
+        return try await flights.value(flight) { try await self.check(login, flight) }
     }
 
     /// The account of a password that was checked recently and is still valid.

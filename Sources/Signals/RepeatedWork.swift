@@ -1,0 +1,19 @@
+import ServiceLifecycle
+
+/// Repeats work at an interval, counted from the end of one run to the beginning of the next.
+///
+/// Ends when the services of the process stop, or the task is cancelled; both cancel the work that runs.
+///
+/// - Parameters:
+///   - interval: Time before each run.
+///   - startsNow: True to begin with a run, false to begin with a wait.
+package func repeatUntilStopped(
+    every interval: Duration,
+    startsNow: Bool = false,
+    _ work: @escaping @Sendable () async -> Void
+) async {
+    await cancelWhenGracefulShutdown {
+        if startsNow { await work() }
+        while (try? await Task.sleep(for: interval)) != nil { await work() }
+    }
+}
