@@ -33,7 +33,6 @@ let package = Package(
         .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/vapor/jwt-kit", exact: "5.7.1"),
     ],
     targets: [
         // System libraries.
@@ -90,6 +89,7 @@ let package = Package(
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
         .target(name: "Feeds", dependencies: ["Formats", "Markup", "DomainNames", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Formats", "Markup", .crypto]),
+        .target(name: "WebTokens", dependencies: ["Formats", "HubProtocol", .crypto, .cryptoExtras]),
         .target(name: "SQLiteFiles", dependencies: ["HostSystem", "HubProtocol", .grdb]),
 
         // What operators are woken for.
@@ -118,7 +118,8 @@ let package = Package(
         .target(
             name: "PushServices",
             dependencies: [
-                "Formats", "HubProtocol", "OutboundHTTP", "NetworkAddresses", "Signals", .crypto, .cryptoExtras,
+                "Formats", "HubProtocol", "OutboundHTTP", "WebTokens", "NetworkAddresses", "Signals", .crypto,
+                .cryptoExtras,
                 .nioCore, .nioSSL,
                 .x509,
                 .asn1,
@@ -128,7 +129,8 @@ let package = Package(
         .target(
             name: "PushEmulator",
             dependencies: [
-                "Formats", "Markup", "HubProtocol", "Certificates", "NetworkAddresses", "Signals", .crypto, .log,
+                "Formats", "Markup", "HubProtocol", "WebTokens", "Certificates", "NetworkAddresses", "Signals", .crypto,
+                .log,
                 .nioCore,
                 .nioPosix,
                 .nioHPACK,
@@ -175,9 +177,9 @@ let package = Package(
         .target(
             name: "AppBackend",
             dependencies: [
-                "Formats", "HubProtocol", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
+                "Formats", "HubProtocol", "WebTokens", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
                 "NetworkAddresses", "FairShares", "Signals",
-                "HostSystem", "Settings", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .jwtKit, .log,
+                "HostSystem", "Settings", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log,
                 .nioCore, .nioSSL, .serviceLifecycle,
             ]
         ),
@@ -307,6 +309,10 @@ let package = Package(
         ),
         .testTarget(name: "FeedsTests", dependencies: ["Feeds", "Markup", "CZlib"]),
         .testTarget(name: "HubProtocolTests", dependencies: ["Formats", "HubProtocol", "Markup"]),
+        .testTarget(
+            name: "WebTokensTests",
+            dependencies: ["Formats", "HubProtocol", "WebTokens", .crypto, .cryptoExtras]
+        ),
         .testTarget(name: "SQLiteFilesTests", dependencies: ["SQLiteFiles", .grdb]),
         .testTarget(
             name: "SchemaHistoryTests",
@@ -329,7 +335,8 @@ let package = Package(
         .testTarget(
             name: "PushServicesTests",
             dependencies: [
-                "Formats", "PushServices", "PushEmulator", "OutboundHTTP", "HubProtocol", "NetworkAddresses",
+                "Formats", "PushServices", "PushEmulator", "OutboundHTTP", "WebTokens", "HubProtocol",
+                "NetworkAddresses",
                 "HubTestServer",
                 "Certificates", "HostSystem", .crypto, .cryptoExtras, .x509, .asn1,
             ]
@@ -367,7 +374,8 @@ let package = Package(
         .testTarget(
             name: "AppBackendTests",
             dependencies: [
-                "Formats", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "HubRouting", "HubServer",
+                "Formats", "AppBackend", "MountedBackend", "HubClient", "HubProtocol", "WebTokens", "HubRouting",
+                "HubServer",
                 "HubStore",
                 "SQLiteFiles", "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "FairShares", "Signals", "HostSystem",
@@ -461,7 +469,6 @@ extension Target.Dependency {
     static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
     static let hummingbirdHTTP2 = product(name: "HummingbirdHTTP2", package: "hummingbird")
     static let httpTypes = product(name: "HTTPTypes", package: "swift-http-types")
-    static let jwtKit = product(name: "JWTKit", package: "jwt-kit")
     static let log = product(name: "Logging", package: "swift-log")
     static let mustache = product(name: "Mustache", package: "swift-mustache")
     static let nioCore = product(name: "NIOCore", package: "swift-nio")

@@ -7,6 +7,7 @@ import ServiceLifecycle
 /// - Parameters:
 ///   - interval: Time before each run.
 ///   - startsNow: True to begin with a run, false to begin with a wait.
+///   - work: One run.
 package func repeatUntilStopped(
     every interval: Duration,
     startsNow: Bool = false,

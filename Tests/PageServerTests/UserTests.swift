@@ -5,6 +5,7 @@ import HubRouting
 import HubTestServer
 import MountedBackend
 import OutboundHTTP
+import Signals
 import Synchronization
 import Testing
 import WebPages

@@ -2,6 +2,7 @@ import Formats
 import HubProtocol
 import Logging
 package import OutboundHTTP
+import WebTokens
 
 /// An OpenID Connect provider whose users may sign in with its tokens.
 package struct OpenIDConfiguration: Sendable {
@@ -55,7 +56,7 @@ package final class OpenIDProvider: Sendable {
     /// The user of a client's token.
     func user(_ text: String) async throws(TokenProblem) -> ForeignUser {
         do throws(TokenProblem) {
-            let token = try JSONWebToken(text)
+            let token = try SignedToken(ofProvider: text)
             // Check the claims before fetching keys: any client can send such a token.
             let subject = try token.subject(
                 issuer: configuration.issuer,

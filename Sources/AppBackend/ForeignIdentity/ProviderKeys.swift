@@ -4,6 +4,7 @@ import Logging
 import OutboundHTTP
 import Signals
 import Synchronization
+import WebTokens
 
 /// Keeps the keys of an identity provider.
 ///
@@ -78,7 +79,7 @@ final class ProviderKeys: Sendable {
     /// The keys for checking a token; the token's own key may be missing.
     ///
     /// - Throws: ``TokenProblem/noKeys`` if no keys have been read.
-    func keys(for token: JSONWebToken) async throws(TokenProblem) -> SigningKeys {
+    func keys(for token: SignedToken) async throws(TokenProblem) -> SigningKeys {
         switch source {
         case .file(let path): await readIfChanged(path)
         case .url(let url, let http):
@@ -123,7 +124,7 @@ final class ProviderKeys: Sendable {
         do {
             let reply = try await http.send(request)
             guard reply.status == 200 else { throw SigningKeysProblem(description: "the reply is \(reply.status)") }
-            let keys = try await SigningKeys(reply.body)
+            let keys = try SigningKeys(reply.body)
             let now = clock()
             state.withLock { state in
                 state.keys = keys
@@ -141,7 +142,7 @@ final class ProviderKeys: Sendable {
         let stamp = FileStamp(path)
         guard state.withLock({ $0.file.begin(stamp) }) else { return }
         do {
-            let keys = try await SigningKeys(try PrivateFile.bytes(path, limit: SigningKeys.maximumBytes))
+            let keys = try SigningKeys(try PrivateFile.bytes(path, limit: SigningKeys.maximumBytes))
             if state.withLock({ $0.file.end(keys, stamp) }) { note(nil) }
         } catch {
             if state.withLock({ $0.file.end(nil, stamp) }) { note(error) }

@@ -1,6 +1,7 @@
 import Crypto
 import Formats
 import HubProtocol
+import WebTokens
 
 /// Checks the identification of a sender to a browser's push service.
 ///
@@ -29,12 +30,12 @@ enum VapidProof {
         guard let key = fields["k"].flatMap({ Base64URL.decode($0) }), key.count == 65,
             let publicKey = try? P256.Signing.PublicKey(x963Representation: key)
         else { return .failure(Problem(reason: "'k' is not an uncompressed P-256 key in base64url")) }
-        guard let token = fields["t"].flatMap({ SignedToken($0) }), token.header["alg"]?.string == "ES256" else {
+        guard let token = fields["t"].flatMap({ try? SignedToken($0, algorithms: [.es256]) }) else {
             return .failure(Problem(reason: "'t' is not an ES256 token"))
         }
-        guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature),
-            publicKey.isValidSignature(signature, for: token.signed)
-        else { return .failure(Problem(reason: "the token's signature is not by 'k'")) }
+        guard token.isSigned(by: .p256(publicKey)) else {
+            return .failure(Problem(reason: "the token's signature is not by 'k'"))
+        }
         return claimProblem(token, audience, now).map { .failure($0) } ?? .success(key)
     }
 

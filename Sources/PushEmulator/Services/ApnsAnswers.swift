@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import HubProtocol
+import WebTokens
 
 /// Answers of the Apple Push Notification service.
 ///
@@ -102,9 +103,8 @@ extension ApnsAnswers {
             }
             return true
         }
-        guard let text = request.credentials("bearer"), let token = SignedToken(text),
-            SignedToken.text("alg", in: token.header) == "ES256",
-            let key = SignedToken.text("kid", in: token.header), let team = SignedToken.text("iss", in: token.claims),
+        guard let text = request.credentials("bearer"), let token = try? SignedToken(text, algorithms: [.es256]),
+            let key = token.keyID, !key.isEmpty, let team = token.text("iss"),
             let issued = token.time("iat"),
             // RFC 7518 §3.4: two 32-byte numbers, not DER.
             token.signature.count == 64,

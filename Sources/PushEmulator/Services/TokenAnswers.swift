@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import HubProtocol
+import WebTokens
 
 /// Replies of the token endpoints of Google and Microsoft.
 ///
@@ -80,9 +81,8 @@ struct TokenAnswers: Sendable {
                 "Invalid grant_type: \((form["grant_type"] ?? "").prefix(100))"
             )
         }
-        guard let token = form["assertion"].flatMap({ SignedToken($0) }),
-            SignedToken.text("alg", in: token.header) == "RS256",
-            let account = SignedToken.text("iss", in: token.claims)
+        guard let token = form["assertion"].flatMap({ try? SignedToken($0, algorithms: [.rs256]) }),
+            let account = token.text("iss")
         else { throw Self.refusal("invalid_grant", "Invalid JWT: it is not an RS256 token with 'iss'") }
         guard !account.hasPrefix(Self.refusedClient) else {
             throw Self.refusal("invalid_grant", "Invalid grant: account not found")

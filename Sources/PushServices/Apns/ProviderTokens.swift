@@ -2,6 +2,7 @@ import Crypto
 import Formats
 package import HubProtocol
 import Synchronization
+import WebTokens
 
 /// Stores provider tokens across restarts, since APNs limits the number of new ones.
 package protocol ProviderTokenStore: Sendable {
@@ -97,7 +98,7 @@ struct ProviderKey: Sendable {
     }
 
     func sign(issuedAt time: Timestamp) throws -> String {
-        try JSONWebToken.es256(
+        try SignedToken.es256(
             header: [("kid", JSONText.string(issuer.keyID))],
             claims: [("iss", JSONText.string(issuer.team)), ("iat", "\(time.seconds)")],
             key: key

@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Formats
 import HubProtocol
+import WebTokens
 
 /// A Google service account that may send to the devices of one project.
 ///
@@ -73,7 +74,7 @@ struct FcmAccount: Sendable {
 
     /// The form that asks for an access token.
     func form(at now: Timestamp) throws -> [(name: String, value: String)] {
-        let assertion = try JSONWebToken.rs256(
+        let assertion = try SignedToken.rs256(
             header: [("typ", JSONText.string("JWT"))] + (keyID.map { [("kid", JSONText.string($0))] } ?? []),
             claims: [
                 ("iss", JSONText.string(email)), ("scope", JSONText.string(Self.scope)),

@@ -3,6 +3,7 @@ import Formats
 import HubProtocol
 import Signals
 import Synchronization
+import WebTokens
 
 /// Tokens that identify the sender to browsers' push services.
 ///
@@ -57,7 +58,7 @@ final class VapidTokens: Sendable {
 
     /// Signs a token without keeping it.
     func sign(for origin: String, _ key: VapidKey, now: Timestamp) throws -> String {
-        try JSONWebToken.es256(
+        try SignedToken.es256(
             header: [("typ", JSONText.string("JWT"))],
             claims: [
                 ("aud", JSONText.string(origin)), ("exp", "\((now + Self.lifetime).seconds)"),

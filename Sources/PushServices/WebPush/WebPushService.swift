@@ -3,6 +3,7 @@ import Foundation
 import HubProtocol
 import NetworkAddresses
 import OutboundHTTP
+import WebTokens
 
 /// Browsers' push services, used with one sender's keys.
 ///
@@ -60,10 +61,7 @@ struct WebPushService: PushService {
     func tryCredential() async -> PushOutcome {
         let key = keys.current
         guard let token = try? tokens.sign(for: "https://push.example.org", key, now: now()),
-            let end = token.lastIndex(of: "."),
-            let bytes = Base64URL.decode(String(token[end...].dropFirst())),
-            let signature = try? P256.Signing.ECDSASignature(rawRepresentation: bytes),
-            key.privateKey.publicKey.isValidSignature(signature, for: Data(token[..<end].utf8))
+            let read = try? SignedToken(token, algorithms: [.es256]), read.isSigned(by: .p256(key.privateKey.publicKey))
         else { return .refusedCredential("cannot sign with VapidPrivateKey") }
         return .accepted(id: nil)
     }

@@ -9,6 +9,7 @@ import Synchronization
 import Testing
 
 @testable import AppBackend
+import WebTokens
 
 /// How the provider's keys are fetched and kept.
 @Suite struct ProviderKeysTests {
@@ -25,9 +26,9 @@ import Testing
         func set(_ new: ScriptedReply) { reply.withLock { $0 = new } }
     }
 
-    private func token(_ id: String) throws -> JSONWebToken {
+    private func token(_ id: String) throws -> SignedToken {
         let claims = TestProvider.claims(at: clock.backend.now())
-        return try JSONWebToken(TestProvider.token(header: #"{"alg":"ES256","kid":"\#(id)"}"#, claims))
+        return try SignedToken(ofProvider: TestProvider.token(header: #"{"alg":"ES256","kid":"\#(id)"}"#, claims))
     }
 
     private func run(
@@ -170,8 +171,8 @@ import Testing
         #"{"keys":[{"kty":"EC","crv":"P-256","kid":"e"}]}"#, #"{"keys":[{"kty":"oct","kid":"s","k":"AA"}]}"#,
         #"{"keys":[{"kty":"OKP","crv":"X25519","kid":"x","x":"AA"}]}"#,
     ])
-    func `a set without a key that can be used is none`(text: String) async {
-        await #expect(throws: SigningKeysProblem.self) { try await SigningKeys(Array(text.utf8)) }
+    func `a set without a key that can be used is none`(text: String) {
+        #expect(throws: SigningKeysProblem.self) { try SigningKeys(Array(text.utf8)) }
     }
 
     @Test func `keys of an older file do not replace those of a newer one that was read meanwhile`() async throws {
@@ -180,7 +181,7 @@ import Testing
         func write(_ id: String) async throws -> (SigningKeys, FileStamp?) {
             let text = TestProvider.keySet([TestProvider.p256Key(id)])
             try text.write(toFile: path, atomically: true, encoding: .utf8)
-            return (try await SigningKeys(Array(text.utf8)), FileStamp(path))
+            return (try SigningKeys(Array(text.utf8)), FileStamp(path))
         }
         let (old, former) = try await write("e")
         let (new, stamp) = try await write("next one")
@@ -212,7 +213,7 @@ import Testing
         let path = scratch.file("jwks.json")
         let text = TestProvider.keySet([TestProvider.p256Key("e")])
         try text.write(toFile: path, atomically: true, encoding: .utf8)
-        let (keys, stamp) = (try await SigningKeys(Array(text.utf8)), FileStamp(path))
+        let (keys, stamp) = (try SigningKeys(Array(text.utf8)), FileStamp(path))
         var file = ProviderKeys.FileKeys()
         let isBegun = [file.begin(stamp), file.begin(stamp)]
         let counts = [file.end(nil, stamp), file.end(keys, stamp)]

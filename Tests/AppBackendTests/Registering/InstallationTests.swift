@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubProtocol
 import HubTestServer
+import Signals
 import Testing
 
 @testable import AppBackend

@@ -7,6 +7,7 @@ import HubTestServer
 import Testing
 
 @testable import PushServices
+import WebTokens
 
 /// Encryption and signatures, judged by libraries that others wrote: `.ci/oracles`.
 @Suite(.enabled(if: Oracle.python != nil, "'make oracles' installs the libraries"))
@@ -53,13 +54,13 @@ struct OracleTests {
     @Test func `provider tokens and assertions are verified`() async throws {
         let now = Timestamp(Date()).seconds
         let apple = P256.Signing.PrivateKey()
-        let provider = try JSONWebToken.es256(
+        let provider = try SignedToken.es256(
             header: [("kid", JSONText.string("KEY0000001"))],
             claims: [("iss", JSONText.string("TEAM000001")), ("iat", "\(now)")],
             key: apple
         )
         let google = try _RSA.Signing.PrivateKey(keySize: .bits2048)
-        let assertion = try JSONWebToken.rs256(
+        let assertion = try SignedToken.rs256(
             header: [("typ", JSONText.string("JWT")), ("kid", JSONText.string("k"))],
             claims: [
                 ("iss", JSONText.string("hub@p.iam.gserviceaccount.com")),

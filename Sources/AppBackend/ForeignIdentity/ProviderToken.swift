@@ -1,22 +1,6 @@
 import Formats
 import HubProtocol
-
-/// A signature algorithm of tokens.
-///
-/// All have a public key: a server that can check tokens must not be able to create them.
-///
-/// Source: RFC 7518 §3.1, RFC 8037 §3.1.
-enum SigningAlgorithm: String, CaseIterable, Sendable {
-    case rs256 = "RS256"
-    case rs384 = "RS384"
-    case rs512 = "RS512"
-    case ps256 = "PS256"
-    case ps384 = "PS384"
-    case ps512 = "PS512"
-    case es256 = "ES256"
-    case es384 = "ES384"
-    case edDSA = "EdDSA"
-}
+import WebTokens
 
 /// The reasons why a provider's token is refused; for the log only, never for the client.
 enum TokenProblem: Error, Sendable, Equatable, CustomStringConvertible {
@@ -43,57 +27,25 @@ enum TokenProblem: Error, Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// A token from a client, before its signature is checked.
-///
-/// Source: RFC 7515 (compact serialization), RFC 7519, RFC 8725 (best practices).
-struct JSONWebToken: Sendable {
-    static let maximumBytes = 8_192
+/// A token of a user, by the rules of the identity provider's tokens.
+extension SignedToken {
     /// The tolerated difference between the provider's clock and ours.
     static let leeway = Duration.seconds(60)
     /// Values of `typ` of users' tokens; other values are for other purposes, such as a logout.
-    private static let types = ["jwt", "at+jwt", "application/at+jwt"]
+    private static let types: Set = ["jwt", "at+jwt", "application/at+jwt"]
     /// Bytes of the longest subject (OpenID Connect Core §2).
     private static let maximumSubject = 255
 
-    let algorithm: SigningAlgorithm
-    /// The `kid` member; `nil` without one.
-    let keyID: String?
-    let claims: JSONNode
-    /// The signed bytes.
-    let signed: [UInt8]
-    let signature: [UInt8]
-
-    init(_ text: String) throws(TokenProblem) {
-        guard text.utf8.count <= Self.maximumBytes else { throw .malformed("larger than \(Self.maximumBytes) bytes") }
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3 else { throw .malformed("not three parts") }
-        let header = try Self.object(parts[0], "header")
-        (algorithm, keyID) = try Self.read(header)
-        claims = try Self.object(parts[1], "payload")
-        guard let signature = Base64URL.decode(String(parts[2])), !signature.isEmpty else {
-            throw .malformed("no signature")
+    /// Reads a token from a client; its signature and claims are not checked.
+    init(ofProvider text: String) throws(TokenProblem) {
+        do throws(SignedTokenError) {
+            try self.init(text, algorithms: Set(SigningAlgorithm.allCases), types: Self.types)
+        } catch {
+            switch error {
+            case .malformed(let reason): throw .malformed(reason)
+            case .algorithm: throw .algorithm
+            }
         }
-        self.signature = signature
-        signed = Array("\(parts[0]).\(parts[1])".utf8)
-    }
-
-    private static func object(_ part: Substring, _ name: String) throws(TokenProblem) -> JSONNode {
-        // Repeated names are refused: two readers could use different values.
-        guard let bytes = Base64URL.decode(String(part)), let node = try? JSONReader.read(bytes), node.members != nil
-        else { throw .malformed("its \(name) is not an object") }
-        return node
-    }
-
-    private static func read(_ header: JSONNode) throws(TokenProblem) -> (SigningAlgorithm, String?) {
-        // No extension is supported (RFC 7515 §4.1.11).
-        guard header["crit"] == nil else { throw .malformed("it has 'crit'") }
-        if let type = header["typ"] {
-            guard let name = type.string?.lowercased(), types.contains(name) else { throw .malformed("its 'typ'") }
-        }
-        guard let algorithm = header["alg"]?.string.flatMap(SigningAlgorithm.init) else { throw .algorithm }
-        guard let keyID = header["kid"] else { return (algorithm, nil) }
-        guard let text = keyID.string else { throw .malformed("its 'kid'") }
-        return (algorithm, text)
     }
 
     /// Checks the claims.
