@@ -8,10 +8,15 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     /// The longest time between two judgements that counts: nothing was observed in a longer pause.
     private static let longestStep: Duration = .seconds(300)
 
-    private struct Standing: Sendable, Equatable, Codable {
+    private struct AlarmState: Sendable, Equatable, Codable {
         /// True if the alarm was reported; its end is then reported as well.
-        var isTold: Bool
+        var isReported: Bool
         var finding: AlarmFinding
+
+        private enum CodingKeys: String, CodingKey {
+            case finding
+            case isReported = "isTold"
+        }
     }
 
     /// The time until which an alarm is not reported.
@@ -36,7 +41,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     private var drops = AlarmWatch()
     /// The time for which the log has lacked a replica; `nil` if it does not, or in the state of an earlier version.
     private var replicaLoss: Duration?
-    private var standing: [Alarm: Standing] = [:]
+    private var standing: [Alarm: AlarmState] = [:]
     private var silences: [Alarm: Silence] = [:]
     private var lastLook: Timestamp?
     /// The time observed since the start, or since the clock was last in doubt.
@@ -79,7 +84,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     /// reported again.
     package mutating func silence(_ alarm: Alarm, until end: Timestamp?) {
         silences[alarm] = Silence(end: end)
-        standing[alarm]?.isTold = false
+        standing[alarm]?.isReported = false
     }
 
     /// Resumes reports of an alarm.
@@ -239,18 +244,18 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         guard observed >= rules.settling else { return [] }
         var changes: [AlarmChange] = []
         for alarm in standing.keys.filter({ found[$0] == nil }).sorted(by: Self.order) {
-            let isTold = standing[alarm]?.isTold == true
-            guard mayTell || !isTold else { continue }
-            if isTold { changes.append(.cleared(alarm)) }
+            let isReported = standing[alarm]?.isReported == true
+            guard mayTell || !isReported else { continue }
+            if isReported { changes.append(.cleared(alarm)) }
             standing[alarm] = nil
             if silences[alarm]?.end == nil { silences[alarm] = nil }
         }
         for (alarm, finding) in found.sorted(by: { Self.order($0.key, $1.key) }) {
-            let isTold = standing[alarm]?.isTold ?? false
-            let isDue = mayTell && !isTold && silences[alarm] == nil
+            let isReported = standing[alarm]?.isReported ?? false
+            let isDue = mayTell && !isReported && silences[alarm] == nil
             if isDue { changes.append(.raised(alarm)) }
-            standing[alarm] = Standing(
-                isTold: isTold || isDue,
+            standing[alarm] = AlarmState(
+                isReported: isReported || isDue,
                 finding: AlarmFinding(
                     since: standing[alarm]?.finding.since ?? finding.since,
                     deadline: finding.deadline,

@@ -97,7 +97,7 @@ extension AppBackend {
         return known
     }
 
-    private func inspect(_ device: Device) async throws -> KnownDevice {
+    private func inspect(_ device: RegisteredDevice) async throws -> KnownDevice {
         let (platform, tags) = try await devices.hubAnswer { hub throws(HubClientError) -> (Platform?, [Tag]) in
             switch device.key.kind {
             case .installation:

@@ -86,7 +86,7 @@ extension PublishPass {
         feed.lastSuccess = health.lastSuccess.map(ISODateTime.formatSeconds)
         feed.nextPoll = health.nextDue.map(ISODateTime.formatSeconds)
         feed.failingSince = health.failingSince.map(ISODateTime.formatSeconds)
-        feed.error = health.trouble.map(ReportText.line)
+        feed.error = health.problem.map(ReportText.line)
         return feed
     }
 

@@ -31,7 +31,7 @@ package struct PublishPass: Sendable {
     /// Collects the results of a dry run.
     var preview: PreviewCollector?
     /// Set in a publisher that keeps running, which sends messages itself.
-    var resident: Resident?
+    var watchContext: WatchContext?
 
     /// Creates a pass that sends to a hub.
     ///
@@ -176,7 +176,7 @@ package struct PublishPass: Sendable {
             rules: source.rules,
             category: list.category.folded,
             holdUntil: source.rules.notBefore?.release(after: now, in: environment.timeZone()),
-            voice: Voice(source, in: list.localization),
+            feedLanguage: FeedLanguage(source, in: list.localization),
             now: now
         )
     }
@@ -198,8 +198,8 @@ package struct PublishPass: Sendable {
             random: environment.idempotencyKey
         )
         let judgement = judged.judgement
-        let edition = MessageComposer(list: list, language: source.language).edition(
-            of: judgement,
+        let composed = MessageComposer(list: list, language: source.language).compose(
+            from: judgement,
             feedTitle: source.title ?? feed.title ?? source.address.host,
             idempotencyKey: environment.idempotencyKey
         )
@@ -214,10 +214,10 @@ package struct PublishPass: Sendable {
             let former = isWhole || before.keysVersion == FeedRecord.currentKeys ? nil : before.heldUntil
             record.heldUntil = [judgement.heldUntil, held, former].compactMap(\.self).min()
         }
-        try store.record(edition, of: record.id, in: judge.category, now: now)
-        if !edition.stories.isEmpty { try store.save(page: feed.link, of: record.id) }
+        try store.record(composed, of: record.id, in: judge.category, now: now)
+        if !composed.stories.isEmpty { try store.save(page: feed.link, of: record.id) }
         try store.save(record)
-        let shown = FeedPreview(feed, list, source, judge, judgement, edition)
+        let shown = FeedPreview(feed, list, source, judge, judgement, composed)
         if !judgement.isForeign {
             let entries = JudgedEntry.merge(shown, by: judge, into: judged.earlier, isWhole: isWhole)
             try store.save(entries, of: record.id)
@@ -288,7 +288,7 @@ extension StoreTransaction {
         state.stories = try stories(
             judge.storyKeys(of: candidates),
             in: judge.category,
-            hasLanguages: judge.voice.isOneOfSeveral
+            hasLanguages: judge.feedLanguage.isOneOfSeveral
         )
         if !isWhole { state.vanished = judge.entries.count }
         return (candidates, state)

@@ -57,7 +57,7 @@ package struct EntryPreview: Sendable {
         case digest(FoldReason, message: Int)
         /// `story` is the headline of the story that was announced already, if that is the reason and it is still
         /// known.
-        case silent(SilenceReason, story: String?)
+        case silent(SkipReason, story: String?)
         /// Its message waits for its list's hour, or for the pause between two corrections of one story.
         case held(until: Date)
         /// The pass ended before its message was sent.
@@ -67,7 +67,7 @@ package struct EntryPreview: Sendable {
     package let title: String
     package let link: String?
     package let date: Date?
-    package let dateTrouble: DateTrouble?
+    package let dateProblem: DateProblem?
     package internal(set) var fate: Fate
     /// The key of the message that announces it.
     let idempotencyKey: String?
@@ -92,21 +92,21 @@ extension FeedPreview {
         _ source: FeedSource,
         _ judge: NewsJudge,
         _ judgement: Judgement,
-        _ edition: Edition
+        _ composed: ComposedMessages
     ) {
         self.init(list, source, nil, state: .read)
         title = source.title ?? feed.title
-        let announced = zip(judgement.announcements, edition.stories)
+        let announced = zip(judgement.announcements, composed.stories)
         let messages = Dictionary(announced.map { ($0.index, $1.message) }) { first, _ in first }
         let translations = Dictionary(judgement.translations.map { ($0.announcement.index, $0.story) }) { $1 }
         entries = feed.entries.enumerated().map { index, entry in
-            let silence = judgement.silences[index] ?? judge.withoutIdentity(entry)
+            let silence = judgement.skipped[index] ?? judge.withoutIdentity(entry)
             let message = messages[index] ?? translations[index]?.unsent
             return EntryPreview(
                 title: entry.title ?? message?.headlines ?? entry.id ?? entry.link ?? "",
                 link: entry.link,
                 date: entry.date,
-                dateTrouble: judge.dates.trouble(entry.date),
+                dateProblem: judge.dates.problem(entry.date),
                 fate: message.map { message in
                     message.notBefore.flatMap { $0 > judge.now ? .held(until: $0) : nil } ?? .waiting
                 } ?? .silent(silence, story: judgement.repeats[index]?.headline),

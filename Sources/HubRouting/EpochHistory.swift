@@ -24,9 +24,9 @@ package struct EpochHistory: Sendable {
         case gap(after: LogSequence, reason: String, loss: Loss? = nil)
         /// Messages may be missing after a cursor that does not show where its history diverged from this hub's log.
         ///
-        /// The gap also announces the loss `told`. Earlier losses were announced before, or are announced at their
+        /// The gap also announces the loss `announced`. Earlier losses were announced before, or are announced at their
         /// places.
-        case strangeCursor(after: LogSequence, reason: String, told: Loss?)
+        case strangeCursor(after: LogSequence, reason: String, announced: Loss?)
     }
 
     package static let restored = "the hub was restored from an older copy"
@@ -56,14 +56,14 @@ package struct EpochHistory: Sendable {
             return .strangeCursor(
                 after: droppedThrough,
                 reason: "the cursor is not from this hub",
-                told: losses.last
+                announced: losses.last
             )
         }
         // A history diverges from the log at a loss that its cursors have passed.
         let passed = losses.last { $0.sequence.previous <= position.sequence }
         guard let index = epochs.firstIndex(where: { $0.name == position.epoch }) else {
             let reason = "the cursor is from a history that this hub does not have"
-            return .strangeCursor(after: droppedThrough, reason: reason, told: passed)
+            return .strangeCursor(after: droppedThrough, reason: reason, announced: passed)
         }
         let next = index + 1 < epochs.count ? epochs[index + 1].firstSequence : .end
         guard position.sequence < next, position.sequence <= top else {
@@ -71,7 +71,7 @@ package struct EpochHistory: Sendable {
             if let loss = losses.first(where: { $0.sequence == next }), next > droppedThrough {
                 return .gap(after: next, reason: loss.reason, loss: loss)
             }
-            return .strangeCursor(after: droppedThrough, reason: Self.restored, told: passed)
+            return .strangeCursor(after: droppedThrough, reason: Self.restored, announced: passed)
         }
         guard position.sequence >= droppedThrough else {
             return .gap(after: droppedThrough, reason: Self.tooOld)

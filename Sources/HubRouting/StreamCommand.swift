@@ -55,7 +55,7 @@ package struct StreamBeginning: Sendable, Equatable {
     /// The cursor as received, to be named in the gap.
     package var cursor: String?
     /// The sequence of another loss that the gap announces.
-    package var toldLoss: LogSequence?
+    package var announcedLoss: LogSequence?
 
     package init(_ resumption: EpochHistory.Resumption, cursor: String?) {
         self.cursor = cursor
@@ -63,8 +63,8 @@ package struct StreamBeginning: Sendable, Equatable {
         case .resume(let sequence): after = sequence
         case .gap(let sequence, let reason, let loss):
             (after, gap, self.loss) = (sequence, reason, loss)
-        case .strangeCursor(let sequence, let reason, let told):
-            (after, gap, toldLoss) = (sequence, reason, told?.sequence)
+        case .strangeCursor(let sequence, let reason, let announced):
+            (after, gap, announcedLoss) = (sequence, reason, announced?.sequence)
         }
     }
 }

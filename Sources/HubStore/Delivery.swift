@@ -121,7 +121,7 @@ package struct FailedTarget: Sendable, Equatable {
 }
 
 /// The state of a message at one target of a push service.
-package enum TargetStanding: Sendable, Equatable {
+package enum TargetState: Sendable, Equatable {
     case failed(DeliveryFailure)
     /// The target waits for its first attempt, or for the next one.
     case waits(DeliveryRetry?)

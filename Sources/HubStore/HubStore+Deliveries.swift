@@ -150,7 +150,7 @@ extension HubStore {
     }
 
     /// The state of a message at one target; `nil` if the message is not delivered on the platform.
-    package func standing(of ordinal: Ordinal, in key: DeliveryKey) async throws -> TargetStanding? {
+    package func targetState(of ordinal: Ordinal, in key: DeliveryKey) async throws -> TargetState? {
         try await pool.read { db in
             let transaction = Transaction(db)
             guard let delivery = try transaction.delivery(key) else { return nil }
@@ -199,7 +199,7 @@ extension HubStore {
     /// A message with the time at which the hub accepted it; `nil` if it is not in the log.
     package func acceptedMessage(sequence: LogSequence) async throws -> AcceptedMessage? {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: Inquiry.messageOfSequence)
+            let statement = try db.cachedStatement(sql: LookupQuery.messageOfSequence)
             return try Row.fetchOne(statement, arguments: [sequence]).map(AcceptedMessage.init(row:))
         }
     }

@@ -1,7 +1,7 @@
 import GRDB
 
 /// The row that names the node with the hub's duties.
-package struct DutyRecord: Sendable, Equatable {
+package struct LeaseRecord: Sendable, Equatable {
     /// `nil` if no node has them.
     package let node: String?
     /// Rises with each takeover.
@@ -20,14 +20,14 @@ extension HubStore {
     /// The proof of the key that the nodes of the log have in common; `nil` if there is none yet.
     package func keyProof() async throws -> String? { try await pool.read { db in try Transaction(db).keyProof() } }
 
-    package func duty() async throws -> DutyRecord { try await pool.read { db in try Transaction(db).duty() } }
+    package func lease() async throws -> LeaseRecord { try await pool.read { db in try Transaction(db).lease() } }
 }
 
 extension Transaction {
-    package func duty() throws -> DutyRecord {
+    package func lease() throws -> LeaseRecord {
         let statement = try db.cachedStatement(sql: "SELECT node, term, renewals FROM duty")
         guard let row = try Row.fetchOne(statement) else { throw HubStoreError.unreadableRecord }
-        return DutyRecord(node: row["node"], term: row["term"], renewals: row["renewals"])
+        return LeaseRecord(node: row["node"], term: row["term"], renewals: row["renewals"])
     }
 
     package func keyProof() throws -> String? {
@@ -39,13 +39,13 @@ extension Transaction {
     /// Gives the duties to a node.
     ///
     /// - Returns: The new term.
-    package func takeDuties(by node: String) throws -> Int64 {
+    package func takeLease(by node: String) throws -> Int64 {
         try execute("UPDATE duty SET node = ?, term = term + 1, renewals = 0", [node])
-        return try duty().term
+        return try lease().term
     }
 
-    package func renewDuties() throws { try execute("UPDATE duty SET renewals = renewals + 1", []) }
+    package func renewLease() throws { try execute("UPDATE duty SET renewals = renewals + 1", []) }
 
     /// Releases the duties, so that any node can take them.
-    package func giveBackDuties() throws { try execute("UPDATE duty SET node = NULL", []) }
+    package func releaseLease() throws { try execute("UPDATE duty SET node = NULL", []) }
 }

@@ -9,7 +9,7 @@ extension HubStore {
     /// Finds a message by its id; `nil` if the log does not hold it, or holds it only above `through`.
     package func message(hub: HubKey, id: MessageID, through: LogSequence) async throws -> AcceptedMessage? {
         try await pool.read { db in
-            try Row.fetchOne(db, sql: Inquiry.message, arguments: [hub, id.text, through])
+            try Row.fetchOne(db, sql: LookupQuery.message, arguments: [hub, id.text, through])
                 .map(AcceptedMessage.init(row:))
         }
     }
@@ -17,7 +17,7 @@ extension HubStore {
     /// The newest messages of a hub up to a sequence, newest first.
     package func newestMessages(hub: HubKey, through: LogSequence, limit: Int) async throws -> [AcceptedMessage] {
         try await pool.read { db in
-            try Row.fetchAll(db, sql: Inquiry.newestMessages, arguments: [hub, through, limit])
+            try Row.fetchAll(db, sql: LookupQuery.newestMessages, arguments: [hub, through, limit])
                 .map(AcceptedMessage.init(row:))
         }
     }
@@ -25,7 +25,7 @@ extension HubStore {
     /// The installations of a hub that have changed after a sequence.
     package func changedInstallations(hub: HubKey, after sequence: LogSequence) async throws -> [ChangedInstallation] {
         try await pool.read { db in
-            try Row.fetchAll(try db.cachedStatement(sql: Inquiry.changes), arguments: [hub, sequence])
+            try Row.fetchAll(try db.cachedStatement(sql: LookupQuery.changes), arguments: [hub, sequence])
                 .map { ChangedInstallation(ordinal: $0["ordinal"], lastChange: $0["lastChange"]) }
         }
     }
@@ -41,17 +41,17 @@ extension HubStore {
     ///     installation is gone.
     /// - Returns: The results, in the order of the installations.
     /// - Throws: A `DatabaseError`.
-    package func mapOwed<Output: Sendable>(
+    package func mapPendingRows<Output: Sendable>(
         of ordinals: some Sequence<Ordinal> & Sendable,
         over messages: ClosedRange<LogSequence>,
-        _ transform: @Sendable ([OwedRow]) -> Output
+        _ transform: @Sendable ([PendingRow]) -> Output
     ) async throws -> [Output] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: Inquiry.owed)
+            let statement = try db.cachedStatement(sql: LookupQuery.pendingRows)
             return try ordinals.map { ordinal in
                 let arguments: StatementArguments = [ordinal, messages.lowerBound, messages.upperBound]
                 let rows = try Row.fetchCursor(statement, arguments: arguments)
-                return transform(try Array(rows.map { OwedRow(row: $0) }))
+                return transform(try Array(rows.map { PendingRow(row: $0) }))
             }
         }
     }
@@ -64,20 +64,24 @@ extension HubStore {
     ) async throws -> FormerInstallation? {
         try await pool.read { db in
             guard let stored = try Transaction(db).installation(hub: hub, id: id) else { return nil }
-            let rows = try Self.owedRows(db, ordinal: stored.ordinal)
+            let rows = try Self.pendingRows(db, ordinal: stored.ordinal)
             let created = "SELECT at FROM log WHERE sequence = ?"
             return FormerInstallation(
                 current: stored,
                 then: try rows.inForce(at: sequence)?.installation,
                 registeredAt: try Timestamp.fetchOne(db, sql: created, arguments: [stored.createdSequence]),
-                changedAt: try Timestamp.fetchOne(db, sql: Inquiry.change, arguments: [hub, sequence, stored.ordinal])
+                changedAt: try Timestamp.fetchOne(
+                    db,
+                    sql: LookupQuery.change,
+                    arguments: [hub, sequence, stored.ordinal]
+                )
             )
         }
     }
 
     package func progress(of ordinals: some Sequence<Ordinal> & Sendable) async throws -> [Ordinal: StreamProgress] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: Inquiry.progressOfMany)
+            let statement = try db.cachedStatement(sql: LookupQuery.progressOfMany)
             let rows = try Row.fetchCursor(statement, arguments: [ordinals.json])
             var known: [Ordinal: StreamProgress] = [:]
             while let row = try rows.next() { known[row["ordinal"]] = StreamProgress(row: row) }
@@ -86,7 +90,7 @@ extension HubStore {
     }
 
     static func progress(_ db: Database, ordinal: Ordinal) throws -> StreamProgress? {
-        let statement = try db.cachedStatement(sql: Inquiry.progress)
+        let statement = try db.cachedStatement(sql: LookupQuery.progress)
         return try Row.fetchOne(statement, arguments: [ordinal]).map(StreamProgress.init(row:))
     }
 
@@ -96,7 +100,7 @@ extension HubStore {
 }
 
 /// Statements about inquiries, in one place so that a test can check their query plans.
-enum Inquiry {
+enum LookupQuery {
     static let message = """
         SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
         WHERE hubID = ? AND messageID = ? AND sequence <= ?
@@ -124,7 +128,7 @@ enum Inquiry {
         ORDER BY sequence LIMIT 1
         """
     /// The rows in force for messages of a range of sequences: the last row before the range, and those inside it.
-    static let owed = """
+    static let pendingRows = """
         SELECT afterSequence, record FROM owed WHERE ordinal = ?1 AND afterSequence < ?3 AND afterSequence >= ifnull(
             (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1 AND afterSequence < ?2), 0)
         ORDER BY afterSequence
@@ -164,9 +168,9 @@ package struct FormerInstallation: Sendable {
     package let changedAt: Timestamp?
 }
 
-extension [OwedRow] {
+extension [PendingRow] {
     /// The row that decides about a message: the last one before it.
-    package func inForce(at sequence: LogSequence) -> OwedRow? {
+    package func inForce(at sequence: LogSequence) -> PendingRow? {
         last { $0.afterSequence < sequence }
     }
 }

@@ -36,9 +36,9 @@ extension HubStore {
         try await pool.read { db in
             var scan = MessageScan()
             var verdicts: [String?: Bool] = [:]
-            let one = try db.cachedStatement(sql: Inquiry.messageOfSequence)
+            let one = try db.cachedStatement(sql: LookupQuery.messageOfSequence)
             let rows = try Row.fetchCursor(
-                try db.cachedStatement(sql: Inquiry.newestTags),
+                try db.cachedStatement(sql: LookupQuery.newestTags),
                 arguments: [hub, after, through, limit]
             )
             while let row = try rows.next() {

@@ -332,16 +332,16 @@ extension HubStore {
     ///
     /// Returns at most `limit` messages with sequences above `after`, up to and including `through`. Fewer messages
     /// mean that there are no more.
-    package func owedMessages(
+    package func pendingMessages(
         hub: HubKey,
         ordinal: Ordinal,
         after: LogSequence,
         through: LogSequence,
         limit: Int
-    ) async throws -> OwedMessages {
+    ) async throws -> PendingMessages {
         try await pool.read { db in
-            OwedMessages(
-                rows: try Self.owedRows(db, ordinal: ordinal),
+            PendingMessages(
+                rows: try Self.pendingRows(db, ordinal: ordinal),
                 messages: try Self.messages(db, hub: hub, after: after, through: through, limit: limit),
                 createdSequence: try LogSequence.fetchOne(
                     db,
@@ -353,9 +353,9 @@ extension HubStore {
         }
     }
 
-    static func owedRows(_ db: Database, ordinal: Ordinal) throws -> [OwedRow] {
-        let rows = try Row.fetchCursor(try db.cachedStatement(sql: Query.owedRows), arguments: [ordinal])
-        return try Array(rows.map { OwedRow(row: $0) })
+    static func pendingRows(_ db: Database, ordinal: Ordinal) throws -> [PendingRow] {
+        let rows = try Row.fetchCursor(try db.cachedStatement(sql: Query.pendingRows), arguments: [ordinal])
+        return try Array(rows.map { PendingRow(row: $0) })
     }
 
     private static func messages(
@@ -381,7 +381,7 @@ extension HubStore {
 
 /// Statements of the hot paths, in one place so that a test can check their query plans.
 enum Query {
-    static let owedRows = "SELECT afterSequence, record FROM owed WHERE ordinal = ? ORDER BY afterSequence"
+    static let pendingRows = "SELECT afterSequence, record FROM owed WHERE ordinal = ? ORDER BY afterSequence"
     static let messages = """
         SELECT sequence, \(MessageRecord.columns) FROM log
         WHERE hubID = ? AND sequence > ? AND sequence <= ? AND messageID IS NOT NULL
@@ -413,13 +413,13 @@ enum Query {
     static let acceptedMessage = "SELECT messageID, contentHash FROM idempotencyKey WHERE hubID = ? AND key = ?"
     static let dropKeys = "DELETE FROM idempotencyKey WHERE at < ?"
     /// Finds the newest row of `owed` of an installation if no message came after it: a newer row makes it useless.
-    static let unusedOwedRow = """
+    static let unusedPendingRow = """
         SELECT afterSequence FROM owed WHERE ordinal = ?1
         AND afterSequence = (SELECT max(afterSequence) FROM owed WHERE ordinal = ?1)
         AND NOT EXISTS (
             SELECT 1 FROM log WHERE hubID = ?2 AND messageID IS NOT NULL AND log.sequence > owed.afterSequence)
         """
-    static let owedSizes = """
+    static let pendingSizes = """
         SELECT afterSequence, length(record) AS bytes FROM owed WHERE ordinal = ? ORDER BY afterSequence DESC
         """
     static let oldestRows = """
@@ -427,7 +427,7 @@ enum Query {
         ORDER BY sequence LIMIT ?
         """
     static let bytesAfter = "SELECT sum(\(MessageRecord.rowBytes)) FROM log WHERE sequence > ?"
-    static let dropOwed = "DELETE FROM owed WHERE ordinal = ? AND afterSequence < ?"
+    static let dropPending = "DELETE FROM owed WHERE ordinal = ? AND afterSequence < ?"
 }
 
 extension StoredInstallation {

@@ -41,7 +41,7 @@ package struct InstallationWrite: Sendable {
 }
 
 /// An installation's choice, in force from a sequence in the log.
-package struct OwedRow: Sendable, Equatable {
+package struct PendingRow: Sendable, Equatable {
     /// The row is in force for messages with a higher sequence, up to the next row.
     package let afterSequence: LogSequence
     let record: Data
@@ -68,9 +68,9 @@ package struct LogSize: Sendable, Equatable {
 }
 
 /// A range of the log with the choices of one installation over it, read in one snapshot.
-package struct OwedMessages: Sendable {
+package struct PendingMessages: Sendable {
     /// Oldest first; empty if the installation is gone.
-    package let rows: [OwedRow]
+    package let rows: [PendingRow]
     package let messages: [LoggedMessage]
     /// The sequence at which the installation was created; `nil` if it is gone.
     package let createdSequence: LogSequence?

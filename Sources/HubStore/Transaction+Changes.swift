@@ -28,7 +28,7 @@ extension Transaction {
         let oldest = try Row.fetchAll(try db.cachedStatement(sql: ChangeQuery.oldest), arguments: [hub, limit])
         for row in oldest {
             let (sequence, ordinal): (LogSequence, Ordinal) = (row["sequence"], row["ordinal"])
-            try execute(Query.dropOwed, [ordinal, sequence])
+            try execute(Query.dropPending, [ordinal, sequence])
             try execute(ChangeQuery.drop, [sequence])
         }
         return oldest.count

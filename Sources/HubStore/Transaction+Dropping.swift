@@ -47,7 +47,7 @@ extension Transaction {
         try execute("DELETE FROM log WHERE sequence <= ?", [through])
         try execute("DELETE FROM loss WHERE sequence <= ?", [through])
         // A choice from before a change is useless once no message from before the change is left.
-        for change in changes { try execute(Query.dropOwed, [change.ordinal, change.sequence]) }
+        for change in changes { try execute(Query.dropPending, [change.ordinal, change.sequence]) }
         try dropFormerRegistrations(through: through)
         try execute(
             "UPDATE retention SET throughSequence = ?, bySize = bySize + ?, countedBytes = ?",

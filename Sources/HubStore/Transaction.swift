@@ -111,7 +111,7 @@ extension Transaction {
 
     /// The time at which a message was sent; `nil` if the message is not in the log.
     package func sentMessage(hub: HubKey, id: MessageID) throws -> Timestamp? {
-        try Timestamp.fetchOne(try db.cachedStatement(sql: Inquiry.sent), arguments: [hub, id.text])
+        try Timestamp.fetchOne(try db.cachedStatement(sql: LookupQuery.sent), arguments: [hub, id.text])
     }
 
     /// Corrects the number of recipients of a message; does nothing if the message has been dropped.
@@ -316,13 +316,13 @@ extension Transaction {
             ]
         )
         if isSame { return InstallationWrite(stored: stored) }
-        let unused = try db.cachedStatement(sql: Query.unusedOwedRow)
+        let unused = try db.cachedStatement(sql: Query.unusedPendingRow)
         if let unused = try LogSequence.fetchOne(unused, arguments: [current.ordinal, hub]) {
-            try dropOwedRow(of: current, after: unused)
+            try dropPendingRow(of: current, after: unused)
         }
         let sequence = try appendChange(hub: hub, ordinal: current.ordinal, at: at)
         try execute("INSERT INTO owed VALUES (?, ?, ?)", [current.ordinal, sequence, record])
-        try boundOwed(to: current)
+        try boundPending(to: current)
         let changes = try materialise(
             installation,
             replacing: current.installation,
@@ -340,17 +340,17 @@ extension Transaction {
     ///
     /// Beyond it the oldest are dropped, and their pending messages become a gap, so that no client can fill the disk by
     /// changing its choice again and again.
-    package static let maximumOwedBytes = 1 << 20
+    package static let maximumPendingBytes = 1 << 20
 
-    private func boundOwed(to installation: StoredInstallation) throws {
-        let statement = try db.cachedStatement(sql: Query.owedSizes)
+    private func boundPending(to installation: StoredInstallation) throws {
+        let statement = try db.cachedStatement(sql: Query.pendingSizes)
         let rows = try Row.fetchAll(statement, arguments: [installation.ordinal])
         var bytes = 0
         for (index, row) in rows.enumerated() {
             bytes += row["bytes"] as Int
             // The newest one comes first and is in force.
-            if index > 0, bytes > Self.maximumOwedBytes {
-                try dropOwedRow(of: installation, after: row["afterSequence"])
+            if index > 0, bytes > Self.maximumPendingBytes {
+                try dropPendingRow(of: installation, after: row["afterSequence"])
             }
         }
     }
@@ -358,7 +358,7 @@ extension Transaction {
     /// Drops a former choice and its row of the log.
     ///
     /// The first row of an installation stays: it holds the time of its creation.
-    private func dropOwedRow(of installation: StoredInstallation, after sequence: LogSequence) throws {
+    private func dropPendingRow(of installation: StoredInstallation, after sequence: LogSequence) throws {
         try execute("DELETE FROM owed WHERE ordinal = ? AND afterSequence = ?", [installation.ordinal, sequence])
         guard sequence != installation.createdSequence else { return }
         try execute("DELETE FROM log WHERE sequence = ? AND ordinal = ?", [sequence, installation.ordinal])

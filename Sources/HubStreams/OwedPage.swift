@@ -4,7 +4,7 @@ package import NIOCore
 /// Builds a page of an installation's pending messages.
 ///
 /// Consecutive messages that cannot be sent for the same reason become one gap.
-package struct OwedPage {
+package struct PendingPage {
     private struct Loss {
         /// The sequence up to which the stream was complete before the loss.
         let after: LogSequence

@@ -269,7 +269,7 @@ package final class StreamLoop: @unchecked Sendable {
         case .catchingUp(let through): askForPage(session, through: through)
         case .live:
             if session.hasPending { writePending(session) }
-            writeOwedPosition(session)
+            writePendingPosition(session)
         }
     }
 
@@ -304,7 +304,7 @@ package final class StreamLoop: @unchecked Sendable {
         session.write(run.bytes)
     }
 
-    private func writeOwedPosition(_ session: StreamSession) {
+    private func writePendingPosition(_ session: StreamSession) {
         guard session.owesPosition, session.isLive, !session.hasPending else { return }
         session.owesPosition = false
         writePosition(session)
@@ -360,7 +360,7 @@ package final class StreamLoop: @unchecked Sendable {
                 after: session.cursor,
                 through: through,
                 isHeavy: session.cohort?.isHeavy == true,
-                toldLoss: session.toldLoss
+                announcedLoss: session.announcedLoss
             )
         )
     }

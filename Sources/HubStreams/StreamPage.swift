@@ -12,7 +12,7 @@ package struct StreamPageRequest: Sendable {
     /// True if the recipient's templates are heavy.
     package let isHeavy: Bool
     /// The sequence of a loss that was announced when the stream began.
-    package let toldLoss: LogSequence?
+    package let announcedLoss: LogSequence?
 }
 
 /// A page of the store.

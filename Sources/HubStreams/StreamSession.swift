@@ -31,7 +31,7 @@ package final class StreamSession: @unchecked Sendable {
     /// Everything up to this sequence was passed to the output; never decreases.
     package internal(set) var cursor: LogSequence = 0
     /// The sequence of the loss that the session's first gap announced.
-    private(set) var toldLoss: LogSequence?
+    private(set) var announcedLoss: LogSequence?
     var cohort: CohortLog?
     /// Messages for this stream alone: sequences above the cursor, in order.
     private(set) var personal: [CohortLog.Entry] = []
@@ -75,7 +75,7 @@ package final class StreamSession: @unchecked Sendable {
         recipient = attachment.recipient
         self.cohort = cohort
         cursor = attachment.beginning.after
-        toldLoss = attachment.beginning.toldLoss
+        announcedLoss = attachment.beginning.announcedLoss
         // A poll ends soon enough on its own.
         if !isPoll { validUntil = attachment.validUntil }
     }

@@ -15,7 +15,7 @@ import WebPages
 /// The pages of the hubs of one server, below `/-/`.
 package final class PageServer: Sendable {
     let store: PageStore
-    let door: PageDoor
+    let accessPolicy: PageAccessPolicy
     let proxies: TrustedProxies
     let clock: BackendClock
     let templates: PageTemplates
@@ -60,8 +60,8 @@ package final class PageServer: Sendable {
         self.clock = clock
         self.checkInterval = checkInterval
         changes = MinuteLimiter(Self.changesPerMinute, clock: clock.monotonic)
-        feedRequests = MinuteLimiter(FeedAddress.requestsPerMinute, clock: clock.monotonic)
-        door = PageDoor(configuration)
+        feedRequests = MinuteLimiter(ReaderFeedAddress.requestsPerMinute, clock: clock.monotonic)
+        accessPolicy = PageAccessPolicy(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
         reservedTags = configuration.reservedTags
         // One tag is the user's.
@@ -75,7 +75,7 @@ package final class PageServer: Sendable {
     }
 
     /// True if readers on this machine need no invitation.
-    package var isOpenHere: Bool { door.access == .public || door.admitsThisMachine }
+    package var isOpenHere: Bool { accessPolicy.access == .public || accessPolicy.admitsThisMachine }
 
     /// `nil` for a hub that is unknown or disabled.
     func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, clients) }
@@ -120,7 +120,7 @@ package final class PageServer: Sendable {
         router.get("/") { request, context in
             try await FrontPage(pages: self).response(to: request, context)
         }
-        if door.access == .public {
+        if accessPolicy.access == .public {
             router.on(RouterPath("\(PageRoute.home)/feeds/:file"), method: .options) { _, _ in
                 CrossOrigin.publicFeedPreflight
             }
@@ -158,7 +158,7 @@ package final class PageServer: Sendable {
     ) async throws -> Response {
         let text = PercentEncoding.decode(name)
         // An unknown hub, a disabled hub and a hub without pages look the same.
-        guard door.access != .off, let name = text.flatMap({ try? HubName($0) }), let hub = hub(name) else {
+        guard accessPolicy.access != .off, let name = text.flatMap({ try? HubName($0) }), let hub = hub(name) else {
             throw PageRefusal.notFound
         }
         try await noteIdentity(of: hub.name)

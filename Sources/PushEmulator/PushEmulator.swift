@@ -43,7 +43,7 @@ package final class PushEmulator: Sendable {
         let authority = try CertificateAuthority(host: "push emulator", now: date)
         let names = ["127.0.0.1", "localhost"].compactMap { HostName($0) }
         let model = EmulatorModel(
-            browsers: BrowserKeys(seed: seed),
+            browsers: EmulatedBrowserKeys(seed: seed),
             inbox: Inbox.Limits(
                 deliveriesPerDevice: limits.deliveriesPerDevice,
                 deliveries: limits.deliveries,
@@ -67,7 +67,7 @@ package final class PushEmulator: Sendable {
     package var origin: String { "https://127.0.0.1:\(port)" }
 
     /// Returns the URI of a WNS channel; every id is valid.
-    package func channelURI(_ id: String) -> String { origin + Device.channelPath + id }
+    package func channelURI(_ id: String) -> String { origin + EmulatedDevice.channelPath + id }
 
     /// Makes a push subscription as a browser would, with keys that the emulator can decrypt for.
     ///
@@ -76,8 +76,8 @@ package final class PushEmulator: Sendable {
     ///   - senderKey: The only VAPID public key that may send to it, 65 bytes; `nil` allows every key.
     /// - Returns: The endpoint and keys, for a registration or installation.
     package func makeBrowserSubscription(prefix: String = "", senderKey: [UInt8]? = nil) -> BrowserPushChannel {
-        let id = BrowserKeys.makeID(prefix: prefix, senderKey: senderKey)
-        return model.browsers.subscription(id).channel(endpoint: origin + Device.endpointPath + id)
+        let id = EmulatedBrowserKeys.makeID(prefix: prefix, senderKey: senderKey)
+        return model.browsers.subscription(id).channel(endpoint: origin + EmulatedDevice.endpointPath + id)
     }
 }
 
@@ -96,7 +96,7 @@ extension PushEmulator {
     ///
     /// A handle that is not a URL names a device of every service.
     package func setFault(_ fault: PushFault?, forHandle handle: String) {
-        for device in Device.named(handle) { model.set(fault, for: .device(device)) }
+        for device in EmulatedDevice.named(handle) { model.set(fault, for: .device(device)) }
     }
 
     /// Sets the fault of all devices of a service that have none of their own.
@@ -119,7 +119,7 @@ extension PushEmulator {
     /// Returns the deliveries to a device that are still kept, oldest first.
     ///
     /// Only the path of a URL matters; the case of an APNs token does not.
-    package func inbox(of handle: String) -> [EmulatedDelivery] { model.deliveries(to: Device.named(handle)) }
+    package func inbox(of handle: String) -> [EmulatedDelivery] { model.deliveries(to: EmulatedDevice.named(handle)) }
 
     package func clearInbox() { model.clearInbox() }
 }

@@ -4,7 +4,7 @@ import HostSystem
 import NetworkAddresses
 
 /// The options with which nats.c connects to the log's servers.
-final class ConnectionOptions {
+final class EngineOptions {
     /// Interval between pings of a server; the connection counts as lost when two pongs in succession are missing.
     private static let pingMilliseconds: Int64 = 1_000
     private static let connectMilliseconds: Int64 = 2_000

@@ -78,7 +78,7 @@ package struct EngineCheck: Sendable {
             let connection = try EngineConnection(configuration, quiet)
             defer { connection.close() }
             let stream = LogStream(connection: connection, configuration: configuration)
-            let info = try Patience(LogStream.answerTime).run { try stream.info(within: $0) }
+            let info = try RetryDeadline(LogStream.answerTime).run { try stream.info(within: $0) }
             _ = try LogStream.incarnation(of: info.config)
             judge(EngineFacts(info, connection))
         } catch ReplicatedLogError.removed {

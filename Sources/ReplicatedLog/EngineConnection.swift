@@ -20,13 +20,13 @@ final class EngineConnection: @unchecked Sendable {
     private let requests = RequestTable()
     private let inbox = "_INBOX.\(RandomName.make())"
     private let timer: any DispatchSourceTimer
-    private let answers: Mutex<Subscription?> = Mutex(nil)
+    private let answers: Mutex<SubjectSubscription?> = Mutex(nil)
 
     /// Connects to any of the servers; blocks.
     init(_ configuration: ReplicatedLogConfiguration, _ logger: Logger) throws {
         let events = ConnectionEvents(logger)
         self.events = events
-        pointer = try ConnectionOptions(configuration).connect(events)
+        pointer = try EngineOptions(configuration).connect(events)
         timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "newswire.log.timer"))
         timer.setEventHandler { [requests] in requests.sweep() }
         timer.schedule(deadline: .now() + Self.sweep, repeating: Self.sweep, leeway: .milliseconds(25))
@@ -155,7 +155,7 @@ final class EngineConnection: @unchecked Sendable {
         if let number = UInt64(end) {
             return requests.resolve(
                 number,
-                message.isNoResponders ? .failure(.noResponders) : .success(message.copy(keptHeaders))
+                message.hasNoResponders ? .failure(.noResponders) : .success(message.copy(keptHeaders))
             )
         }
         guard end != together else {
@@ -169,7 +169,7 @@ final class EngineConnection: @unchecked Sendable {
         }
         // The server answers that nobody listens for a whole message.
         let numbers = end.split(separator: "-").compactMap { UInt64($0) }
-        guard message.isNoResponders, numbers.count == 2, let last = numbers.last, numbers[0] <= last else { return }
+        guard message.hasNoResponders, numbers.count == 2, let last = numbers.last, numbers[0] <= last else { return }
         requests.resolve(numbers[0]...last, .noResponders)
     }
 
@@ -222,7 +222,7 @@ final class EngineConnection: @unchecked Sendable {
         _ subject: String,
         isBounded: Bool = true,
         _ receive: @escaping @Sendable (borrowing ArrivedMessage) -> Void
-    ) throws(EngineFault) -> Subscription {
+    ) throws(EngineFault) -> SubjectSubscription {
         let receiver = Unmanaged.passRetained(Receiver(receive))
         var subscription: OpaquePointer?
         let status = natsConnection_Subscribe(
@@ -248,14 +248,14 @@ final class EngineConnection: @unchecked Sendable {
             receiver.toOpaque()
         )
         if !isBounded { natsSubscription_SetPendingLimits(subscription, -1, -1) }
-        return Subscription(subscription)
+        return SubjectSubscription(subscription)
     }
 }
 
 /// Interest in a subject, until it is released.
 ///
 /// `@unchecked Sendable`: nats.c guards its objects with locks of its own, and the pointer never changes.
-final class Subscription: @unchecked Sendable {
+final class SubjectSubscription: @unchecked Sendable {
     private let pointer: OpaquePointer
 
     fileprivate init(_ pointer: OpaquePointer) { self.pointer = pointer }

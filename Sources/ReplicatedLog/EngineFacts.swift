@@ -49,7 +49,7 @@ extension ReplicatedLog {
     ///
     /// They do not report whether they sync each entry to disk.
     package func facts() async throws -> EngineFacts {
-        let (stream, patience) = (log.stream, Patience(log.stream.configuration.patience))
+        let (stream, patience) = (log.stream, RetryDeadline(log.stream.configuration.patience))
         return try await Self.blocking {
             EngineFacts(try patience.run { try stream.info(within: $0) }, stream.connection)
         }

@@ -18,7 +18,7 @@ struct ArrivedMessage: ~Copyable {
     var subject: String { String(cString: natsMsg_GetSubject(pointer)) }
     var reply: String? { natsMsg_GetReply(pointer).map { String(cString: $0) } }
     /// True if the server itself answers that nobody listens.
-    var isNoResponders: Bool { natsMsg_IsNoResponders(pointer) }
+    var hasNoResponders: Bool { natsMsg_IsNoResponders(pointer) }
 
     func header(_ name: String) -> String? {
         var value: UnsafePointer<CChar>?

@@ -14,7 +14,7 @@ package final class JetStreamLog: OrderedLog {
     let stream: LogStream
     private let incarnation: String
     private let subject: String
-    private let bell: WakeUpBell
+    private let notifications: LogNotifications
     /// True if the log did not answer the last request.
     private let isFailing = Mutex(false)
 
@@ -26,10 +26,10 @@ package final class JetStreamLog: OrderedLog {
         let configuration = stream.configuration
         subject = configuration.subjects.entries(incarnation)
         self.identity = identity
-        bell = try WakeUpBell(stream.connection, configuration, entries: subject)
+        notifications = try LogNotifications(stream.connection, configuration, entries: subject)
     }
 
-    package func wakeUps() -> AsyncStream<Void> { bell.strokes() }
+    package func wakeUps() -> AsyncStream<Void> { notifications.wakeUps() }
 
     package var serverReport: LogServerReport { stream.observations.report }
 
@@ -42,7 +42,7 @@ package final class JetStreamLog: OrderedLog {
                 ("Nats-Msg-Id", "\(entry.id)"),
                 // Set as a header: nats.c omits a 0 in its options, and the engine then compares nothing.
                 ("Nats-Expected-Last-Sequence", "\(place.number)"),
-                (WakeUpBell.origin, stream.configuration.node),
+                (LogNotifications.origin, stream.configuration.node),
             ],
             data: entry.encoded
         )
@@ -101,26 +101,26 @@ package final class JetStreamLog: OrderedLog {
     // MARK: Reading
 
     package func end() throws -> UInt64 {
-        bell.announced.trust()
+        notifications.announced.trust()
         do {
             let last = try persistently(stream.configuration.readingPatience) { time in
                 try stream.state(of: incarnation, within: time).last
             }
-            bell.announced.note(end: last)
+            notifications.announced.note(end: last)
             return last
         } catch {
-            bell.announced.doubt()
+            notifications.announced.doubt()
             throw error
         }
     }
 
-    package func announcedEnd() -> UInt64? { bell.announced.end }
+    package func announcedEnd() -> UInt64? { notifications.announced.end }
 
     package func read(after place: LogPlace, limit: Int) throws -> [PlacedEntry] {
         let number = place.number + 1
-        let announced = bell.announced.entries(from: number, limit: limit)
+        let announced = notifications.announced.entries(from: number, limit: limit)
         guard announced.isEmpty else { return try announced.map(Self.placed) }
-        var last = bell.announced.last
+        var last = notifications.announced.last
         if last < number { last = try end() }
         guard last >= number else { return [] }
         let page = max(1, min(limit, Self.pageBytes / max(1, stream.connection.maximumPayload)))

@@ -42,7 +42,7 @@ struct LogStream: Sendable {
     ///
     /// Changes to another server if the present one has no majority behind it.
     func persistently<Output>(_ time: Duration, _ attempt: (_ rest: Duration) throws -> Output) throws -> Output {
-        try Patience(time).run { rest in
+        try RetryDeadline(time).run { rest in
             let begin = ContinuousClock.now
             do {
                 let output = try attempt(rest)

@@ -65,7 +65,7 @@ package final class NatsChannel: NodeChannel {
         let sent = (ContinuousClock.now - process.start).nanoseconds / 1_000_000
         let message = EngineMessage(
             subject: subjects.all,
-            headers: [(WakeUpBell.origin, node), (Self.sentHeader, "\(process.number) \(sent)")],
+            headers: [(LogNotifications.origin, node), (Self.sentHeader, "\(process.number) \(sent)")],
             data: announcement
         )
         sending.async { [connection, logger] in
@@ -99,7 +99,7 @@ package final class NatsChannel: NodeChannel {
     ///
     /// Earlier versions send no headers.
     private func isCurrent(_ message: borrowing ArrivedMessage) -> Bool {
-        guard message.header(WakeUpBell.origin) != node else { return false }
+        guard message.header(LogNotifications.origin) != node else { return false }
         let sent = message.header(Self.sentHeader)?.split(separator: " ") ?? []
         guard sent.count == 2, let process = UInt64(sent[0]), let milliseconds = Int64(sent[1]) else { return true }
         let now = ContinuousClock.now - self.process.start
@@ -150,7 +150,7 @@ package final class NatsChannel: NodeChannel {
         let (requests, continuation) = AsyncStream<Request>
             .makeStream(bufferingPolicy: .bufferingOldest(Self.maximumRequests))
         let open = OpenRequests(limit: Self.maximumRequests)
-        let subscription = Mutex<Subscription?>(nil)
+        let subscription = Mutex<SubjectSubscription?>(nil)
         do throws(EngineFault) {
             let interest = try connection.subscribe(subjects.requests(of: node)) { [answers] message in
                 guard let reply = message.reply.map(EngineConnection.answers),

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A time within which a request is repeated.
-struct Patience {
+struct RetryDeadline {
     /// Pauses between attempts grow from the first to the longest.
     private static let pauses = (first: Duration.milliseconds(20), longest: Duration.milliseconds(250))
 

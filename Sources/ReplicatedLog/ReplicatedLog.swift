@@ -24,7 +24,7 @@ package final class ReplicatedLog: Sendable {
     private init(_ configuration: ReplicatedLogConfiguration, _ logger: Logger) throws {
         let problems = configuration.problems
         guard problems.isEmpty else { throw ReplicatedLogError.misconfigured(problems) }
-        let patience = Patience(configuration.startPatience)
+        let patience = RetryDeadline(configuration.startPatience)
         connection = try patience.run { _ in
             do {
                 return try EngineConnection(configuration, logger)
@@ -96,7 +96,7 @@ private final class NodePresence: Sendable {
     /// Time within which the other process must answer.
     private static let answerTime = Duration.seconds(1)
 
-    private let subscription: Subscription
+    private let subscription: SubjectSubscription
 
     /// - Throws: ``ReplicatedLogError/nodeExists(node:other:)``.
     init(_ connection: EngineConnection, _ configuration: ReplicatedLogConfiguration) throws {

@@ -4,15 +4,15 @@ import Synchronization
 /// Notifies a node that other nodes may have appended entries.
 ///
 /// The leader of the log's servers publishes each entry once a majority has stored it. That message can be lost, so there
-/// is a stroke after each loss of the connection, and one a second, after which the log must be asked.
-final class WakeUpBell: Sendable {
+/// is a notification after each loss of the connection, and one a second, after which the log must be asked.
+final class LogNotifications: Sendable {
     /// The header with the name of the node that has appended an entry.
     static let origin = "Newswire-Node"
 
     private struct State {
         var last = 0
         var listeners: [Int: AsyncStream<Void>.Continuation] = [:]
-        var subscription: Subscription?
+        var subscription: SubjectSubscription?
     }
 
     let announced = AnnouncedEntries()
@@ -44,8 +44,8 @@ final class WakeUpBell: Sendable {
 
     deinit { timer.cancel() }
 
-    /// An element for each stroke; consecutive ones may be merged.
-    func strokes() -> AsyncStream<Void> {
+    /// An element for each notification; consecutive ones may be merged.
+    func wakeUps() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in
             state.last += 1

@@ -14,7 +14,7 @@ package enum YAMLText {
 
     /// Returns the root of a text; `nil` for one that is empty or has only comments.
     ///
-    /// All scalars are texts: telling numbers and dates apart costs milliseconds of regular expressions.
+    /// All scalars are texts: version numbers and dates apart costs milliseconds of regular expressions.
     package static func root(of text: String) throws(YAMLProblem) -> Node? {
         _ = limitDepth
         guard anchors(in: text) <= maximumAnchors else {

@@ -64,9 +64,9 @@ extension Failure {
         case let error as DatabaseCopyError where error.isTemporary: self.init(.tryLater, "\(error)")
         case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
         default:
-            let trouble = HubLogFile.trouble(error)
-            let status: ExitStatus = trouble.map { $0.isTemporary ? .tryLater : .badConfiguration } ?? .failed
-            self.init(status, trouble?.reason ?? "\(error)")
+            let problem = HubLogFile.problem(error)
+            let status: ExitStatus = problem.map { $0.isTemporary ? .tryLater : .badConfiguration } ?? .failed
+            self.init(status, problem?.reason ?? "\(error)")
         }
     }
 

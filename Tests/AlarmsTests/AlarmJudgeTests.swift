@@ -52,7 +52,7 @@ struct Room {
 }
 
 /// Something that is wrong, how it begins and how it ends.
-struct Trouble: CustomTestStringConvertible, Sendable {
+struct AlarmCase: CustomTestStringConvertible, Sendable {
     let alarm: Alarm
     /// Minutes after which it is an alarm.
     let minutes: Int
@@ -61,8 +61,8 @@ struct Trouble: CustomTestStringConvertible, Sendable {
     var testDescription: String { alarm.kind.rawValue }
 
     static let all = [
-        Trouble(alarm: Alarm(.silentCategory, "World"), minutes: 60, begin: { _ in }, end: { $0.message("World") }),
-        Trouble(
+        AlarmCase(alarm: Alarm(.silentCategory, "World"), minutes: 60, begin: { _ in }, end: { $0.message("World") }),
+        AlarmCase(
             alarm: Alarm(.silentPublisher, "p"),
             minutes: 30,
             begin: {
@@ -71,32 +71,32 @@ struct Trouble: CustomTestStringConvertible, Sendable {
             },
             end: { $0.isReporting = true }
         ),
-        Trouble(alarm: Alarm(.absentAgent, "lobby"), minutes: 60, begin: { $0.facts.agents["lobby"] = false }) {
+        AlarmCase(alarm: Alarm(.absentAgent, "lobby"), minutes: 60, begin: { $0.facts.agents["lobby"] = false }) {
             $0.facts.agents["lobby"] = true
         },
-        Trouble(alarm: Alarm(.failingFeed, Room.feed), minutes: 1_440, begin: { $0.setFeed(failingSince: $0.now) }) {
+        AlarmCase(alarm: Alarm(.failingFeed, Room.feed), minutes: 1_440, begin: { $0.setFeed(failingSince: $0.now) }) {
             $0.setFeed(failingSince: nil)
         },
-        Trouble(
+        AlarmCase(
             alarm: Alarm(.expiringCredential, "apns"),
             minutes: 0,
             begin: { $0.facts.credentials["apns"] = $0.now + .seconds(13 * 86_400) },
             end: { $0.facts.credentials["apns"] = $0.now + .seconds(90 * 86_400) }
         ),
-        Trouble(
+        AlarmCase(
             alarm: Alarm(.refusedCredential, "apns"),
             minutes: 0,
             begin: { $0.facts.refusedCredentials = ["apns": "InvalidProviderToken"] },
             end: { $0.facts.refusedCredentials = [:] }
         ),
-        Trouble(
+        AlarmCase(
             alarm: Alarm(.expiringCertificate, "hub.example"),
             minutes: 0,
             begin: { $0.facts.certificates["hub.example"] = $0.now + .seconds(13 * 86_400) },
             end: { $0.facts.certificates["hub.example"] = $0.now + .seconds(90 * 86_400) }
         ),
-        Trouble(alarm: Alarm(.droppedMessages), minutes: 0, begin: { $0.facts.dropped += 7 }, end: { _ in }),
-        Trouble(alarm: Alarm(.missingReplicas), minutes: 10, begin: { $0.facts.missingReplicas = 1 }) {
+        AlarmCase(alarm: Alarm(.droppedMessages), minutes: 0, begin: { $0.facts.dropped += 7 }, end: { _ in }),
+        AlarmCase(alarm: Alarm(.missingReplicas), minutes: 10, begin: { $0.facts.missingReplicas = 1 }) {
             $0.facts.missingReplicas = 0
         },
     ]
@@ -118,64 +118,64 @@ struct AlarmJudgeTests {
         return room
     }
 
-    @Test(arguments: Trouble.all)
-    func `an alarm is raised once and cleared once`(trouble: Trouble) {
+    @Test(arguments: AlarmCase.all)
+    func `an alarm is raised once and cleared once`(alarmCase: AlarmCase) {
         var room = Self.settled()
-        room.isBusy = trouble.alarm.kind != .silentCategory
-        trouble.begin(&room)
-        let early = room.pass(max(trouble.minutes - 2, 0))
+        room.isBusy = alarmCase.alarm.kind != .silentCategory
+        alarmCase.begin(&room)
+        let early = room.pass(max(alarmCase.minutes - 2, 0))
         #expect(early == [])
         let late = room.pass(30)
-        #expect(late == [.raised(trouble.alarm)])
-        #expect(room.judge.alarms == [trouble.alarm])
-        trouble.end(&room)
-        let end = room.pass(trouble.alarm.kind == .droppedMessages ? 60 : 20)
-        #expect(end == [.cleared(trouble.alarm)])
+        #expect(late == [.raised(alarmCase.alarm)])
+        #expect(room.judge.alarms == [alarmCase.alarm])
+        alarmCase.end(&room)
+        let end = room.pass(alarmCase.alarm.kind == .droppedMessages ? 60 : 20)
+        #expect(end == [.cleared(alarmCase.alarm)])
         #expect(room.judge.alarms.isEmpty)
         room.isBusy = true
         let rest = room.pass(200)
         #expect(rest == [])
     }
 
-    @Test(arguments: Trouble.all)
-    func `an alarm that was raised is not raised again by a restart`(trouble: Trouble) throws {
+    @Test(arguments: AlarmCase.all)
+    func `an alarm that was raised is not raised again by a restart`(alarmCase: AlarmCase) throws {
         var room = Self.settled()
-        room.isBusy = trouble.alarm.kind != .silentCategory
-        trouble.begin(&room)
-        _ = room.pass(trouble.minutes + 30)
+        room.isBusy = alarmCase.alarm.kind != .silentCategory
+        alarmCase.begin(&room)
+        _ = room.pass(alarmCase.minutes + 30)
         room.judge = try JSONDecoder().decode(AlarmJudge.self, from: JSONEncoder().encode(room.judge))
         room.restart(after: 300)
         let changes = room.pass(100)
         // That messages were dropped is over with the start.
-        #expect(changes == (trouble.alarm.kind == .droppedMessages ? [.cleared(trouble.alarm)] : []))
+        #expect(changes == (alarmCase.alarm.kind == .droppedMessages ? [.cleared(alarmCase.alarm)] : []))
     }
 
-    @Test(arguments: Trouble.all)
-    func `a silenced alarm is not told of; one that outlasts its silence is`(trouble: Trouble) {
+    @Test(arguments: AlarmCase.all)
+    func `a silenced alarm is not reported; one that outlasts its silence is`(alarmCase: AlarmCase) {
         var room = Self.settled()
-        room.isBusy = trouble.alarm.kind != .silentCategory
-        room.judge.silence(trouble.alarm, until: room.now + .seconds(Int64(trouble.minutes + 20) * 60))
-        trouble.begin(&room)
-        let silent = room.pass(trouble.minutes + 15)
+        room.isBusy = alarmCase.alarm.kind != .silentCategory
+        room.judge.silence(alarmCase.alarm, until: room.now + .seconds(Int64(alarmCase.minutes + 20) * 60))
+        alarmCase.begin(&room)
+        let silent = room.pass(alarmCase.minutes + 15)
         #expect(silent == [])
-        #expect(room.judge.alarms == [trouble.alarm])
-        let told = room.pass(10)
-        #expect(told == [.raised(trouble.alarm)])
-        room.judge.silence(trouble.alarm, until: nil)
-        trouble.end(&room)
+        #expect(room.judge.alarms == [alarmCase.alarm])
+        let reported = room.pass(10)
+        #expect(reported == [.raised(alarmCase.alarm)])
+        room.judge.silence(alarmCase.alarm, until: nil)
+        alarmCase.end(&room)
         let end = room.pass(60)
         #expect(end == [])
-        #expect(!room.judge.isSilenced(trouble.alarm, at: room.now), "it has ended")
+        #expect(!room.judge.isSilenced(alarmCase.alarm, at: room.now), "it has ended")
     }
 
-    @Test(arguments: Trouble.all)
-    func `nothing is raised while the clock is off`(trouble: Trouble) {
+    @Test(arguments: AlarmCase.all)
+    func `nothing is raised while the clock is off`(alarmCase: AlarmCase) {
         var room = Self.settled()
-        room.isBusy = trouble.alarm.kind != .silentCategory
-        trouble.begin(&room)
+        room.isBusy = alarmCase.alarm.kind != .silentCategory
+        alarmCase.begin(&room)
         room.isClockSteady = false
         room.now.milliseconds += 400 * 86_400_000
-        let changes = room.pass(trouble.minutes + 100)
+        let changes = room.pass(alarmCase.minutes + 100)
         #expect(changes == [])
     }
 
@@ -202,7 +202,7 @@ struct AlarmJudgeTests {
         #expect(later == [])
     }
 
-    @Test func `a category that is silent longer than ever is an alarm, its usual nights are none`() {
+    @Test func `a category that is silent longer than ever raises an alarm, its usual nights do not`() {
         var room = Room()
         room.isBusy = false
         room.rules.silences = [:]
@@ -229,7 +229,7 @@ struct AlarmJudgeTests {
         #expect(end == [.cleared(Alarm(.silentCategory, "World"))])
     }
 
-    @Test func `a stop of the hub is no silence`() {
+    @Test func `a stop of the hub does not count as silence`() {
         var room = Self.settled()
         room.isBusy = false
         _ = room.pass(50)
@@ -241,7 +241,7 @@ struct AlarmJudgeTests {
         #expect(changes == [])
     }
 
-    @Test func `what is no longer known is no alarm`() {
+    @Test func `a name that is no longer known clears its alarm`() {
         var room = Self.settled()
         room.facts.agents["lobby"] = false
         _ = room.pass(70)

@@ -39,7 +39,7 @@ struct AlarmNoticeTests {
         #expect(only.text.contains("newswire hub alarms"))
     }
 
-    @Test func `kinds are told apart as long as there is room`() {
+    @Test func `kinds are listed separately as long as there is room`() {
         let changes =
             Self.silent(5) + [
                 .raised(Alarm(.absentAgent, "lobby")), .cleared(Alarm(.failingFeed, "https://a.example/")),

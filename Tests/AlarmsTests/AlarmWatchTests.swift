@@ -39,12 +39,12 @@ struct AlarmWatchTests {
         #expect(end == [.cleared(Self.publisher)])
     }
 
-    @Test func `nothing ends while a start settles, and lasting alarms are not told again`() {
+    @Test func `nothing ends while a start settles, and lasting alarms are not reported again`() {
         var room = Room()
         _ = room.pass(20)
         room.facts.credentials = ["apns": room.now]
-        let told = room.pass(1)
-        #expect(told == [.raised(Alarm(.expiringCredential, "apns"))])
+        let reported = room.pass(1)
+        #expect(reported == [.raised(Alarm(.expiringCredential, "apns"))])
         room.restart(after: 10)
         // The push service is not set up yet.
         let credentials = room.facts.credentials
@@ -56,7 +56,7 @@ struct AlarmWatchTests {
         #expect(later == [])
     }
 
-    @Test func `what cannot be told now is told later, beginnings and ends`() {
+    @Test func `beginnings and ends that cannot be reported now are reported later`() {
         var room = Room()
         _ = room.pass(20)
         room.facts.agents = ["lobby": false]

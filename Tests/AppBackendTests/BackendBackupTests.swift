@@ -45,7 +45,7 @@ import Testing
         }
         guard case .stored = place else { throw TestHub.NotStarted() }
         try await store.changeDevices { table in
-            let holder = Device.Holder(user: "alice", handle: nil)
+            let holder = RegisteredDevice.Holder(user: "alice", handle: nil)
             try table.reserve(DeviceKey(kind: .registration, id: "1-2-3"), for: holder, limit: 10, at: now)
         }
         return token

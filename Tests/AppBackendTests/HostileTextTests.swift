@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `half a surrogate pair is read as a replacement character, other bytes that are no text are refused`()
+    @Test func `half a surrogate pair becomes a replacement character, other bytes that are not text are refused`()
         async throws
     {
         try await TestBackend.run { backend, _ in

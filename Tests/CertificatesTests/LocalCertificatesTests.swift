@@ -93,11 +93,11 @@ extension Date {
                 continue
             }
         }
-        var stranger = Verifier(rootCertificates: CertificateStore([authority])) {
+        var unconstrained = Verifier(rootCertificates: CertificateStore([authority])) {
             RFC5280Policy()
             ServerIdentityPolicy(serverHostname: "other.example.org", serverIP: nil)
         }
-        if case .validCertificate = await stranger.validate(leaf: server, intermediates: CertificateStore()) {
+        if case .validCertificate = await unconstrained.validate(leaf: server, intermediates: CertificateStore()) {
             Issue.record("another name was accepted")
         }
     }
@@ -180,7 +180,7 @@ extension Date {
         #expect(wrong?.reason.contains("it is not the key of") == true)
     }
 
-    @Test func `a key alone, of a first start that was cut short, is no authority`() throws {
+    @Test func `a key alone, left by an interrupted first start, is not an authority`() throws {
         try folder.write("half a key", to: LocalCertificates.authorityKeyName)
         #expect(LocalCertificates.problem(in: folder.path) == nil)
         #expect(throws: Never.self) { try folder.local().identity(at: .today) }
@@ -194,8 +194,8 @@ extension Date {
             // Not at each look.
             let kept = try local.identity(at: wrong)
             #expect(try local.identity(at: wrong).facts == kept.facts)
-            let mended = try local.identity(at: .today)
-            #expect(mended.facts.notBefore < .today && mended.facts.notAfter > .today.days(300))
+            let repaired = try local.identity(at: .today)
+            #expect(repaired.facts.notBefore < .today && repaired.facts.notAfter > .today.days(300))
             let (authority, _) = try folder.certificates()
             #expect(authority.notValidBefore < .today && authority.notValidAfter > .today.days(1_000))
         }
@@ -206,9 +206,9 @@ extension Date {
         let ahead = try local.identity(at: .today.days(300))
         #expect(ahead.corrections == [])
         var watch = CertificateWatch(.local(local))
-        let mended = try #require(try watch.look(at: .today))
-        #expect(mended.corrections == [.server(validFrom: ahead.facts.notBefore)])
-        #expect(mended.facts.notBefore < .today)
+        let repaired = try #require(try watch.look(at: .today))
+        #expect(repaired.corrections == [.server(validFrom: ahead.facts.notBefore)])
+        #expect(repaired.facts.notBefore < .today)
         #expect(try watch.look(at: .today) == nil)
         #expect(try local.identity(at: .today).corrections == [])
     }

@@ -53,7 +53,7 @@ import Testing
         await notifier.close()
     }
 
-    @Test func `the same key takes the place of its notification until that is closed`() async throws {
+    @Test func `the same key replaces its notification until that is closed`() async throws {
         let bus = try await TestBus(folder: folder.path)
         let service = try NotificationService(bus)
         let notifier = notifier(bus.environment)
@@ -70,12 +70,12 @@ import Testing
     @Test func `a click opens the link through the portal, and only a click of the service`() async throws {
         let bus = try await TestBus(folder: folder.path)
         let service = try NotificationService(bus, names: [NotificationService.name, NotificationService.portalName])
-        let stranger = try NotificationService(bus, names: [])
+        let otherService = try NotificationService(bus, names: [])
         let notifier = notifier(bus.environment)
         try await notifier.show(notification("1", link: "https://example.org/1"))
         try await notifier.show(notification("2"))
         try await notifier.show(notification("3", link: "https://example.org/3"))
-        await stranger.click(1)
+        await otherService.click(1)
         await service.click(2)
         await service.click(77)
         await service.emit("ActionInvoked", 1, text: "other")

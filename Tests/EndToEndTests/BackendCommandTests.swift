@@ -265,7 +265,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `without a hub it says what is missing, and a wrong key file is told by check`() async throws {
+    func `without a hub it says what is missing, and check reports a wrong key file`() async throws {
         let outcome = try await BuiltProgram.run(["backend"], environment: environment)
         #expect(outcome.status == 78 && outcome.errors.contains("no connection string"), "\(outcome.errors)")
         let directory = scratch.file("state/newswire/hub")
@@ -300,7 +300,7 @@ import Testing
     ]
 
     @Test(arguments: incomplete)
-    func `settings of other parties that do not go together are told by check and at the start`(
+    func `conflicting settings of other parties are reported by check and at the start`(
         variables: [String: String],
         says: String
     ) async throws {

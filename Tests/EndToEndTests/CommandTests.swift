@@ -222,7 +222,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `an agent that found its hub by itself starts with the hub's newest key`() async throws {
+    func `an agent that discovered its hub starts with the hub's newest key`() async throws {
         let scratch = try ScratchFolder()
         let environment = ["XDG_STATE_HOME": scratch.path]
         let hub = try await RunningProgram(["hub", "--port", "0"], environment: environment, folder: scratch.path)

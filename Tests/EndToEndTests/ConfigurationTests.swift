@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a connection string in the place of a path is refused and not shown`() async throws {
+    @Test func `a connection string instead of a path is refused and not shown`() async throws {
         let scratch = try ScratchFolder()
         let flag = try await BuiltProgram.run(
             ["send", "--message", "x", "--connection-file", Self.connection],

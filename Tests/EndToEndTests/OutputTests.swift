@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `output that cannot be written is an error, and messages that cannot are none`() async throws {
+    func `output that cannot be written is an error, messages that cannot be written are not`() async throws {
         let scratch = try ScratchFolder()
         let state = scratch.file("hub")
         let hub = try await RunningProgram(["hub", "--port", "0", "--state", state], folder: scratch.path)

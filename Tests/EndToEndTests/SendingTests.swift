@@ -56,23 +56,23 @@ import Testing
         try await wait(for: scheduled.id, .completed)
         #expect(try await show(scheduled.id).dueAt == ISODateTime.format(due))
 
-        let owed = try await send("late", ["--at", ISODateTime.format(Date(timeIntervalSinceNow: 3_600))])
+        let waiting = try await send("late", ["--at", ISODateTime.format(Date(timeIntervalSinceNow: 3_600))])
         await hub.killNow()
         // As if the hub had been away for more than an hour.
         try await DatabaseQueue(path: scratch.file("hub/hub.sqlite")).write { db in
             let sql = "UPDATE scheduledMessage SET dueAt = dueAt - 3700000 WHERE messageID = ?"
-            try db.execute(sql: sql, arguments: [owed.id.text])
+            try db.execute(sql: sql, arguments: [waiting.id.text])
             #expect(db.changesCount == 1)
         }
         hub = try await RunningProgram(start, folder: scratch.path)
-        try await wait(for: owed.id, .completed)
+        try await wait(for: waiting.id, .completed)
 
         let taken = try await send("canceled", ["--at", ISODateTime.format(Date(timeIntervalSinceNow: 3_600))])
         let cancel = ["messages", "cancel", taken.id.text]
         #expect(try await BuiltProgram.run(cancel, environment: full).output == "canceled \(taken.id)\n")
         let shown = try await BuiltProgram.run(["messages", "show", taken.id.text], environment: full)
         #expect(shown.output.contains("state     Canceled") && shown.output.contains("canceled  20"))
-        let sent = try await BuiltProgram.run(["messages", "cancel", owed.id.text], environment: full)
+        let sent = try await BuiltProgram.run(["messages", "cancel", waiting.id.text], environment: full)
         #expect(sent.status == 1 && sent.errors.contains("cannot be cancelled"))
         let unknown = try await BuiltProgram.run(["messages", "cancel", "none"], environment: full)
         #expect(unknown.status == 1 && unknown.errors.contains("no scheduled message 'none'"))

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a stop is told when it begins, and waits for the handler in progress`() async throws {
+    func `a stop is reported when it begins, and waits for the handler in progress`() async throws {
         let scratch = try ScratchFolder()
         let begun = try NamedPipe(scratch.file("begun"))
         let released = scratch.file("released")

@@ -201,7 +201,7 @@ struct FeedImportTests {
         }
     }
 
-    @Test func `a feed that is listed, or stands twice, is skipped`() throws {
+    @Test func `a feed that is already listed, or appears twice, is skipped`() throws {
         let list = "category: World\nfeeds:\n  - url: https://town.example:443/f\n"
         let folder = try FeedListFolder(directory: "feeds", texts: [("feeds/w.yaml", list)])
         let other = "<outline xmlUrl='https://o.example/'/>"

@@ -35,7 +35,9 @@ struct FeedSearchTests {
         #expect(found.map(\.entries) == [1] && found.map(\.source) == [.address])
     }
 
-    @Test func `a page's feeds are looked at, those of comments come last, and what is none says why`() async throws {
+    @Test func `a page's feeds are checked, comment feeds come last, and other documents say why they are not feeds`()
+        async throws
+    {
         site.set("/", page(link("/comments/feed") + link("/gone") + link("/page") + link("/main")))
         site.set("/comments/feed", feed("Comments for Town"))
         site.set("/main", feed("Town"))

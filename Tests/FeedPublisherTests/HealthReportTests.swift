@@ -52,8 +52,8 @@ struct HealthReportTests {
         try await pass(room, "/a")
         var reported = try entries(room)
         #expect(reported.map(\.title) == ["one"])
-        #expect(reported.map(\.state) == [SilenceReason.firstReading.name])
-        #expect(reported.first?.reason == SilenceReason.firstReading.text && reported.first?.message == nil)
+        #expect(reported.map(\.state) == [SkipReason.firstReading.name])
+        #expect(reported.first?.reason == SkipReason.firstReading.text && reported.first?.message == nil)
         let first = ISODateTime.formatSeconds(room.now)
         for titles in [["two", "one"], ["three", "two", "one"]] {
             room.advance(65)
@@ -64,7 +64,7 @@ struct HealthReportTests {
         reported = try entries(room)
         #expect(Set(reported.map(\.title)) == ["one", "two", "three"])
         let byTitle = Dictionary(uniqueKeysWithValues: reported.map { ($0.title, $0) })
-        #expect(byTitle["one"]?.state == SilenceReason.firstReading.name && byTitle["one"]?.judgedAt == first)
+        #expect(byTitle["one"]?.state == SkipReason.firstReading.name && byTitle["one"]?.judgedAt == first)
         #expect(byTitle["two"]?.state == "sent" && byTitle["two"]?.message == "m1")
         #expect(byTitle["three"]?.state == "sent" && byTitle["three"]?.message == "m2")
     }
@@ -164,7 +164,7 @@ struct HealthReportTests {
         return try JSONDecoder().decode(JudgedEntry.self, from: JSONSerialization.data(withJSONObject: object))
     }
 
-    @Test func `nothing is told without a change until ten minutes are over`() async throws {
+    @Test func `without a change nothing is reported for ten minutes`() async throws {
         let room = try Newsroom()
         room.site.set("/a", document("one"))
         for _ in 1...9 {

@@ -92,7 +92,7 @@ import Testing
         #expect(room.hub.titles == ["b"], "its first reading is silent")
     }
 
-    @Test func `no key in a feed's address reaches a line, nor what is kept of its trouble`() async throws {
+    @Test func `no key in a feed's address reaches a line, nor its stored failure`() async throws {
         let room = try Newsroom(isProxied: true)
         let (old, new) = ("http://a.example/w", "http://b.example/w")
         let list = "category: World\nfeeds:\n  - url: http://me:secret@a.example/w?token=secret"
@@ -115,10 +115,10 @@ import Testing
         #expect(lines.allSatisfy { !$0.contains("secret") }, "\(lines)")
         let store = try room.store()
         defer { try? store.close() }
-        #expect(try store.feeds().values.allSatisfy { $0.trouble?.line.contains("secret") == false })
+        #expect(try store.feeds().values.allSatisfy { $0.problem?.line.contains("secret") == false })
     }
 
-    @Test func `a trouble of another kind is said again`() async throws {
+    @Test func `a failure of another kind is reported again`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/bad"]])
         for status in [404, 500, 500, 404] {
@@ -180,7 +180,7 @@ import Testing
         let store = try room.store()
         defer { try? store.close() }
         let health = try lists.health(of: store, now: .now)
-        #expect(health.map(\.state) == [.well] && health[0].trouble?.contains("5000") == true)
+        #expect(health.map(\.state) == [.well] && health[0].problem?.contains("5000") == true)
     }
 
     @Test func `a document that was cut stores nothing that would hide the rest`() async throws {
@@ -206,7 +206,7 @@ import Testing
         #expect(room.lines() == ["notice: feed '\(room.site.url("/w"))' can be read again"])
     }
 
-    @Test func `a first document that was cut is no baseline, unless the feed is always cut`() async throws {
+    @Test func `a truncated first document is not a baseline, unless the feed is always truncated`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w", "/broken"]])
         room.site.set("/w", FakeSite.Document(body: FakeSite.rss([Item("1")], isCut: true)))
@@ -277,7 +277,7 @@ import Testing
         #expect(room.lines() == [])
     }
 
-    @Test func `rows that wait while the clock jumps are all told of`() async throws {
+    @Test func `rows that wait while the clock jumps are all reported`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w"]])
         room.site.set("/w", document([]))

@@ -48,7 +48,7 @@ import Testing
     }
 
     /// The titles of all entries that agents were told of, singly or in a digest.
-    private func told(_ hub: FakeHub) throws -> [String] {
+    private func announced(_ hub: FakeHub) throws -> [String] {
         try hub.messages.flatMap { message in
             let properties = try MessageProperties(json: message.body)
             guard message.title.contains(" more ") else { return [message.title] }
@@ -82,11 +82,11 @@ import Testing
                 room.advance(60)
                 try await room.pass(lists) { $0.cap = 2 }
             }
-            let told = try told(room.hub).sorted()
-            #expect(told == expected, "killed at statement \(statement)")
+            let announced = try announced(room.hub).sorted()
+            #expect(announced == expected, "killed at statement \(statement)")
             #expect(room.hub.conflicts == 0)
             #expect(try room.store().counts().pending == 0)
-            guard told == expected else { break }
+            guard announced == expected else { break }
         }
         #expect(statement > 40, "the pass had only \(statement) statements")
     }
@@ -109,11 +109,11 @@ import Testing
                 room.advance(60)
                 try await room.pass(lists)
             }
-            let told = try told(room.hub).sorted()
-            #expect(told == expected, "killed at statement \(statement)")
+            let announced = try announced(room.hub).sorted()
+            #expect(announced == expected, "killed at statement \(statement)")
             let stories = Set(try room.hub.messages.map { try MessageProperties(json: $0.body)["story"] })
             #expect(stories.count == 2, "killed at statement \(statement)")
-            guard told == expected else { break }
+            guard announced == expected else { break }
         }
         #expect(statement > 40, "the pass had only \(statement) statements")
     }

@@ -162,7 +162,7 @@ import Testing
         #expect(room.hub.titles.dropFirst(6) == later[...])
     }
 
-    @Test func `without a cap each entry goes by itself`() async throws {
+    @Test func `without a cap each entry is sent on its own`() async throws {
         let room = try Newsroom()
         room.site.set("/w", document((1...20).map { "w\($0)" }))
         try await room.pass(try room.lists(["World": ["/w"]])) {
@@ -272,7 +272,7 @@ import Testing
         #expect(room.hub.titles == ["a"])
     }
 
-    @Test func `the categories are told to the hub when they change, and where it has no such route that is no error`()
+    @Test func `the hub gets the categories when they change, and a hub without such a route is not an error`()
         async throws
     {
         let room = try Newsroom()

@@ -42,7 +42,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: room.storePath))
     }
 
-    @Test func `what was seen, stands twice or is known from another feed is told apart`() async throws {
+    @Test func `entries that were seen, appear twice or are known from another feed are distinguished`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/other", "/w"]])
         let old = ["x", "y", "z", "q"].map { Item($0, link: "https://news.example/\($0)") }
@@ -123,15 +123,15 @@ import Testing
     }
 
     @Test(arguments: [
-        ("Sat, 01 Jan 2028 00:00:00 GMT", DateTrouble.future), ("Wed, 01 Jan 2569 00:00:00 GMT", .calendar),
+        ("Sat, 01 Jan 2028 00:00:00 GMT", DateProblem.future), ("Wed, 01 Jan 2569 00:00:00 GMT", .calendar),
         ("Wed, 01 Jan 1986 00:00:00 GMT", .ancient),
         ("Fri, 29 May 2026 01:00:00 GMT", .ahead), ("Mon, 25 May 2026 00:00:00 GMT", nil),
     ])
-    func `a date that cannot be right is named`(date: String, trouble: DateTrouble?) async throws {
+    func `a date that cannot be right is named`(date: String, problem: DateProblem?) async throws {
         let room = try Newsroom()
         room.site.set("/w", document([Item("a", date: date)]))
         let preview = try await room.preview(try room.lists(["World": ["/w"]]))
-        #expect(preview.feeds.first?.entries.first?.dateTrouble == trouble)
+        #expect(preview.feeds.first?.entries.first?.dateProblem == problem)
     }
 
     @Test func `feeds are chosen by category and address, and a new one can be tried`() throws {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `the health of each feed tells last success, next turn and trouble`() async throws {
+    @Test func `the health of each feed reports last success, next poll and failure`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w", "/gone", "/bad"]])
         #expect(try lists.health(storePath: room.storePath).map(\.state) == [.new, .new, .new])
@@ -173,7 +173,7 @@ import Testing
         #expect(health[0].lastSuccess == now)
         #expect(try #require(health[0].nextDue) > now)
         #expect(health[1].nextDue == nil)
-        #expect(health[2].trouble?.contains("answered 404") == true)
-        #expect(health[0].trouble == nil)
+        #expect(health[2].problem?.contains("answered 404") == true)
+        #expect(health[0].problem == nil)
     }
 }

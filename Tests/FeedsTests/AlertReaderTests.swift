@@ -31,7 +31,7 @@ struct AlertReaderTests {
         #expect(entry.categories == ["Met", "Storm"] && entry.author == "Weather office")
     }
 
-    @Test func `an alert's fields are told apart`() throws {
+    @Test func `an alert's fields are distinguished`() throws {
         let alert = try #require(try read(Self.alert).entries.first?.alert)
         #expect(alert.version == "1.2" && alert.messageType == "Update" && alert.source == "Desk 4")
         #expect(

@@ -123,7 +123,7 @@ struct AtomReaderTests {
         #expect(feed.entries.first?.link == expected)
     }
 
-    @Test func `what an entry says itself is told from what the feed says for it`() throws {
+    @Test func `an entry's own values are distinguished from those of its feed`() throws {
         let feed = try read(
             """
             <feed xmlns="http://www.w3.org/2005/Atom"><author><name>Desk</name></author><entry><id>1</id><title>a</title>

@@ -103,7 +103,7 @@ struct FeedDateTests {
         "20261302090506", "20260302990506", "2026 12 monkeys", "March of 2026 was the warmest that anybody remembers",
         "Mar 5 6",
     ])
-    func `a text with numbers that is no date gives none`(written: String) {
+    func `a text with numbers that is not a date is refused`(written: String) {
         #expect(FeedDate.parse(written) == nil)
     }
 
@@ -112,7 +112,7 @@ struct FeedDateTests {
         "2026-11-20T25:00:00Z", "Fri, 20 Foo 2026 10:00:00", "-", "+++", "99999999999999999999",
         "Mon, 00 Jan 0000 00:00:00 GMT", "((((", "2026-11-20T10:99Z",
     ])
-    func `what is no date gives none`(written: String) {
+    func `a text that is not a date is refused`(written: String) {
         #expect(FeedDate.parse(written) == nil)
     }
 }

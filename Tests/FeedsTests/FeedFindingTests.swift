@@ -54,7 +54,7 @@ struct FeedFindingTests {
         #expect(try findings(items.joined()).contains(.sharedIdentifier))
     }
 
-    @Test func `damage is told with its line`() throws {
+    @Test func `damage is reported with its line`() throws {
         let cut = "<rss><channel>\n<item><guid>1</guid><title>a & b</title></item><item><guid>2"
         let found = try read(cut).findings(now: Self.now)
         guard case .malformed(let reason) = found.first else {

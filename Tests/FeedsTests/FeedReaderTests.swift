@@ -47,7 +47,7 @@ struct FeedReaderTests {
         ("a sitemap", "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'/>", .notAFeed(root: "urlset")),
         ("an error document", "<?xml version='1.0'?><Error><Code>NoSuchKey</Code></Error>", .notAFeed(root: "Error")),
     ])
-    func `what is no feed says what it is`(label: String, text: String, error: FeedError) {
+    func `a document that is not a feed says what it is`(label: String, text: String, error: FeedError) {
         #expect(throws: error, "\(label)") { try read(text) }
         #expect(!error.description.contains("\n"))
     }

@@ -64,7 +64,7 @@ struct JSONFeedReaderTests {
         #expect(feed.entries.map(\.id) == ["1"] && !feed.isComplete)
     }
 
-    @Test func `other JSON is no feed`() {
+    @Test func `other JSON is not a feed`() {
         #expect(throws: FeedError.notAFeed(root: "a JSON value without items")) { try read(#"{"error": "no"}"#) }
         #expect(throws: FeedError.self) { try read("{") }
     }

@@ -59,7 +59,7 @@ struct OPMLTests {
         ("", "cannot be read"), ("text", "cannot be read"), ("<rss/>", "its root is 'rss'"),
         ("{\"a\": 1}", "cannot be read"),
     ])
-    func `what is no OPML is named`(text: String, reason: String) {
+    func `a document that is not OPML is named`(text: String, reason: String) {
         let error = #expect(throws: OPMLError.self) { _ = try read(text) }
         #expect(error?.description.contains(reason) == true, "\(error?.description ?? "")")
     }
@@ -139,7 +139,7 @@ struct OPMLTests {
     }
 
     @Test(arguments: ["", "a b", "1a", "a:b", "xmlns", "{}a", "{u}", "{http://www.w3.org/2000/xmlns/}a", "é", "{u v}a"])
-    func `names that no attribute can have are none`(text: String) {
+    func `names that no attribute can have are refused`(text: String) {
         #expect(OPMLName(parsing: text) == nil)
     }
 }

@@ -154,12 +154,12 @@ struct RSSReaderTests {
     }
 
     @Test(arguments: ["91 0", "0 0", "x y", "1", ""])
-    func `what is no place is none`(written: String) throws {
+    func `an invalid place is ignored`(written: String) throws {
         let item = "<item><guid>1</guid><georss:point>\(written)</georss:point></item>"
         #expect(try read("<rss><channel>\(item)</channel></rss>").entries.first?.point == nil)
     }
 
-    @Test func `an extension's title stands in where there is no other`() throws {
+    @Test func `an extension's title is used where there is no other`() throws {
         let feed = try read(
             """
             <rss><channel><item><guid>1</guid><media:title>m</media:title></item><item><guid>2</guid><media:title>m</media:title>

@@ -29,11 +29,11 @@ struct SitemapReaderTests {
         #expect(feed.keys().count == 1)
     }
 
-    @Test func `a quiet day is no error`() throws {
+    @Test func `a quiet day is not an error`() throws {
         #expect(try read("<urlset \(Self.declarations)></urlset>").entries.isEmpty)
     }
 
-    @Test func `a sitemap of pages is no feed`() {
+    @Test func `a sitemap of pages is not a feed`() {
         let pages = """
             <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"><url><loc>https://x.example/</loc></url></urlset>
             """

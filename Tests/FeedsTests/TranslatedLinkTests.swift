@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["https://a.example/", "https://a.example/fr/", "https://fr.a.example/?lang=fr", "no address", ""])
-    func `the front page of a language is no story`(link: String) {
+    func `the front page of a language is not a story`(link: String) {
         #expect(EntryKey(translatedLink: link) == nil)
     }
 

@@ -24,7 +24,7 @@ struct URLReferenceTests {
         ("http://bücher.example/ä", "http://xn--bcher-kva.example/%C3%A4"),
         ("http://a@bücher.example:81/", "http://a@xn--bcher-kva.example:81/"),
     ])
-    func `careless addresses are mended`(written: String, expected: String) {
+    func `careless addresses are repaired`(written: String, expected: String) {
         #expect(FeedContext.link(written, base: nil) == expected)
     }
 
@@ -46,7 +46,7 @@ struct URLReferenceTests {
         "http://\(String(repeating: "h", count: 64)).example/", "http://x.example;y/", "http://$HOST/a", "http://@/",
         "x", "", "http://a b/", "ftp://x.example/", "http:///x", String(repeating: "h", count: 10_000),
     ])
-    func `what is no web address is refused`(written: String) {
+    func `a text that is not a web address is refused`(written: String) {
         #expect(FeedContext.link(written, base: nil) == nil)
     }
 

@@ -33,7 +33,7 @@ import Testing
         #expect(try await ChildProcess(arguments: ["true"]).run().isSuccess)
     }
 
-    @Test func `a program that cannot be started is told with the reason`() async {
+    @Test func `a program that cannot be started is reported with the reason`() async {
         let error = await #expect(throws: HostError.self) {
             try await ChildProcess(arguments: ["/nonexistent/handler"]).run()
         }
@@ -53,7 +53,7 @@ import Testing
         #expect(!outcome.isOutputTruncated)
     }
 
-    @Test func `a program that does not read its input is no error`() async throws {
+    @Test func `a program that does not read its input is not an error`() async throws {
         var child = shell("exec true")
         child.input = String(repeating: "x", count: 1_000_000)
         #expect(try await child.run().isSuccess)

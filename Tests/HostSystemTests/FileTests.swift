@@ -52,7 +52,7 @@ import Testing
         #expect(scratch.names == ["secret"])
     }
 
-    @Test func `a missing file is told apart from an unusable one`() throws {
+    @Test func `a missing file is distinguished from an unusable one`() throws {
         let missing = #expect(throws: HostError.self) { try PrivateFile.read(scratch.file("none")) }
         #expect(missing?.isMissing == true)
         let directory = #expect(throws: HostError.self) { try PrivateFile.read(scratch.path) }
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [(ENOSPC, true), (EDQUOT, true), (EIO, true), (EMFILE, true), (ENOMEM, true), (EACCES, false)])
-    func `what waiting can mend is told apart`(code: Int32, isTemporary: Bool) {
+    func `errors that can clear on their own are distinguished`(code: Int32, isTemporary: Bool) {
         #expect((HostError("cannot write", "x", code: code).reason == "the disk is full") == (code == ENOSPC))
         #expect(HostError("cannot write", "x", code: code).isTemporary == isTemporary)
         #expect(!HostError("cannot read", "x", because: "not UTF-8 text").isTemporary)

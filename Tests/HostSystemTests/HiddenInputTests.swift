@@ -55,7 +55,7 @@ struct HiddenInputTests {
         #expect(throws: HostError.self) { try bytes.get() }
     }
 
-    @Test func `what is no terminal is refused`() {
+    @Test func `an input that is not a terminal is refused`() {
         #expect(throws: HostError.self) { try HiddenInput.line(prompt: "", terminal: "/dev/null") }
         #expect(throws: HostError.self) { try HiddenInput.line(prompt: "", terminal: "/nonexistent") }
     }

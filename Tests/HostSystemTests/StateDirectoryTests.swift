@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["", ".", "..", "a/b", ".hidden", "a b", "ä", String(repeating: "a", count: 65)])
-    func `a profile that is no plain name is refused`(_ profile: String) {
+    func `a profile that is not a plain name is refused`(_ profile: String) {
         #expect(throws: HostError.self) {
             try StateDirectory.locate(
                 role: "agent",
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a file in the place of the directory is an error that names it`() throws {
+    @Test func `a file instead of the directory is an error that names it`() throws {
         try PrivateFile.write("x", to: scratch.file("occupied"))
         let error = #expect(throws: HostError.self) {
             try StateDirectory.locate(role: "hub", override: scratch.file("occupied"), environment: [:])

@@ -78,7 +78,7 @@ import Testing
         #expect("\(expected)" == "the app backend refused with 429: Too many.")
     }
 
-    @Test func `a text that is not there is told from an address without an app backend`() async throws {
+    @Test func `a missing text is distinguished from an address without an app backend`() async throws {
         let server = try ScriptedHTTPServer { request in
             request.path.hasSuffix("/1")
                 ? .status(404, body: #"{"error":"You have no notification with this id."}"#)
@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: [
         (401, false), (403, false), (404, false), (409, false), (408, true), (429, true), (500, true), (503, true),
     ])
-    func `what may pass is told from what stays`(status: Int, isTemporary: Bool) {
+    func `temporary failures are distinguished from permanent ones`(status: Int, isTemporary: Bool) {
         #expect(BackendClientError.refused(status: status, reason: "", retryAfter: nil).isTemporary == isTemporary)
     }
 }

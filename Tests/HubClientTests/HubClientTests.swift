@@ -95,7 +95,7 @@ struct ScriptedHub {
         #expect(most <= 20)
     }
 
-    @Test func `what is no list of categories is a malformed reply`() async throws {
+    @Test func `a body that is not a list of categories is a malformed reply`() async throws {
         let hub = try ScriptedHub { _ in .status(200, body: "<html>") }
         await #expect(throws: HubClientError.self) { try await hub.client.categories() }
     }
@@ -279,7 +279,7 @@ extension HubClientTests {
         #expect(error.hint == hint)
     }
 
-    @Test func `cancelling a call is told as that`() async throws {
+    @Test func `cancelling a call is reported as a cancellation`() async throws {
         let hub = try ScriptedHub { _ in .never }
         let task = Task { try await hub.client.categories() }
         _ = await hub.server.requests(atLeast: 1)

@@ -62,7 +62,7 @@ import Testing
         #expect(token.isSigned(with: "k") && token.covers(path: "/anything"))
     }
 
-    @Test func `a hub is made with its time to live, and told with its rules`() async throws {
+    @Test func `a hub is made with its time to live, and read with its rules`() async throws {
         let endpoint = "sb://hub.example.org:8787/"
         let (client, server) = try client { _ in
             .status(201, headers: [("Newswire-Public-Endpoint", endpoint)], body: Self.entry("orders").xml)
@@ -80,7 +80,7 @@ import Testing
         #expect(!request.text.contains("AuthorizationRules"))
     }
 
-    @Test func `refusals and absences are told apart`() async throws {
+    @Test func `refusals and absences are distinguished`() async throws {
         let (client, server) = try client { request in
             switch request.method {
             case "PUT": ScriptedHub.refusal(409, "SubCode=40900. Conflict. It exists.")

@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (1_000, 1), (1_001, 2), (60_000, 60)] as [(milliseconds: Int, seconds: Int)])
-    func `a time to wait is told in whole seconds, never too few`(milliseconds: Int, seconds: Int) {
+    func `a time to wait is sent in whole seconds, never too few`(milliseconds: Int, seconds: Int) {
         #expect(ProtocolError.tooManyRequests("x", wait: .milliseconds(milliseconds)).retryAfter == seconds)
     }
 
@@ -71,7 +71,7 @@ import Testing
         "", "<html>", "<Error/>", "<Error><Code>x</Code></Error>", "<Error><Code>200000</Code></Error>",
         "<Error><Code>7</Code></Error>", "<Error><Code>401", String(repeating: "<Error>", count: 20_000),
     ])
-    func `what is no error of this kind is not taken for one`(text: String) {
+    func `other documents are not taken for an error of this kind`(text: String) {
         #expect(ProtocolError(xml: text) == nil)
     }
 
@@ -117,7 +117,7 @@ import Testing
         "2019-01-01T10:00+24:00",
         "٢٠١٩-01-01", "2019-01-01'T10:00",
     ])
-    func `what is no date-time is not read`(text: String) {
+    func `a text that is not a date-time is not read`(text: String) {
         #expect(ISODateTime.parse(text) == nil)
     }
 
@@ -130,7 +130,7 @@ import Testing
         #expect(ProtocolError.badRequest(detail).sentence == sentence)
     }
 
-    @Test func `every refusal for want of a claim is told by its words`() throws {
+    @Test func `every refusal for want of a claim is recognized by its words`() throws {
         let text = "Manage claim is required to set or remove the reserved tag 'username:a'."
         let xml = ProtocolError(.claimRequired, text).xml(trackingID: "g", at: Date(timeIntervalSince1970: 0))
         #expect(try #require(ProtocolError(xml: xml, status: 401)).code == ProtocolError.Code.claimRequired.number)

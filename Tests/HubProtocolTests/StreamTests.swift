@@ -22,7 +22,7 @@ import Testing
         "", "-", "a-", "-1", "a", "42", "a-01", "a-+1", "a--1", "a-1 ", "a b-1", "a-1x", "a-9223372036854775808", "é-1",
         String(repeating: "a", count: 65) + "-1", "a-١",
     ])
-    func `anything else is no position`(text: String) {
+    func `anything else is refused as a position`(text: String) {
         #expect(StreamPosition(parsing: text) == nil)
     }
 

@@ -184,7 +184,7 @@ struct BadInputTests {
         }
     }
 
-    @Test func `bytes that are no HTTP are refused, and the hub goes on`() async throws {
+    @Test func `bytes that are not HTTP are refused, and the hub goes on`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             for garbage in [
                 "\u{16}\u{3}\u{1}\r\n\r\n", "GET\r\n\r\n",

@@ -38,7 +38,7 @@ struct DeliveryTests {
             expected.matched = 3
             expected.written = 2
             expected.resumedPast = 1
-            expected.owed = 1
+            expected.pending = 1
             expected.gone = 1
             #expect(report.streams == expected)
             #expect(report.state == .abandoned, "there is no credential for the phone")
@@ -51,7 +51,7 @@ struct DeliveryTests {
             #expect(report.streams.written == 2 && report.streams.resumedPast == 1)
             let late = try hub.probe(agents[2])
             try await hub.settle([late])
-            #expect(try await hub.newest().first?.streams.owed == 0)
+            #expect(try await hub.newest().first?.streams.pending == 0)
             #expect(try await hub.newest().first?.state == .abandoned, "the phone did not get it")
         }
     }
@@ -65,8 +65,8 @@ struct DeliveryTests {
             for agent in [comes, leaves, Agent("new", tags: ["World"])] { try await hub.register(agent) }
             let report = try await hub.report(id)
             #expect(report.matched == ["stream": 1])
-            #expect(report.streams.matched == 1 && report.streams.owed == 1 && report.streams.gone == 0)
-            #expect(try await hub.report(id, "leaves").device?.outcome == .owed)
+            #expect(report.streams.matched == 1 && report.streams.pending == 1 && report.streams.gone == 0)
+            #expect(try await hub.report(id, "leaves").device?.outcome == .pending)
             #expect(try await hub.report(id, "comes").device?.outcome == .notMatched)
         }
     }
@@ -134,9 +134,9 @@ struct DeliveryTests {
                 }
                 try await group.waitForAll()
             }
-            for (tags, owed) in [(nil, count), ("World", count - 1), ("Sports", 1)] {
+            for (tags, pending) in [(nil, count), ("World", count - 1), ("Sports", 1)] {
                 let report = try await hub.report(try await hub.accept("x", tags: tags))
-                #expect(report.streams.owed == owed && report.matched == ["stream": owed], "\(tags ?? "all")")
+                #expect(report.streams.pending == pending && report.matched == ["stream": pending], "\(tags ?? "all")")
             }
         }
     }
@@ -158,7 +158,7 @@ struct DeliveryTests {
 
     // MARK: - One device
 
-    @Test func `a device that does not match is told tag by tag`() async throws {
+    @Test func `a device that does not match is explained tag by tag`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.register(Agent("alice", tags: ["Sports", "Tech"]))
             let id = try await hub.accept("x", tags: "World && !Sports || Weather")
@@ -230,7 +230,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func `a stream is followed from owed over written to resumed past`() async throws {
+    @Test func `a stream is followed from pending over written to resumed past`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
             let agent = Agent("a", tags: ["World"])
@@ -239,14 +239,14 @@ struct DeliveryTests {
             func device() async throws -> DeviceReport { try #require(try await hub.report(id, "a").device) }
 
             var seen = try await device()
-            #expect(seen.outcome == .owed && seen.stream?.isOpen == false && seen.stream?.position == nil)
+            #expect(seen.outcome == .pending && seen.stream?.isOpen == false && seen.stream?.position == nil)
             #expect(seen.explanation == ["the message is pending for device 'a': it has never opened its stream"])
 
             // Its connection takes what begins a stream and no more.
             let full = try hub.probe(agent, taking: false)
             try await hub.settle([full])
             seen = try await device()
-            #expect(seen.outcome == .owed && seen.stream?.isOpen == true)
+            #expect(seen.outcome == .pending && seen.stream?.isOpen == true)
             #expect(seen.explanation[0].contains("open but has not reached"))
             full.take(true)
             try await hub.settle([full])
@@ -258,9 +258,9 @@ struct DeliveryTests {
             #expect(seen.stream?.disconnectedAt == "2030-03-17T17:46:40Z")
 
             let next = try await hub.accept("y", tags: "World")
-            let owed = try await hub.report(next, "a").device
-            #expect(owed?.outcome == .owed)
-            #expect(owed?.explanation[0].contains("closed since 2030-03-17T17:46:40Z") == true)
+            let pending = try await hub.report(next, "a").device
+            #expect(pending?.outcome == .pending)
+            #expect(pending?.explanation[0].contains("closed since 2030-03-17T17:46:40Z") == true)
 
             let again = try hub.probe(agent, after: full.probe.cursor)
             try await hub.settle([again])
@@ -271,7 +271,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func `a stream that was replaced or revoked, or came with a strange cursor, is told so`() async throws {
+    @Test func `a stream that was replaced or revoked, or came with a strange cursor, is explained`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             var agent = Agent("a", tags: ["World"])
             try await hub.register(agent)
@@ -284,7 +284,7 @@ struct DeliveryTests {
             try await hub.settle([first, second])
             let id = try await hub.accept("x", tags: "World")
             let device = try #require(try await hub.report(id, "a").device)
-            #expect(device.outcome == .owed)
+            #expect(device.outcome == .pending)
             for said in ["'elsewhere-7', which this hub does not know", "its key or its secret", "a newer stream"] {
                 #expect(device.explanation.contains { $0.contains(said) }, "\(said): \(device.explanation)")
             }
@@ -294,7 +294,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test func `what comes too late, is changed later, elsewhere or too large is told so`() async throws {
+    @Test func `a message that is late, changed later, elsewhere or too large is explained`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
             var agent = Agent("a", tags: ["World"])
@@ -310,7 +310,7 @@ struct DeliveryTests {
             try await hub.register(Agent("later", tags: ["World"]))
 
             let changed = try #require(try await hub.report(id, "a").device)
-            #expect(changed.outcome == .owed && changed.tags == ["World"] && changed.tagsNow == ["Sports"])
+            #expect(changed.outcome == .pending && changed.tags == ["World"] && changed.tagsNow == ["Sports"])
             #expect(
                 changed.explanation.last == """
                     it was changed at 2030-03-17T17:47:40Z, after the message; its earlier choice counts, and has \
@@ -324,8 +324,8 @@ struct DeliveryTests {
             #expect(phone.outcome == .notDelivered && phone.stream == nil)
             #expect(phone.explanation[0].contains("had no credential for platform 'apns'"))
             #expect(try await hub.report(huge, "a").device?.outcome == .tooLarge)
-            let stranger = try #require(try await hub.report(id, "nobody").device)
-            #expect(stranger.outcome == .notRegistered && stranger.explanation[0].contains("not registered"))
+            let unregistered = try #require(try await hub.report(id, "nobody").device)
+            #expect(unregistered.outcome == .notRegistered && unregistered.explanation[0].contains("not registered"))
             #expect(try await hub.report(id, "A").device?.id == "a", "ids that fold alike are one")
             #expect(try await hub.report(id, "x%3Ay").device?.id == "x:y")
             #expect(try await hub.send("GET", "deliveries/\(id)?device=not%20an%20id", as: hub.full).status == 400)
@@ -394,10 +394,10 @@ struct DeliveryTests {
     @Test func `another hub's device and message are unknown`() async throws {
         let scratch = try Scratch()
         try await TestHub.run(scratch) { hub in
-            let (stranger, id) = (try Agent("b", tags: ["World"]).installation, MessageID.random())
+            let (unregistered, id) = (try Agent("b", tags: ["World"]).installation, MessageID.random())
             try await hub.hub.perform { transaction, _ in
                 let other = try transaction.insertHub(HubName("other"), rules: AccessRule.standardRules(), at: 0)
-                _ = try transaction.insert(stranger, channelDigest: [1], hub: other.id, at: 0)
+                _ = try transaction.insert(unregistered, channelDigest: [1], hub: other.id, at: 0)
                 let record = try MessageRecord(id: id, tags: nil, body: Array("{}".utf8))
                 _ = try transaction.appendMessage(record, hub: other.id, at: 0)
                 return ((), [])

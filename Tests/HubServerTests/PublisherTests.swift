@@ -151,7 +151,7 @@ struct PublisherTests {
         }
     }
 
-    @Test func `a report that is none is refused`() async throws {
+    @Test func `an invalid report is refused`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let many = try Self.report { report in
                 report.feeds = (0...PublisherReport.maximumFeeds).map {

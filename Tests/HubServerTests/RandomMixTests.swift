@@ -8,7 +8,7 @@ import Testing
 @testable import HubServer
 
 /// What an agent is owed, decided by a few lines that share nothing with the hub.
-private struct Owed {
+private struct ExpectedEvents {
     var categories: Set<String>
     /// Titles with the names of the templates that showed them.
     var events: [String] = []
@@ -68,7 +68,7 @@ private enum Message {
 private struct Pair {
     var steady: Agent
     var coming: Agent
-    var owed: Owed
+    var expected: ExpectedEvents
     var steadyStream: ProbedStream?
     var comingStream: ProbedStream?
     /// What each has kept, and from where it goes on.
@@ -101,8 +101,8 @@ struct RandomMixTests {
             }
         }
         for pair in mix.pairs {
-            #expect(pair.steadyEvents == pair.owed.events)
-            #expect(pair.comingEvents == pair.owed.events)
+            #expect(pair.steadyEvents == pair.expected.events)
+            #expect(pair.comingEvents == pair.expected.events)
         }
     }
 
@@ -123,7 +123,11 @@ struct RandomMixTests {
                     return agent
                 }
                 pairs.append(
-                    Pair(steady: agent("steady"), coming: agent("coming"), owed: Owed(categories: categories))
+                    Pair(
+                        steady: agent("steady"),
+                        coming: agent("coming"),
+                        expected: ExpectedEvents(categories: categories)
+                    )
                 )
             }
         }
@@ -195,7 +199,7 @@ struct RandomMixTests {
             } else {
                 try await hub.accept(title, tags: message.tags)
             }
-            for index in pairs.indices { pairs[index].owed.send(title, message, pair: index) }
+            for index in pairs.indices { pairs[index].expected.send(title, message, pair: index) }
         }
 
         private mutating func name() -> String { RandomMixTests.names.randomElement(using: &random) ?? "World" }
@@ -203,7 +207,7 @@ struct RandomMixTests {
         /// Both agents of a pair choose alike, with no message in between; as agents, so that the reserved tag stays.
         private mutating func choose(_ index: Int, _ hub: TestHub) async throws {
             let categories = Self.choice(&random)
-            pairs[index].owed.categories = categories
+            pairs[index].expected.categories = categories
             pairs[index].steady.tags = categories.sorted()
             pairs[index].coming.tags = categories.sorted()
             try await hub.register(pairs[index].steady)

@@ -123,7 +123,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `a registration that cannot be read is no other's failure, and can be replaced`() async throws {
+    @Test func `a registration that cannot be read does not fail others, and can be replaced`() async throws {
         let scratch = try Scratch()
         try await TestHub.run(scratch) { hub in
             let all = try (0..<3).map { try Registration.apple("AA\($0)", tags: ["World", "t\($0)"]) }
@@ -169,7 +169,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `an installation stands for a native registration and one a template, which follow it`() async throws {
+    @Test func `an installation has a native registration and one per template, which follow it`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.install("phone", user: "ann", tags: ["World"])
             let first = try await hub.list(.all)
@@ -196,7 +196,9 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `what an installation stands for is not written to, and goes with what it is of it`() async throws {
+    @Test func `an installation's registrations are read-only, and go with their part of the installation`()
+        async throws
+    {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.install("phone", tags: ["World"])
             let parts = try await hub.list(.all).map(\.registration)
@@ -271,7 +273,7 @@ struct RegistrationTests {
         }
     }
 
-    @Test func `an installation takes the place of what an import has brought of it`() async throws {
+    @Test func `an installation replaces its imported registrations`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let tags = ["$InstallationId:{phone}", "Old"]
             let imported = [

@@ -7,7 +7,7 @@ import Testing
 @testable import HubServer
 
 /// Requests as the odder of the clients write them, byte for byte.
-struct RequestMannersTests {
+struct UnusualRequestTests {
     private static let body = #"{"title":"t"}"#
 
     private func head(_ hub: TestHub, _ method: String, _ target: String, _ headers: [String]) -> String {
@@ -225,7 +225,7 @@ struct RequestMannersTests {
         }
     }
 
-    @Test func `header values of raw bytes that are no ASCII, nor UTF-8, do not fail a request`() async throws {
+    @Test func `header values of raw bytes that are neither ASCII nor UTF-8 do not fail a request`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             for raw in [[0xC3, 0xA9], [0xE9, 0x80, 0xFF], [0xFE]] as [[UInt8]] {
                 let length = "Content-Length: \(Self.body.utf8.count)"

@@ -41,7 +41,7 @@ struct RestoreLossTests {
     }
 
     @Test(arguments: Way.allCases)
-    func `an agent that was away gets what is still held, and one gap in the place of what is lost`(way: Way)
+    func `an agent that was away gets what is still held, and one gap instead of what is lost`(way: Way)
         async throws
     {
         let scratch = try Scratch()

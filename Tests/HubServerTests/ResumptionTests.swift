@@ -197,7 +197,7 @@ struct ResumptionTests {
         }
     }
 
-    @Test func `a row of what is owed that cannot be read is a gap for its messages`() async throws {
+    @Test func `a row of pending messages that cannot be read is a gap for its messages`() async throws {
         let scratch = try Scratch()
         try await TestHub.run(scratch) { hub in
             for tag in ["1", "2", "3"] {
@@ -218,7 +218,7 @@ struct ResumptionTests {
 
     private static let secret = PushChannelSecret.random()
 
-    @Test func `an installation that cannot be read keeps no hub from starting, and is mended by registering again`()
+    @Test func `an unreadable installation keeps no hub from starting, and is repaired by registering again`()
         async throws
     {
         let scratch = try Scratch()
@@ -259,7 +259,7 @@ struct ResumptionTests {
         try await TestHub.run(try Scratch()) { hub in
             var agent = Agent("a")
             let filler = String(repeating: "x", count: 60_000)
-            let rounds = Transaction.maximumOwedBytes / 60_000 + 5
+            let rounds = Transaction.maximumPendingBytes / 60_000 + 5
             for round in 1...rounds {
                 agent.tags = ["t\(round)"]
                 agent.templates["filler"] = InstallationTemplate(body: #"{"x":"\#(filler)"}"#, tags: [try Tag("none")])
@@ -283,7 +283,7 @@ struct ResumptionTests {
     // MARK: - What is sent as a cursor
 
     @Test(arguments: [true, false])
-    func `of a strange cursor only the beginning is kept and told`(isFirst: Bool) async throws {
+    func `of a strange cursor only the beginning is kept and reported`(isFirst: Bool) async throws {
         try await TestHub.run(try Scratch()) { hub in
             let agent = Agent("a")
             try await hub.register(agent)
@@ -297,13 +297,13 @@ struct ResumptionTests {
             )
             let stream = try await EventReader(connection, after: isFirst ? 0 : 1)
             let gap = try JSONDecoder().decode(StreamGap.self, from: Data(try await stream.named().data.utf8))
-            let told = try #require(gap.after)
-            #expect(told.unicodeScalars.count <= 100 && told.hasPrefix("tab\u{FFFD}and xxx"))
-            #expect(try await hub.hub.ask { $0.progress[1]?.resumedFrom } == told)
+            let reported = try #require(gap.after)
+            #expect(reported.unicodeScalars.count <= 100 && reported.hasPrefix("tab\u{FFFD}and xxx"))
+            #expect(try await hub.hub.ask { $0.progress[1]?.resumedFrom } == reported)
         }
     }
 
-    @Test func `news that an idle stream was not owed and that is dropped is no gap for it`() async throws {
+    @Test func `dropped news that an idle stream did not want is not a gap for it`() async throws {
         let small = { (configuration: inout HubConfiguration) in configuration.streamLimits.cohortBytes = 30_000 }
         try await TestHub.run(try Scratch(), configure: small) { hub in
             let (idle, other) = (Agent("idle", tags: ["World"]), Agent("other", tags: ["Sports"]))

@@ -111,7 +111,7 @@ struct SharedLogTests {
             let stream = try await other.stream(agent)
             let id = try await one.accept("news")
             #expect(try await stream.message().title == "news")
-            #expect(try await one.report(id).streams.owed == 1)
+            #expect(try await one.report(id).streams.pending == 1)
             let patience = ContinuousClock.now + .seconds(30)
             var report = try await one.report(id, "a")
             while report.streams.written == 0, ContinuousClock.now < patience {
@@ -119,7 +119,7 @@ struct SharedLogTests {
                 try await one.hub.flushProgress()
                 report = try await one.report(id, "a")
             }
-            #expect(report.streams.written == 1 && report.streams.owed == 0 && report.state == .completed)
+            #expect(report.streams.written == 1 && report.streams.pending == 0 && report.state == .completed)
             #expect(report.device?.stream?.connectedAt != nil)
         }
     }

@@ -23,13 +23,13 @@ struct SnifferTests {
         scratch = try Scratch()
     }
 
-    private func sniffing(takesPlainHTTP: Bool = false) throws -> SniffingChannel {
+    private func sniffing(takesPlainHTTP: Bool = false) throws -> ProtocolDetectingChannel {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
         let connections = ConnectionQuota(configuration.connectionLimits, grouping: .standard, clock: { .zero })
         let client = ClientAddress(publicAddress: .own(.name("localhost")), port: 0, trustedProxies: [])
-        return SniffingChannel(
+        return ProtocolDetectingChannel(
             { _, _, _ in },
             streams: StreamGate(
                 hubs: HubDirectory(
@@ -49,7 +49,7 @@ struct SnifferTests {
             ),
             client: client,
             connections: connections,
-            tls: try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger),
+            tls: try CertificateReloader(.local(local), now: { Date() }, logger: lines.logger),
             takesPlainHTTP: configuration.takesPlainHTTP,
             limits: configuration.connectionLimits,
             logger: lines.logger
@@ -138,7 +138,7 @@ struct SnifferTests {
         #expect(HTMLPreference.isStated(in: [accept]) == isStated)
     }
 
-    @Test func `a handshake that fails is told of to who looks closely, and the connection ends`() throws {
+    @Test func `a handshake that fails is logged at debug level, and the connection ends`() throws {
         let channel = try connection(at: "192.0.2.1")
         // The beginning of a record, and nothing that could be in it.
         _ = try? channel.writeInbound(ByteBuffer(bytes: [0x16, 3, 1, 0, 4, 0xFF, 0xFF, 0xFF, 0xFF]))

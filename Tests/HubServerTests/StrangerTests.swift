@@ -9,16 +9,16 @@ import Testing
 @testable import HubServer
 
 /// Two agents hold the same Listen key; one tries to get at the other.
-struct StrangerTests {
+struct ForeignAgentTests {
     private let victim = Agent("Victim-Ä", tags: ["World"])
-    private let stranger = Agent("stranger", tags: ["World"])
+    private let attacker = Agent("stranger", tags: ["World"])
 
     private func run(_ body: (TestHub) async throws -> Void) async throws {
         try await TestHub.run(try Scratch()) { hub in
             var named = victim
             named.tags += ["username:alice"]
             try await hub.register(named, as: hub.manageGrant)
-            try await hub.register(stranger)
+            try await hub.register(attacker)
             try await body(hub)
         }
     }
@@ -31,13 +31,13 @@ struct StrangerTests {
             let owner = try await hub.stream(Agent(victim.id, as: victim))
             // Spelled as registered, in other cases, and decomposed: one and the same installation.
             for id in [victim.id, "victim-ä", "VICTIM-Ä", "Victim-A\u{308}"] {
-                for secret in [nil, stranger.secret, PushChannelSecret.random()] {
+                for secret in [nil, attacker.secret, PushChannelSecret.random()] {
                     for route in RouteTable.routes
                     where route.right == .listen && route.address.contains("/installations/:id") {
                         let body: String
                         switch route.method {
                         case .put:
-                            var taking = stranger.renamed(id)
+                            var taking = attacker.renamed(id)
                             taking.tags = ["Sports"]
                             body = taking.json
                         case .patch: body = #"[{"op":"add","path":"/tags","value":"Sports"}]"#
@@ -73,7 +73,7 @@ struct StrangerTests {
                     route.method.rawValue,
                     address,
                     as: hub.listen,
-                    channel: stranger.secret,
+                    channel: attacker.secret,
                     "{}"
                 )
                 #expect(reply.status == 401, "\(address)")
@@ -101,10 +101,10 @@ struct StrangerTests {
             let header = HeaderName.pushChannelMatch.lowercased()
             let own = try await hub.send("GET", address, as: hub.full, channel: victim.secret)
             #expect(own.status == 200 && own.headers[header] == "true")
-            let other = try await hub.send("GET", address, as: hub.full, channel: stranger.secret)
+            let other = try await hub.send("GET", address, as: hub.full, channel: attacker.secret)
             #expect(other.status == 200 && other.headers[header] == "false", "Manage reads it all the same")
             #expect(try await hub.send("GET", address, as: hub.full).headers[header] == nil)
-            let unread = try await hub.send("GET", address, as: hub.listen, channel: stranger.secret)
+            let unread = try await hub.send("GET", address, as: hub.listen, channel: attacker.secret)
             #expect(unread.status == 404 && unread.headers[header] == nil)
         }
     }
@@ -123,13 +123,13 @@ struct StrangerTests {
     ]
 
     @Test(arguments: reserved)
-    func `a reserved tag is not to be had, however it is written and wherever it stands`(tag: String) async throws {
+    func `a reserved tag is refused, however it is written and wherever it appears`(tag: String) async throws {
         try await run { hub in
             let address = "installations/stranger"
             for place in Self.places {
                 let body =
-                    #"{"installationId":"stranger","platform":"stream","pushChannel":"\#(stranger.secret.text)",\#(place.json(tag))}"#
-                let reply = try await hub.send("PUT", address, as: hub.listen, channel: stranger.secret, body)
+                    #"{"installationId":"stranger","platform":"stream","pushChannel":"\#(attacker.secret.text)",\#(place.json(tag))}"#
+                let reply = try await hub.send("PUT", address, as: hub.listen, channel: attacker.secret, body)
                 #expect(reply.status == 401 || reply.status == 400, "PUT \(place.name)")
             }
             let tile =
@@ -151,7 +151,7 @@ struct StrangerTests {
                 #"{"op":"add","path":"/templates/n","value":{"body":"{\"a\":\"b\"}","tags":["\#(tag)"]}}"#,
             ]
             for patch in patches {
-                let reply = try await hub.send("PATCH", address, as: hub.listen, channel: stranger.secret, "[\(patch)]")
+                let reply = try await hub.send("PATCH", address, as: hub.listen, channel: attacker.secret, "[\(patch)]")
                 #expect(reply.status == 401 || reply.status == 400, "\(patch): \(reply.status)")
             }
             try await expectNothing(hub)
@@ -165,12 +165,12 @@ struct StrangerTests {
         try await run { hub in
             for place in Self.places {
                 let body =
-                    #"{"installationId":"stranger","platform":"stream","pushChannel":"\#(stranger.secret.text)",\#(place.json(tag))}"#
+                    #"{"installationId":"stranger","platform":"stream","pushChannel":"\#(attacker.secret.text)",\#(place.json(tag))}"#
                 let reply = try await hub.send(
                     "PUT",
                     "installations/stranger",
                     as: hub.listen,
-                    channel: stranger.secret,
+                    channel: attacker.secret,
                     body
                 )
                 #expect(reply.status == 400, "\(place.name)")
@@ -180,7 +180,7 @@ struct StrangerTests {
                 "PATCH",
                 "installations/stranger",
                 as: hub.listen,
-                channel: stranger.secret,
+                channel: attacker.secret,
                 patch
             )
             #expect(reply.status == 400)
@@ -196,7 +196,7 @@ struct StrangerTests {
                 "PATCH",
                 "installations/stranger",
                 as: hub.listen,
-                channel: stranger.secret,
+                channel: attacker.secret,
                 patch
             )
             #expect(reply.status == (userID == "username:alice" ? 200 : 400))
@@ -206,7 +206,7 @@ struct StrangerTests {
 
     /// What is sent to the victim's names does not reach the stranger.
     private func expectNothing(_ hub: TestHub) async throws {
-        let stream = try hub.probe(stranger)
+        let stream = try hub.probe(attacker)
         for tags in ["username:alice", "from:x", "$InstallationId:{\(victim.id)}", "World && username:alice"] {
             try await hub.accept("secret", tags: tags)
         }

@@ -55,7 +55,7 @@ struct StreamTests {
         }
     }
 
-    @Test func `a poll gives what is owed, or the position, once`() async throws {
+    @Test func `a poll gives the pending messages, or the position, once`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let agent = Agent("a")
             try await hub.register(agent)
@@ -324,7 +324,7 @@ struct StreamTests {
 
     // MARK: - What is owed
 
-    @Test func `choosing a category brings no old news, and dropping one does not take back what was owed`()
+    @Test func `choosing a category brings no old news, and dropping one does not take back pending news`()
         async throws
     {
         try await TestHub.run(try Scratch()) { hub in
@@ -343,7 +343,7 @@ struct StreamTests {
         }
     }
 
-    @Test func `removing an installation ends what it was owed, also for the next one of its id`() async throws {
+    @Test func `removing an installation ends its pending messages, also for the next one of its id`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let agent = Agent("a", tags: ["World"])
             try await hub.register(agent)

@@ -274,9 +274,9 @@ struct TLSTests {
 
     @Test func `connections have their certificate while the files are looked at`() throws {
         let scratch = try Scratch()
-        let (keeper, seen) = (Kept<TLSKeeper?>(nil), Kept<Int>(0))
+        let (keeper, seen) = (Kept<CertificateReloader?>(nil), Kept<Int>(0))
         let local = LocalCertificates(directory: scratch.folder, names: Self.names)
-        let tls = try TLSKeeper(
+        let tls = try CertificateReloader(
             .local(local),
             now: {
                 // In the middle of a look.
@@ -291,15 +291,15 @@ struct TLSTests {
         keeper.change { $0 = nil }
     }
 
-    @Test func `a certificate that TLS refuses is told of once, and is tried again`() throws {
+    @Test func `a certificate that TLS refuses is reported once, and is tried again`() throws {
         let scratch = try Scratch()
         let (first, second) = (try Scratch(), try Scratch())
         let files = CertificateFiles(certificate: "\(scratch.folder)/chain.pem", key: "\(scratch.folder)/key.pem")
         try write(first, to: files)
         let (lines, refuses) = (LogLines(), Kept(false))
-        let tls = try TLSKeeper(.files(files), now: { Date() }, logger: lines.logger) { identity in
+        let tls = try CertificateReloader(.files(files), now: { Date() }, logger: lines.logger) { identity in
             if refuses.value { throw JobFailure("TLS does not like it") }
-            return try TLSKeeper.context(identity)
+            return try CertificateReloader.context(identity)
         }
         let former = tls.context
         try write(second, to: files)
@@ -313,18 +313,18 @@ struct TLSTests {
         #expect(tls.context !== former)
     }
 
-    @Test func `an authority that ends with its last certificate is told of at the start`() throws {
+    @Test func `an authority that ends with its last certificate is reported at the start`() throws {
         let scratch = try Scratch()
         let local = LocalCertificates(directory: scratch.folder, names: Self.names)
         let lines = LogLines()
-        _ = try TLSKeeper(.local(local), now: { Date() }, logger: lines.logger)
+        _ = try CertificateReloader(.local(local), now: { Date() }, logger: lines.logger)
         #expect(lines.all.isEmpty)
         let late = Date() + CertificateAuthority.lifetime - 100 * 86_400
-        _ = try TLSKeeper(.local(local), now: { late }, logger: lines.logger)
+        _ = try CertificateReloader(.local(local), now: { late }, logger: lines.logger)
         #expect(lines.all.count == 1 && lines.all[0].hasPrefix("warning the authority of the TLS certificate expires"))
     }
 
-    @Test func `a broken file leaves the former certificate in force, and is told of once`() throws {
+    @Test func `a broken file leaves the former certificate in force, and is reported once`() throws {
         let scratch = try Scratch()
         let identity = try LocalCertificates(directory: scratch.folder, names: Self.names).identity(at: Date())
         let files = CertificateFiles(certificate: "\(scratch.folder)/chain.pem", key: "\(scratch.folder)/key.pem")
@@ -334,10 +334,10 @@ struct TLSTests {
         }
         let lines = LogLines()
         #expect(throws: CertificateProblem.self) {
-            _ = try TLSKeeper(.files(files), now: { Date() }, logger: lines.logger)
+            _ = try CertificateReloader(.files(files), now: { Date() }, logger: lines.logger)
         }
         try write(identity.chain)
-        let tls = try TLSKeeper(.files(files), now: { Date() }, logger: lines.logger)
+        let tls = try CertificateReloader(.files(files), now: { Date() }, logger: lines.logger)
         let former = tls.context
         try write("broken")
         // The first look may have come between the two files.

@@ -66,7 +66,7 @@ struct WriterTests {
                 }
             }
             for request in requests { _ = try await request.value }
-            let counted = try await hub.hub.store.owedMessages(
+            let counted = try await hub.hub.store.pendingMessages(
                 hub: hub.hub.record.id,
                 ordinal: 0,
                 after: 0,
@@ -240,7 +240,7 @@ struct WriterTests {
         }
         await sending.value
         let (store, hub) = try await store(scratch)
-        let kept = try await store.owedMessages(hub: hub.id, ordinal: 0, after: 0, through: .end, limit: 1_000)
+        let kept = try await store.pendingMessages(hub: hub.id, ordinal: 0, after: 0, through: .end, limit: 1_000)
         #expect(Set(try kept.messages.map { try $0.id.text }) == accepted.value)
     }
 

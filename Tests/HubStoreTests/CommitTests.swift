@@ -97,7 +97,9 @@ struct CommitTests {
     }
 
     private func bodies(_ store: HubStore, _ hub: HubKey) async throws -> [[UInt8]] {
-        try await store.owedMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 10_000).messages.map(\.body)
+        try await store.pendingMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 10_000).messages.map(
+            \.body
+        )
     }
 }
 

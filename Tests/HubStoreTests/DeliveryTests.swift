@@ -53,7 +53,7 @@ struct DeliveryTests {
         late.retries = [retry(key, 1, attempts: 2, dueAt: 9)]
         #expect(try await record(late, of: key, store, hub) == 0)
         #expect(try await store.deliveryStates(of: key.sequence).first?.retries == 1)
-        #expect(try await store.standing(of: 2, in: key) == .waits(retry(key, 2, dueAt: 9)))
+        #expect(try await store.targetState(of: 2, in: key) == .waits(retry(key, 2, dueAt: 9)))
 
         var rest = DeliveryProgress()
         rest.done = [2: .success, 3: .success]
@@ -98,7 +98,7 @@ struct DeliveryTests {
         progress.retries = [retry(key, 1, attempts: 2, dueAt: 9)]
         #expect(try await record(progress, of: key, store, hub) == 0, "an answer that comes late")
         #expect(try await rows("deliveryRetry", scratch) == 0)
-        #expect(try await store.standing(of: 1, in: key) == .ended)
+        #expect(try await store.targetState(of: 1, in: key) == .ended)
         #expect(try await store.untried(of: key, afterBlock: -1)?.targets == OrdinalSet([65_538]))
         try await store.change { _ = try $0.end(key, as: .abandoned, at: 9) }
         #expect(try await store.failedTargets(of: key, limit: 9).map(\.failure.ordinal) == [65_538])

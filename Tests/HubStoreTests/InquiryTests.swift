@@ -4,10 +4,10 @@ import Testing
 
 @testable import HubStore
 
-struct InquiryTests {
+struct LookupTests {
     private let everybody = RecipientCounts(total: 3, platforms: ["apns": 1, "stream": 2])
 
-    @Test func `a message is found with whom it matched, also after a correction`() async throws {
+    @Test func `a message is found with its recipients, also after a correction`() async throws {
         let (store, hub) = try await Scratch().store()
         let ids = [MessageID.random(), MessageID.random()]
         for (index, id) in ids.enumerated() {
@@ -69,11 +69,13 @@ struct InquiryTests {
         #expect(Set(all.map(\.ordinal)) == [changing.ordinal, removed.ordinal, later.ordinal])
         #expect(all.first { $0.ordinal == later.ordinal }?.lastChange == later.createdSequence)
         let ordinals = [changing.ordinal, removed.ordinal, later.ordinal]
-        let then = try await store.mapOwed(of: ordinals, over: sequence...sequence) { rows in
+        let then = try await store.mapPendingRows(of: ordinals, over: sequence...sequence) { rows in
             rows.compactMap { try? $0.installation.tags.map(\.text) }
         }
         #expect(then == [[["World"]], [], []], "only what is in force for the message is read")
-        let since = try await store.mapOwed(of: ordinals, over: sequence...later.createdSequence.next) { $0.count }
+        let since = try await store.mapPendingRows(of: ordinals, over: sequence...later.createdSequence.next) {
+            $0.count
+        }
         #expect(since == [2, 0, 1])
     }
 

@@ -38,7 +38,7 @@ struct LogTests {
         )
     }
 
-    @Test func `an installation is owed by the row in force, and rows without messages between them are one`()
+    @Test func `pending messages follow the row in force, and rows without messages between them are one`()
         async throws
     {
         let scratch = try Scratch()
@@ -57,12 +57,18 @@ struct LogTests {
         #expect(try await store.append(hub) == 4)
         #expect(try await change("z") == 5)
         #expect(try await change("z") == nil, "the same again is no change")
-        let owed = try await store.owedMessages(hub: hub, ordinal: current.ordinal, after: 0, through: .end, limit: 9)
-        #expect(owed.rows.map(\.afterSequence) == [3, 5])
-        #expect(try owed.rows.map { try $0.installation.tags.map(\.text) } == [["y"], ["z"]])
+        let pending = try await store.pendingMessages(
+            hub: hub,
+            ordinal: current.ordinal,
+            after: 0,
+            through: .end,
+            limit: 9
+        )
+        #expect(pending.rows.map(\.afterSequence) == [3, 5])
+        #expect(try pending.rows.map { try $0.installation.tags.map(\.text) } == [["y"], ["z"]])
     }
 
-    @Test func `dropping the log drops what was owed before it, and never the row in force`() async throws {
+    @Test func `dropping the log drops the pending rows before it, and never the row in force`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
         var current = try await store.change { try $0.insert(.agent("a"), channelDigest: [1], hub: hub, at: 0) }.stored
@@ -75,7 +81,7 @@ struct LogTests {
         }
         let ordinal = current.ordinal
         func rows() async throws -> [LogSequence] {
-            try await store.owedMessages(hub: hub, ordinal: ordinal, after: 0, through: .end, limit: 9)
+            try await store.pendingMessages(hub: hub, ordinal: ordinal, after: 0, through: .end, limit: 9)
                 .rows.map(\.afterSequence)
         }
         #expect(try await rows() == [1, 3, 5, 7])
@@ -124,8 +130,8 @@ struct LogTests {
         }
         let rows = try await scratch.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM log WHERE ordinal = 1") }
         #expect(rows == 4, "where it was made, and one for each message")
-        let owed = try await scratch.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM owed") }
-        #expect(owed == 3)
+        let pending = try await scratch.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM owed") }
+        #expect(pending == 3)
     }
 
     @Test func `expiry stops at the first row that has not expired`() async throws {

@@ -64,7 +64,7 @@ struct RegistrationRecordTests {
         "", "[]", "{}", #"{"channel":1}"#, #"{"channel":{"endpoint":"x"}}"#, #"{"channel":"a","template":{"name":""}}"#,
         #"{"channel":"a","variables":{"b":1}}"#, #"{"channel":"a"#,
     ])
-    func `what is no record is refused`(record: String) {
+    func `data that is not a record is refused`(record: String) {
         #expect(throws: (any Error).self) { try RegistrationRecord(Data(record.utf8)) }
     }
 

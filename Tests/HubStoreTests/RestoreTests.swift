@@ -258,7 +258,7 @@ struct RestoreTests {
         #expect(try Data(contentsOf: URL(filePath: database)) == before)
     }
 
-    @Test func `a copy takes the place of a copy, or of an empty file, and of nothing else`() async throws {
+    @Test func `a copy replaces a copy, or an empty file, and nothing else`() async throws {
         let scratch = try Scratch()
         let database = scratch.file("hub.sqlite")
         try await hub(database, named: "news")
@@ -274,7 +274,7 @@ struct RestoreTests {
         #expect(error?.description.contains("is not a copy of a database") == true)
     }
 
-    @Test func `a copy is not put in the place of what is copied`() async throws {
+    @Test func `a copy does not replace what is copied`() async throws {
         let scratch = try Scratch()
         let database = scratch.file("hub.sqlite")
         try await hub(database, named: "news")

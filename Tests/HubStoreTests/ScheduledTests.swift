@@ -113,11 +113,11 @@ struct ScheduledTests {
         #expect(try message.logged.record.targets == targets)
         #expect(try await store.logSize().bytes == Int64(record.bytes))
         #expect(record.bytes > 1_000)
-        let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
-        #expect(owed.messages.isEmpty, "no stream is owed a phone's message")
+        let pending = try await store.pendingMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
+        #expect(pending.messages.isEmpty, "no stream is owed a phone's message")
         let stream = try MessageRecord(id: .random(), tags: nil, body: Array("{}".utf8), format: .stream)
         _ = try await store.change { try $0.appendMessage(stream, hub: hub, at: 8) }
-        let both = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
+        let both = try await store.pendingMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
         #expect(both.messages.map(\.record) == [stream])
     }
 }

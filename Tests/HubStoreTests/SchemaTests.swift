@@ -68,7 +68,7 @@ struct SchemaTests {
     private static let sorts = "USE TEMP B-TREE FOR ORDER BY"
 
     private static let hot = [
-        Hot(name: "owed rows", sql: Query.owedRows),
+        Hot(name: "owed rows", sql: Query.pendingRows),
         Hot(name: "messages", sql: Query.messages, indexes: ["log_message"]),
         Hot(name: "installation", sql: Query.installation, indexes: ["sqlite_autoindex_installation_1"]),
         Hot(name: "installation by ordinal", sql: Query.installationOfOrdinal),
@@ -77,30 +77,30 @@ struct SchemaTests {
         Hot(name: "a page of streams", sql: Query.streamsPage, indexes: ["installation_stream"]),
         Hot(name: "accepted message", sql: Query.acceptedMessage),
         Hot(name: "expired keys", sql: Query.dropKeys, indexes: ["idempotencyKey_at"]),
-        Hot(name: "unused owed row", sql: Query.unusedOwedRow, indexes: ["log_message"]),
-        Hot(name: "owed sizes", sql: Query.owedSizes), Hot(name: "owed before", sql: Query.dropOwed),
+        Hot(name: "unused owed row", sql: Query.unusedPendingRow, indexes: ["log_message"]),
+        Hot(name: "owed sizes", sql: Query.pendingSizes), Hot(name: "owed before", sql: Query.dropPending),
         // They are read in the order of the table, up to a limit.
         Hot(name: "oldest rows", sql: Query.oldestRows, allowed: ["SCAN log"]),
         Hot(name: "bytes added", sql: Query.bytesAfter),
         Hot(name: "installation of a secret", sql: Query.installationOfDigest, indexes: ["installation_digest"]),
-        Hot(name: "message by id", sql: Inquiry.message, indexes: ["sqlite_autoindex_log_1"]),
-        Hot(name: "newest messages", sql: Inquiry.newestMessages, indexes: ["log_message"]),
-        Hot(name: "newest tags", sql: Inquiry.newestTags, indexes: ["log_message"]),
+        Hot(name: "message by id", sql: LookupQuery.message, indexes: ["sqlite_autoindex_log_1"]),
+        Hot(name: "newest messages", sql: LookupQuery.newestMessages, indexes: ["log_message"]),
+        Hot(name: "newest tags", sql: LookupQuery.newestTags, indexes: ["log_message"]),
         Hot(name: "tags after a place", sql: AlarmQuery.tags, indexes: ["log_message"]),
-        Hot(name: "sent message", sql: Inquiry.sent, indexes: ["sqlite_autoindex_log_1"]),
-        Hot(name: "change after", sql: Inquiry.change, indexes: ["log_change"]),
+        Hot(name: "sent message", sql: LookupQuery.sent, indexes: ["sqlite_autoindex_log_1"]),
+        Hot(name: "change after", sql: LookupQuery.change, indexes: ["log_change"]),
         // Of the changes alone, when an operator asks.
         Hot(
             name: "changes after",
-            sql: Inquiry.changes,
+            sql: LookupQuery.changes,
             indexes: ["log_change"],
             allowed: ["USE TEMP B-TREE FOR GROUP BY"]
         ),
-        Hot(name: "owed over a run", sql: Inquiry.owed), Hot(name: "progress", sql: Inquiry.progress),
+        Hot(name: "owed over a run", sql: LookupQuery.pendingRows), Hot(name: "progress", sql: LookupQuery.progress),
         // The scan is of the list that is asked for.
         Hot(
             name: "progress of many",
-            sql: Inquiry.progressOfMany,
+            sql: LookupQuery.progressOfMany,
             indexes: ["1:"],
             allowed: ["SCAN json_each VIRTUAL TABLE INDEX 1:"]
         ),

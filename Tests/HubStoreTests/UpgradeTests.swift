@@ -68,11 +68,11 @@ struct UpgradeTests {
         #expect(targets.map(\.tags) == ["$InstallationId:{a},Sports", "$InstallationId:{a},Sports,newswire"])
         #expect(targets.map(\.isTemplate) == [false, true])
         #expect(targets.map(\.isMain) == [true, false])
-        let owed = try await store.owedMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
-        #expect(try owed.messages.map { try $0.id.text } == ["m2", "m3"])
-        #expect(try owed.rows.map { try $0.installation.tags.map(\.text) } == [["World"], ["Sports"], ["Sports"]])
+        let pending = try await store.pendingMessages(hub: hub, ordinal: 1, after: 0, through: .end, limit: 9)
+        #expect(try pending.messages.map { try $0.id.text } == ["m2", "m3"])
+        #expect(try pending.rows.map { try $0.installation.tags.map(\.text) } == [["World"], ["Sports"], ["Sports"]])
         #expect(
-            try owed.rows.map { try $0.installation.templates["newswire"]?.tags.map(\.text) } == [
+            try pending.rows.map { try $0.installation.templates["newswire"]?.tags.map(\.text) } == [
                 [], [], ["newswire"],
             ],
             "the name of a template counts for messages from now on"

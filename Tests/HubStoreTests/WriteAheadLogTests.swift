@@ -13,7 +13,7 @@ struct WriteAheadLogTests {
         #expect(WriteAheadLog.pages(onDiskOf: DiskSpace(total: total, available: 0)) == pages)
     }
 
-    @Test func `the space of a disk is told, of nothing it is not`() throws {
+    @Test func `the space of a disk is known, that of a missing path is not`() throws {
         let scratch = try Scratch()
         let space = try #require(DiskSpace(at: scratch.folder))
         #expect(space.total > 0 && space.available <= space.total)

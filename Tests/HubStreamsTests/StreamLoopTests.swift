@@ -152,7 +152,7 @@ struct StreamLoopTests {
         #expect(probe.events.count == 4)
     }
 
-    @Test func `a stream is told at once when it has all that waited for it, and only then`() throws {
+    @Test func `a stream learns at once when it has all that waited for it, and only then`() throws {
         let loop = loop(head: 50)
         let session = try attach(to: loop, after: 5, through: 50, needsReplay: true)
         loop.receive(StreamPage(bytes: bytes(20), messages: 1, through: 20), for: session.id)

@@ -84,10 +84,10 @@ struct CharacterDecodingTests {
         #expect(text(bytes, name) == expected)
     }
 
-    @Test func `broken UTF-8 is mended, text that never was UTF-8 is not`() {
-        let mended = CharacterDecoding.utf8(Array("äöü ".utf8) + [0xFF] + Array(" ß".utf8), charset: "utf-8")
-        #expect(String(decoding: mended.text, as: UTF8.self) == "äöü \u{FFFD} ß")
-        #expect(mended.fault != nil)
+    @Test func `broken UTF-8 is repaired, text that never was UTF-8 is not`() {
+        let repaired = CharacterDecoding.utf8(Array("äöü ".utf8) + [0xFF] + Array(" ß".utf8), charset: "utf-8")
+        #expect(String(decoding: repaired.text, as: UTF8.self) == "äöü \u{FFFD} ß")
+        #expect(repaired.fault != nil)
         #expect(text([0x63, 0x61, 0x66, 0xE9], "utf-8") == "café")
     }
 

@@ -49,7 +49,7 @@ struct HTMLTextTests {
         ("a<br>", true),
         ("x</b>", true), ("&#39;", true),
     ])
-    func `markup is told from text`(text: String, expected: Bool) {
+    func `markup is distinguished from text`(text: String, expected: Bool) {
         #expect(HTMLText.isLikelyMarkup(Array(text.utf8)[...]) == expected)
     }
 

@@ -21,7 +21,7 @@ struct PlainTextTests {
         #expect(PlainText.clean(text, limit: limit) == expected)
     }
 
-    @Test func `bytes that are no UTF-8 are left out`() {
+    @Test func `bytes that are not UTF-8 are left out`() {
         #expect(PlainText.clean([0x61, 0xFF, 0xC3, 0x62, 0xE2, 0x82], limit: 10) == "ab")
     }
 

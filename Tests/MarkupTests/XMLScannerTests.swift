@@ -42,7 +42,7 @@ struct XMLScannerTests {
         ("<a>\n<p:b/></a>", 2, "namespace prefix p"), ("<a p:b=''/>", 1, "namespace prefix p"),
         (String(repeating: "<a>", count: 300), 1, "nested deeper than 200"),
     ])
-    func `a strict tree is not mended`(text: String, line: Int, reason: String) {
+    func `a strict tree is not repaired`(text: String, line: Int, reason: String) {
         let fault = #expect(throws: XMLSyntaxError.self) {
             try XMLScanner.strictTree(of: Array(text.utf8), vocabulary: Self.vocabulary)
         }

@@ -25,7 +25,7 @@ import Testing
         "bücher.example", "1.2.3", "1.2.3.4.5", "fe80::1%lo", "a\r\nb", "a@b", "a\"b", "127.1",
         String(repeating: "a", count: 64), String(repeating: "a.", count: 126) + "aa",
     ])
-    func `anything else is no host`(_ text: String) {
+    func `anything else is refused as a host`(_ text: String) {
         #expect(HostName(text) == nil)
     }
 
@@ -33,7 +33,7 @@ import Testing
         ("localhost", true), ("a.localhost", true), ("127.9.9.9", true), ("::1", true), ("::ffff:127.0.0.1", true),
         ("0.0.0.0", false), ("::", false), ("example.org", false), ("localhost.example", false), ("128.0.0.1", false),
     ])
-    func `this machine is told from others`(_ text: String, _ isLoopback: Bool) throws {
+    func `this machine is distinguished from others`(_ text: String, _ isLoopback: Bool) throws {
         #expect(try #require(HostName(text)).isLoopback == isLoopback)
     }
 }
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0/8", "example.org", "10.0.0.0/8/9", "::/129"])
-    func `what is no block is none`(_ text: String) {
+    func `a text that is not a block is refused`(_ text: String) {
         #expect(AddressBlock(text) == nil)
     }
 

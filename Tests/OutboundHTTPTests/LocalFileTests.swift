@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a pipe or a directory is no file and does not block`() async throws {
+    @Test func `a pipe or a directory is not a file and does not block`() async throws {
         defer { try? FileManager.default.removeItem(at: directory) }
         #expect(mkfifo("\(directory.path)/pipe", 0o600) == 0)
         await #expect(throws: OutboundError.self) { try await client.send(request("pipe")) }

@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["", "1.2.3", "example.org", "1.2.3.4.5", "[::1]", "::1::"])
-    func `what is not an address is none`(_ text: String) {
+    func `a text that is not an address is refused`(_ text: String) {
         #expect(NetworkAddress(text) == nil)
     }
 

@@ -299,7 +299,7 @@ extension OutboundClientTests {
         #expect(server.requests.suffix(3).allSatisfy { $0.header("Cookie") == "own=0" })
     }
 
-    @Test func `53 bytes of brotli that stand for 64 MiB are given up`() async throws {
+    @Test func `53 bytes of brotli that expand to 64 MiB are given up`() async throws {
         let body = "z///f/gnAOKxQCD3/p/////wTwDEYQGA7v0/////4Z8AiMMiAN37//z//8c/ARCHBQC69/8="
         let bytes = Array(try #require(Data(base64Encoded: body)))
         let server = try ScriptedHTTPServer { _ in .status(200, headers: [("Content-Encoding", "br")], body: bytes) }
@@ -373,7 +373,7 @@ extension OutboundClientTests {
 // MARK: - Redirects
 
 extension OutboundClientTests {
-    @Test func `redirects are followed and a lasting move is told`() async throws {
+    @Test func `redirects are followed and a permanent move is reported`() async throws {
         let server = try ScriptedHTTPServer { request in
             switch request.path {
             case "/old": .redirect(301, to: "/new?x=1")
@@ -446,7 +446,7 @@ extension OutboundClientTests {
 
 extension OutboundClientTests {
     @Test(arguments: ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "2130706433"])
-    func `a host that is this machine is refused for strangers' addresses`(_ host: String) async throws {
+    func `a host that is this machine is refused for untrusted addresses`(_ host: String) async throws {
         let server = try ScriptedHTTPServer { _ in .status(200) }
         let failure = await error(OutboundRequest(url: "http://\(host):\(server.port)/"))
         guard case .refusedAddress = failure else {
@@ -637,7 +637,7 @@ extension OutboundClientTests {
 // MARK: - What cannot be sent or reached
 
 extension OutboundClientTests {
-    @Test func `a closed port is told with host and reason`() async throws {
+    @Test func `a closed port is reported with host and reason`() async throws {
         let server = try ScriptedHTTPServer { _ in .status(200) }
         let url = "http://me:secret@127.0.0.1:\(server.port)/path?token=secret"
         server.close()
@@ -645,7 +645,7 @@ extension OutboundClientTests {
         #expect(failure.description == "cannot reach '127.0.0.1:\(server.port)': connection refused")
     }
 
-    @Test func `an unknown name is told`() async throws {
+    @Test func `an unknown name is reported`() async throws {
         let failure = try #require(await error(local("http://no-such-host.invalid/")))
         #expect(failure.description == "cannot reach 'no-such-host.invalid': no such host name")
     }

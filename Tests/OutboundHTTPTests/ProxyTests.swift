@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a stranger's host is asked for through the proxy, which may be private, redirects included`()
+    @Test func `an untrusted host is asked for through the proxy, which may be private, redirects included`()
         async throws
     {
         let proxy = try ScriptedHTTPServer { request in

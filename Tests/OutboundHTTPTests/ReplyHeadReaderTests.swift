@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["ICY 200 OK", "HTTP/1.1", "HTTP/1.1 abc", "HTTP/1.1 7 x", "<html>"])
-    func `a line that is no status line is refused`(_ line: String) {
+    func `a line that is not a status line is refused`(_ line: String) {
         guard case .refused = read(line).last else {
             Issue.record("not refused")
             return

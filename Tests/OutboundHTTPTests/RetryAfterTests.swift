@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["", "soon", "Sun, 06 Nov 1994", "32 Foo 1994 08:49:37", "Sun, 06 Nov 1994 25:00:00 GMT", "-5"])
-    func `what is no date is none`(_ text: String) {
+    func `a text that is not a date is ignored`(_ text: String) {
         #expect(HTTPDate.seconds(text) == nil)
         #expect(OutboundHeaders([("Retry-After", text)]).retryAfter(now: 0) == nil)
     }

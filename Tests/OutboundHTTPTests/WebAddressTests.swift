@@ -91,7 +91,7 @@ import Testing
         ("http://0x7f.1/", "127.0.0.1", "127.0.0.1"), ("http://a.example\\@b.example/", "b.example", "b.example"),
         ("http://[::1]:80/", "[::1]", "[::1]"), ("ftp://a.example/", nil, nil),
     ])
-    func `a site is told as requests read its address`(_ text: String, _ host: String?, _ authority: String?) {
+    func `a site is named as requests read its address`(_ text: String, _ host: String?, _ authority: String?) {
         let site = try? WebSite(of: text)
         #expect(site?.host == host && site?.authority == authority)
     }

@@ -45,8 +45,8 @@ struct FeedAddressTests {
             let later = try await hub.send("GET", "/-/news/feeds", cookie: cookie)
             let id = try #require(later.body.firstMatch(of: /name="id" value="(\d+)"/)?.1)
             #expect(!later.body.contains("token="))
-            let stranger = try await hub.entered()
-            for (who, cookie, status) in [("another reader", stranger, 200), ("its reader", cookie, 404)] {
+            let otherReader = try await hub.entered()
+            for (who, cookie, status) in [("another reader", otherReader, 200), ("its reader", cookie, 404)] {
                 let ended = try await hub.send("POST", "/-/news/feeds/end", cookie: cookie, form: "id=\(id)")
                 #expect(ended.status == 303)
                 let feed = try await hub.send("GET", address)
@@ -110,11 +110,11 @@ struct FeedAddressTests {
         try await PagesHub.run { hub in
             let cookie = try await hub.entered()
             let address = try await create(hub, cookie)
-            for _ in 1..<FeedAddress.maximumOfReader { _ = try await create(hub, cookie) }
+            for _ in 1..<ReaderFeedAddress.maximumOfReader { _ = try await create(hub, cookie) }
             let refused = try await hub.send("POST", "/-/news/feeds", cookie: cookie, form: "")
             #expect(refused.status == 409 && !refused.body.contains("token="))
             var last = 200
-            for _ in 0...FeedAddress.requestsPerMinute { last = try await hub.send("GET", address).status }
+            for _ in 0...ReaderFeedAddress.requestsPerMinute { last = try await hub.send("GET", address).status }
             #expect(last == 429)
         }
     }
@@ -126,7 +126,7 @@ struct FeedAddressTests {
             var refusals = [try await hub.send("GET", "/-/news/feeds/Nothing.atom")]
             var last = try await hub.send("GET", "\(Self.news)?token=\(token)")
             #expect(last.status == 200)
-            for _ in 0..<FeedAddress.requestsPerMinute where last.status == 200 {
+            for _ in 0..<ReaderFeedAddress.requestsPerMinute where last.status == 200 {
                 last = try await hub.send("GET", "\(Self.news)?token=\(token)")
             }
             refusals.append(last)

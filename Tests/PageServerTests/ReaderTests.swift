@@ -305,8 +305,13 @@ struct ReaderTests {
                 form: "category=retired&category=World"
             )
             #expect(again.status == 303)
-            let stranger = try await hub.reader(of: "World")
-            let refused = try await hub.send("POST", "/-/news/categories", cookie: stranger, form: "category=Retired")
+            let otherReader = try await hub.reader(of: "World")
+            let refused = try await hub.send(
+                "POST",
+                "/-/news/categories",
+                cookie: otherReader,
+                form: "category=Retired"
+            )
             #expect(refused.status == 400)
             let page = try await hub.send("GET", "/-/news/", cookie: cookie)
             #expect(page.body.contains(#"value="Retired" checked"#))

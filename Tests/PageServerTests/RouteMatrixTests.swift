@@ -223,8 +223,8 @@ struct RouteMatrixTests {
                 #expect(head.body.isEmpty, "\(path)")
                 if route.address.hasSuffix(ReaderRoutes.events) {
                     #expect(head.status == 200 && head.headers["Content-Type"] == "text/event-stream")
-                    let stranger = try await hub.send("HEAD", path)
-                    #expect(stranger.status == 401)
+                    let anonymous = try await hub.send("HEAD", path)
+                    #expect(anonymous.status == 401)
                 } else {
                     #expect(try await hub.sessions() == before, "\(path)")
                     let reply = try await hub.send("GET", path, cookie: cookie)

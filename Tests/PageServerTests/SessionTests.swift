@@ -334,7 +334,7 @@ struct SessionTests {
         }
     }
 
-    @Test func `a network that has begun too many reads on, and is told when to come back`() async throws {
+    @Test func `a network that has begun too many reads on, and learns when to come back`() async throws {
         try await PagesHub.run(.public) { hub in
             let cookie = try await hub.reader(of: "World")
             try await hub.store.write { db in

@@ -197,7 +197,7 @@ struct UserTests {
         }
     }
 
-    @Test func `wrong passwords are told, and slowed`() async throws {
+    @Test func `wrong passwords are reported, and slowed`() async throws {
         try await PagesHub.run(.public, users: ["alice"]) { hub in
             var last: Reply?
             for _ in 1...12 {

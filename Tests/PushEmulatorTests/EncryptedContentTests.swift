@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func aBodyCutAtAnyByteIsNoMessage() throws {
+    @Test func aBodyCutAtAnyByteIsNotAMessage() throws {
         let body = try #require(Base64URL.decode(Self.body))
         let subscription = try subscription()
         for length in body.indices {

@@ -195,17 +195,17 @@ import Testing
 
     @Test func ofMoreDevicesThanAreRememberedTheOldestStartAnew() {
         var script = FaultScript()
-        let first = Device(service: .fcm, id: "broken-1")
+        let first = EmulatedDevice(service: .fcm, id: "broken-1")
         #expect(script.take(for: first) != nil)
         #expect(script.take(for: first) == nil)
-        for number in 0..<10_000 { _ = script.take(for: Device(service: .fcm, id: "broken-1-\(number)")) }
+        for number in 0..<10_000 { _ = script.take(for: EmulatedDevice(service: .fcm, id: "broken-1-\(number)")) }
         #expect(script.take(for: first) != nil)
     }
 }
 
 extension Emulation {
     func handle(of service: EmulatedService, _ id: String) -> String {
-        Device(service: service, id: id).handle(origin: emulator.origin)
+        EmulatedDevice(service: service, id: id).handle(origin: emulator.origin)
     }
 
     func inbox(of service: EmulatedService, _ id: String) -> [EmulatedDelivery] {

@@ -19,7 +19,7 @@ import Testing
         )
     }
 
-    private func device(_ number: Int) -> Device { Device(service: .fcm, id: "\(number)") }
+    private func device(_ number: Int) -> EmulatedDevice { EmulatedDevice(service: .fcm, id: "\(number)") }
 
     @Test func aDeviceKeepsItsLatestDeliveries() {
         var inbox = Inbox(limits: .init(deliveriesPerDevice: 3))

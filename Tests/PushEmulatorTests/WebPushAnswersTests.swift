@@ -124,7 +124,7 @@ import Testing
 
     @Test func aSubscriptionOfBeforeARestartStaysReadableWithTheSameSeed() async throws {
         let seed = [UInt8](repeating: 9, count: 32)
-        let keys = BrowserKeys(seed: seed)
+        let keys = EmulatedBrowserKeys(seed: seed)
         let channel = keys.subscription("browser-1").channel(endpoint: "https://127.0.0.1:1/push/browser-1")
         let body = try SenderEncryption.body("still here", to: channel)
         try await Emulation.run(seed: seed) { emulation in

@@ -196,7 +196,7 @@ struct JetStreamLogTests {
         await #expect(throws: ReplicatedLogError.closed) { try await node.append(.plain(after: place), after: place) }
     }
 
-    @Test func `a stream that newswire did not make is no log`() async throws {
+    @Test func `a stream that newswire did not make is not a log`() async throws {
         let servers = try await LogServers()
         let other = try await servers.node("a") { $0.name = "other" }
         let made = try await other.engine(
@@ -270,10 +270,10 @@ struct JetStreamLogTests {
         let servers = try await LogServers()
         let (a, b) = (try await servers.node("a"), try await servers.node("b"))
         #expect(try await b.end() == 0)
-        var strokes = b.log.wakeUps().makeAsyncIterator()
+        var wakeUps = b.log.wakeUps().makeAsyncIterator()
         let entry = LogEntry.plain("x", after: .beginning)
         #expect(try await a.append(entry, after: .beginning) == .accepted(1))
-        #expect(await strokes.next() != nil)
+        #expect(await wakeUps.next() != nil)
         await servers.servers[0].end()
         #expect(try await b.read(after: .beginning) == [PlacedEntry(number: 1, entry: entry)])
         let place = LogPlace(number: 1, entry: entry.id)

@@ -155,7 +155,7 @@ struct NatsChannelTests {
         var heard = b.channel.announcements().makeAsyncIterator()
         _ = try await b.end()
         func publish(_ byte: UInt8, of node: String, sent: String?) throws {
-            var headers: [(name: String, value: String)] = [(WakeUpBell.origin, node)]
+            var headers: [(name: String, value: String)] = [(LogNotifications.origin, node)]
             if let sent { headers.append((NatsChannel.sentHeader, sent)) }
             let subject = a.log.stream.configuration.subjects.all
             try a.log.stream.connection.publish(EngineMessage(subject: subject, headers: headers, data: [byte]))

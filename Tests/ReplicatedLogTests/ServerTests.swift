@@ -72,10 +72,10 @@ struct ServerTests {
 
     @Test func `credentials of an account open its log, and those of another operator do not`() async throws {
         let folder = try ScratchFolder()
-        let (accounts, strangers) = (LogAccounts(), LogAccounts())
+        let (accounts, otherAccounts) = (LogAccounts(), LogAccounts())
         let (own, strange) = (folder.file("own.creds"), folder.file("strange.creds"))
         try accounts.writeCredentials(to: own)
-        try strangers.writeCredentials(to: strange)
+        try otherAccounts.writeCredentials(to: strange)
         let servers = try await LogServers(settings: try accounts.settings())
         let node = try await servers.node { $0.credentials = own }
         #expect(try await node.grow(after: .beginning).number == 1)
@@ -147,7 +147,8 @@ struct ServerTests {
         #expect(try await node.facts().replicas == 3)
     }
 
-    @Test func `check refuses a server alone, one replica, and a server that is none`() async throws {
+    @Test func `check refuses a single server and one replica, and warns of an address without a server`() async throws
+    {
         let servers = try await LogServers()
         var configuration = try servers.configuration()
         _ = try await servers.node { $0.maximumBytes = 1 << 20 }

@@ -26,7 +26,7 @@ struct SharedStoreTests {
 
         func bodies(_ hub: HubKey) async throws -> [String] {
             try await store.follow { _ in }
-            return try await store.owedMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 1_000)
+            return try await store.pendingMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 1_000)
                 .messages.map { String(decoding: $0.body, as: UTF8.self) }
         }
     }

@@ -17,7 +17,7 @@ struct SimultaneousMigrationTests {
         #expect(try here.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM second") } == 1)
     }
 
-    @Test func `a migration that fails by itself ends the attempts`() throws {
+    @Test func `a migration that fails on its own ends the attempts`() throws {
         let queue = try DatabaseQueue()
         let attempts = Mutex(0)
         var migrator = Self.migrator

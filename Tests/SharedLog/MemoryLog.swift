@@ -35,8 +35,12 @@ package final class MemoryLog: Sendable {
     }
 
     /// A node that is told of the others' entries, or follows only when it is asked to.
-    package func node(_ name: String, isTold: Bool = true) -> Node {
-        Node(log: self, isTold: isTold, identity: LogIdentity(node: name, incarnation: incarnation, beginner: beginner))
+    package func node(_ name: String, isNotified: Bool = true) -> Node {
+        Node(
+            log: self,
+            isNotified: isNotified,
+            identity: LogIdentity(node: name, incarnation: incarnation, beginner: beginner)
+        )
     }
 
     /// Each of the next calls of `append` meets one fault.
@@ -78,7 +82,7 @@ package final class MemoryLog: Sendable {
     /// The log as one node has it.
     package struct Node: OrderedLog {
         fileprivate let log: MemoryLog
-        fileprivate let isTold: Bool
+        fileprivate let isNotified: Bool
         package let identity: LogIdentity?
 
         package func append(_ entry: LogEntry, after place: LogPlace) throws -> LogAnswer {
@@ -103,7 +107,7 @@ package final class MemoryLog: Sendable {
 
         package func wakeUps() -> AsyncStream<Void> {
             let (wakeUps, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-            if isTold { log.state.withLock { $0.followers.append(continuation) } }
+            if isNotified { log.state.withLock { $0.followers.append(continuation) } }
             return wakeUps
         }
     }

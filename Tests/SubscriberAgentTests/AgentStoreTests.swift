@@ -82,7 +82,7 @@ import Testing
     }
 
     /// A message of a story, with further members.
-    private func telling(_ number: Int, _ story: String, _ members: String = "") -> Arrival {
+    private func arrival(_ number: Int, _ story: String, _ members: String = "") -> Arrival {
         let body = #"{"title":"t\#(number)","story":"\#(story)"\#(members)}"#
         return Arrival(
             kind: .message,
@@ -98,22 +98,22 @@ import Testing
         try await store.records(last: 20, states: InboxRecord.State.allCases).map(\.supersession)
     }
 
-    @Test func `messages are marked that later ones take the place of, in one batch and in a later one`() async throws {
+    @Test func `messages that later ones replace are marked, in one batch and in a later one`() async throws {
         try await store.receive(
             [
-                telling(1, "a"), telling(2, "b"), telling(3, "a", #","status":"update","replaces":"a""#),
-                telling(4, ""), telling(5, "c"),
+                arrival(1, "a"), arrival(2, "b"), arrival(3, "a", #","status":"update","replaces":"a""#),
+                arrival(4, ""), arrival(5, "c"),
             ],
             cursor: nil,
             at: .sample
         )
         #expect(try await supersessions() == [.replaced, nil, nil, nil, nil])
-        try await store.receive([telling(6, "a", #","status":"withdrawn","replaces":"a b""#)], cursor: nil, at: .sample)
+        try await store.receive([arrival(6, "a", #","status":"withdrawn","replaces":"a b""#)], cursor: nil, at: .sample)
         #expect(try await supersessions() == [.withdrawn, .withdrawn, .withdrawn, nil, nil, nil])
         // A late update does not bring back what was withdrawn; a status of another sender's says nothing.
         let late = [
-            telling(7, "a", #","status":"correction""#), telling(8, "c", #","status":"?""#),
-            telling(9, "", #","status":"withdrawn","replaces":"""#),
+            arrival(7, "a", #","status":"correction""#), arrival(8, "c", #","status":"?""#),
+            arrival(9, "", #","status":"withdrawn","replaces":"""#),
         ]
         try await store.receive(late, cursor: nil, at: .sample)
         #expect(try await supersessions() == [.withdrawn, .withdrawn, .withdrawn, nil, nil, .replaced, nil, nil, nil])
@@ -123,7 +123,7 @@ import Testing
 
     private func version(_ number: Int, _ category: String, _ version: String = "v", _ members: String = "") -> Arrival
     {
-        telling(number, "a", #","category":"\#(category)","version":"\#(version)""# + members)
+        arrival(number, "a", #","category":"\#(category)","version":"\#(version)""# + members)
     }
 
     private func same(_ last: Int = 20) async throws -> [String?] {
@@ -142,8 +142,8 @@ import Testing
         #expect(try await same() == [nil, "m1", nil, nil])
         try await store.receive(
             [
-                version(5, "Top"), telling(6, "b", #","category":"Top","version":"v""#),
-                telling(7, "a", #","version":"v""#), telling(8, "a", #","category":"Top""#),
+                version(5, "Top"), arrival(6, "b", #","category":"Top","version":"v""#),
+                arrival(7, "a", #","version":"v""#), arrival(8, "a", #","category":"Top""#),
             ],
             cursor: nil,
             at: .sample
@@ -212,19 +212,19 @@ import Testing
     }
 
     @Test func `a message without text takes nothing's place, and none takes its`() async throws {
-        var silent = telling(2, "a", #","status":"withdrawn","replaces":"a b""#)
+        var silent = arrival(2, "a", #","status":"withdrawn","replaces":"a b""#)
         silent.emptiness = "it has no text in French"
-        try await store.receive([telling(1, "a"), silent], cursor: nil, at: .sample)
+        try await store.receive([arrival(1, "a"), silent], cursor: nil, at: .sample)
         #expect(try await supersessions() == [nil, nil])
-        try await store.receive([telling(3, "a", #","status":"update","replaces":"a""#)], cursor: nil, at: .sample)
+        try await store.receive([arrival(3, "a", #","status":"update","replaces":"a""#)], cursor: nil, at: .sample)
         #expect(try await supersessions() == [.replaced, nil, nil])
         let silentRow = try #require(try await store.records(last: 1, states: [.empty]).first)
-        #expect(silentRow.standing == MessageStanding())
+        #expect(silentRow.relation == StoryRelation())
     }
 
     @Test func `a message and its withdrawal are both handed on, the former marked`() async throws {
         try await store.receive(
-            [telling(1, "a"), telling(2, "a", #","status":"withdrawn","message":"Cancelled: t1""#)],
+            [arrival(1, "a"), arrival(2, "a", #","status":"withdrawn","message":"Cancelled: t1""#)],
             cursor: nil,
             at: .sample
         )
@@ -253,7 +253,7 @@ import Testing
         #expect(rows.map(\.id) == ["m1"])
         #expect(rows.map(\.supersession) == [nil])
         #expect(rows.map(\.receivedAt.milliseconds) == [1])
-        try await store.receive([telling(2, "a"), telling(3, "a", #","status":"update""#)], cursor: nil, at: .sample)
+        try await store.receive([arrival(2, "a"), arrival(3, "a", #","status":"update""#)], cursor: nil, at: .sample)
         let marks = try await store.records(last: 9, states: [.pending]).map(\.supersession)
         #expect(marks == [nil, .replaced, nil])
     }

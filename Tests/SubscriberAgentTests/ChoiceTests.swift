@@ -15,7 +15,7 @@ import Testing
 
     init() throws { stage = try Stage() }
 
-    @Test func `a choice without a running service is stored and told`() async throws {
+    @Test func `a choice without a running service is stored and sent`() async throws {
         let agent = try stage.agent()
         let outcome = try await agent.chooseCategories(CategoryChoice(typed: "sports"))
         #expect(outcome == ChoiceOutcome(categories: ["Sports"], isRegistered: true, isListening: true))
@@ -74,7 +74,7 @@ import Testing
         #expect(hub.state.isInstalled)
     }
 
-    @Test func `with the hub away the choice is stored with a warning, and told later`() async throws {
+    @Test func `with the hub away the choice is stored with a warning, and sent later`() async throws {
         let agent = try stage.agent()
         hub.set { $0.categoryReplies = [.hangUp] }
         let outcome = try await agent.chooseCategories(CategoryChoice(typed: "Wrold"))
@@ -104,7 +104,7 @@ import Testing
         #expect(hub.state.puts.map { $0.tags.map(\.text) } == [["World"], ["Sports"]])
     }
 
-    @Test func `a choice that is interrupted while it is told does not hold, and a running service tells the hub so`()
+    @Test func `a choice that is interrupted while it is sent is not kept, and a running service corrects the hub`()
         async throws
     {
         let task = try stage.start(try stage.agent())
@@ -153,7 +153,7 @@ import Testing
         #expect(!HostFile.exists(kept))
     }
 
-    @Test func `a key that is refused does not take the place of one that works`() async throws {
+    @Test func `a key that is refused does not replace one that works`() async throws {
         _ = try await stage.agent().chooseCategories(CategoryChoice(typed: "World"))
         let stored = stage.scratch.read(SubscriberAgent.connectionName)
         let other = try ScriptedHub()
@@ -246,7 +246,7 @@ import Testing
         #expect(error?.hint == .noConnectionString)
     }
 
-    @Test func `a full disk is for later, and what is no file is not`() {
+    @Test func `a full disk can be retried later, and a refused file is bad configuration`() {
         let full = HostError("cannot write", "/x", code: ENOSPC)
         #expect(AgentError(full).exit == .tryLater)
         let refused = HostError("cannot open", "/x", code: EACCES)

@@ -133,7 +133,7 @@ import Testing
         #expect(output.lines.count == 20)
     }
 
-    @Test func `a withdrawal takes the place of what is seen, and of all that it names`() async throws {
+    @Test func `a withdrawal replaces what is seen, and all that it names`() async throws {
         let bus = try await TestBus(folder: stage.scratch.path)
         let service = try NotificationService(bus)
         let agent = try stage.agent(variables: variables(bus.environment))
@@ -188,7 +188,7 @@ import Testing
         #expect(shown.map(\.replaces) == [0, 0, 1, 0, 0])
     }
 
-    @Test func `what was only counted is told when the agent stops`() async throws {
+    @Test func `what was only counted is shown when the agent stops`() async throws {
         let bus = try await TestBus(folder: stage.scratch.path)
         let service = try NotificationService(bus)
         let agent = try stage.agent(variables: variables(bus.environment))

@@ -69,7 +69,7 @@ import Testing
         #expect(rows.map(\.state) == [.pending] && rows.map(\.attempts) == [0])
     }
 
-    @Test func `a program that cannot be started is no failure of the message`() async throws {
+    @Test func `a program that cannot be started is not a failure of the message`() async throws {
         let missing = stage.scratch.file("missing")
         await #expect(throws: HandlerFailure.blocked(HostError("cannot run", missing, code: ENOENT))) {
             try await runner(.exec(program: missing)).run(.sample())
@@ -231,7 +231,7 @@ import Testing
         #expect(variables["NEWSWIRE_BODY"] == "")
     }
 
-    @Test func `handlers are told what a message takes the place of, and what took its own`() throws {
+    @Test func `handlers learn what a message replaces, and what replaced it`() throws {
         var record = InboxRecord.sample(
             body: #"{"title":"Cancelled: x","story":"s","status":"withdrawn","replaces":"s t"}"#
         )
@@ -386,7 +386,7 @@ extension InboxRecord {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func `a closed pipe is told`() async throws {
+    @Test func `a closed pipe is reported`() async throws {
         signal(SIGPIPE, SIG_IGN)
         let (reader, writer) = try makePipe()
         close(reader)

@@ -258,7 +258,7 @@ import Testing
         try await stage.stop(task)
     }
 
-    @Test func `a login file that cannot be read is no logout`() async throws {
+    @Test func `a login file that cannot be read is not a logout`() async throws {
         try await logIn("alice")
         try await stage.stop(try await listening(as: "alice"))
         try "{".write(toFile: stage.scratch.file(LoginFile.name), atomically: true, encoding: .utf8)

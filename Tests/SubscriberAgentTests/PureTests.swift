@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: ["Local news", "a&&b", "username:bob", "FROM:bob", "$InstallationId:{x}"])
-    func `what is no category is a usage error`(typed: String) throws {
+    func `a text that is not a category is a usage error`(typed: String) throws {
         let error = #expect(throws: AgentError.self) { try CategoryChoice(typed: typed) }
         #expect(error?.exit == .usage)
         #expect(error?.description.contains(typed) == true)
@@ -121,7 +121,7 @@ import Testing
         #expect(news == [true, false, true, false, false])
     }
 
-    @Test func `a stream that ends is no news`() {
+    @Test func `a stream that ends is not news`() {
         var presence = HubPresence()
         let news = [presence.opened(), presence.ended(hadEvents: true), presence.opened()]
         #expect(news == [false, false, false])
@@ -149,7 +149,7 @@ import Testing
         (503, 50_004, "busy", .away("it answered 503: busy", retryAfter: nil)),
         (429, 42_900, "slow", .away("it answered 429: slow", retryAfter: nil)),
     ])
-    func `refusals are told apart`(status: Int, code: Int, detail: String, expected: HubFailure) {
+    func `refusals are distinguished`(status: Int, code: Int, detail: String, expected: HubFailure) {
         #expect(HubFailure(.refused(status: status, code: code, detail: detail, retryAfter: nil)) == expected)
     }
 

@@ -133,7 +133,7 @@ import Testing
         #expect(try await agent.secureCount() == 0)
     }
 
-    @Test func `an address without an app backend is no reason to drop a text`() async throws {
+    @Test func `an address without an app backend does not drop a text`() async throws {
         try await logIn()
         let task = try stage.start(try stage.agent())
         await backend.wait { !$0.puts.isEmpty }

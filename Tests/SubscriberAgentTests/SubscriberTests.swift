@@ -253,7 +253,7 @@ import Testing
         #expect(world.notices == ["the hub is available again"])
     }
 
-    @Test func `a hub that stores no more for now is no hub that refuses the key`() async throws {
+    @Test func `a hub that stores no more for now does not refuse the key`() async throws {
         hub.set { $0.putReplies = [ScriptedHub.error(403, "ListenQuotaExceeded: This hub holds 2 installations")] }
         let task = try stage.start(try stage.agent())
         hub.streams[0].message(1, id: "e-1")

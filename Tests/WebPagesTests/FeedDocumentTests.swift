@@ -24,7 +24,7 @@ struct FeedDocumentTests {
     ]
 
     private static func feed() throws -> FeedDocument {
-        try document(NewsTimeline(stories.enumerated().map { try telling(Int64($0) + 1, $1) }))
+        try document(NewsTimeline(stories.enumerated().map { try storyVersion(Int64($0) + 1, $1) }))
     }
 
     private static func read(_ document: FeedDocument, _ type: FeedFileType) throws -> Feed {
@@ -76,22 +76,24 @@ struct FeedDocumentTests {
     @Test(arguments: FeedFileType.allCases)
     func `a correction keeps the entry's id and has a later date; a withdrawal takes it away`(type: FeedFileType) throws
     {
-        var timeline = NewsTimeline([try telling(1, "fire", of: "s"), try telling(2, "other", of: "t")])
+        var timeline = NewsTimeline([try storyVersion(1, "fire", of: "s"), try storyVersion(2, "other", of: "t")])
         let before = try Self.read(document(timeline), type).entries
-        timeline.add(newer: [try telling(60, "fire, put right", of: "s", .correction)])
+        timeline.add(newer: [try storyVersion(60, "fire, put right", of: "s", .correction)])
         let corrected = try Self.read(document(timeline), type).entries
         #expect(corrected.map(\.title) == ["fire, put right", "other"])
         #expect(corrected[0].id == before[1].id)
         #expect(corrected[0].published == before[1].published)
         #expect(corrected[0].updated == second(60).date)
-        timeline.add(newer: [try telling(61, "Withdrawn: fire", of: "s", .withdrawn)])
+        timeline.add(newer: [try storyVersion(61, "Withdrawn: fire", of: "s", .withdrawn)])
         #expect(try Self.read(document(timeline), type).entries.map(\.title) == ["other"])
         #expect(try document(timeline).updated == second(61))
     }
 
     @Test func `an Atom feed tells which entry was withdrawn`() throws {
-        let timeline = NewsTimeline([try telling(1, "fire", of: "s"), try telling(2, "", of: "s", .withdrawn)])
-        let id = try telling(1, "fire", of: "s").id.urn
+        let timeline = NewsTimeline([
+            try storyVersion(1, "fire", of: "s"), try storyVersion(2, "", of: "s", .withdrawn),
+        ])
+        let id = try storyVersion(1, "fire", of: "s").id.urn
         let text = try document(timeline).rendered(as: .atom).text(origin: Self.origin)
         #expect(text.contains(#"<at:deleted-entry ref="\#(id)" when="2030-03-17T17:46:42Z"/>"#))
     }
@@ -109,8 +111,8 @@ struct FeedDocumentTests {
     }
 
     @Test func `ids are those of the story in every feed and at every start, and of no other hub`() throws {
-        let id = try telling(1, "a", of: "s").id
-        #expect(id == (try telling(9, "b", of: "s").id))
+        let id = try storyVersion(1, "a", of: "s").id
+        #expect(id == (try storyVersion(9, "b", of: "s").id))
         #expect(
             id.urn.wholeMatch(of: /urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/) != nil
         )

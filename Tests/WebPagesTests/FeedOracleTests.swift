@@ -14,7 +14,7 @@ struct FeedOracleTests {
     func `another reader finds the entries as they are`(type: FeedFileType) async throws {
         let document = try document(
             NewsTimeline([
-                try telling(
+                try storyVersion(
                     1,
                     [
                         "title": "Fire at AT&T", "summary": "Ships & cranes burn",
@@ -22,11 +22,14 @@ struct FeedOracleTests {
                         "author": "Ann", "story": "s", "category": "World",
                     ]
                 ),
-                try telling(
+                try storyVersion(
                     2,
                     ["title": "Zürich <script>alert(1)</script>", "messageParam": "東京 <img src=x onerror=y>"]
                 ),
-                try telling(3, ["title": "Fire, put right", "story": "s", "status": "correction", "author": "Ann"]),
+                try storyVersion(
+                    3,
+                    ["title": "Fire, put right", "story": "s", "status": "correction", "author": "Ann"]
+                ),
             ]),
             webSubHub: "https://push.example/"
         )
@@ -48,7 +51,7 @@ struct FeedOracleTests {
     }
 
     @Test func `a wrong id is noticed`() async throws {
-        let text = try document(NewsTimeline([try telling(1, "a")])).rendered(as: .rss).text(origin: "https://h")
+        let text = try document(NewsTimeline([try storyVersion(1, "a")])).rendered(as: .rss).text(origin: "https://h")
         let question = JSONText.object([
             (name: "type", value: JSONText.string("rss")), (name: "text", value: JSONText.string(text)),
             (name: "hub", value: JSONText.string("")),

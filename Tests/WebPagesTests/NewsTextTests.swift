@@ -33,9 +33,11 @@ struct NewsTextTests {
         #expect(text(["title": "T", "News_French": "Bonjour"]).text == nil)
     }
 
-    @Test func `a reader of one language is told what is said in it`() throws {
-        func telling(_ properties: [MessageProperty: String], _ language: String? = "french") throws -> Telling? {
-            Telling(
+    @Test func `a reader of one language gets what is said in it`() throws {
+        func storyVersion(_ properties: [MessageProperty: String], _ language: String? = "french") throws
+            -> StoryVersion?
+        {
+            StoryVersion(
                 sequence: 1,
                 at: 0,
                 message: "m",
@@ -48,19 +50,19 @@ struct NewsTextTests {
             "title": "Fire", "messageParam": "Fire!", "summary": "S", "link": "https://a.example/",
             "News_French": "Feu !", "Title_French": "Feu", "Link_French": "https://a.example/fr", "story": "s",
         ]
-        let french = try #require(try telling(both))
+        let french = try #require(try storyVersion(both))
         #expect((french.text.title, french.text.text) == ("Feu", "Feu !"))
         #expect(french.text.link == "https://a.example/fr" && french.text.language?.text == "french")
-        let main = try #require(try telling(both, nil))
+        let main = try #require(try storyVersion(both, nil))
         #expect((main.text.title, main.text.text, main.text.language) == ("Fire", "S", nil))
-        let short = try #require(try telling(["News_French": "Feu !", "title": "Fire"]))
+        let short = try #require(try storyVersion(["News_French": "Feu !", "title": "Fire"]))
         #expect((short.text.title, short.text.text) == ("Feu !", nil))
-        #expect(try telling(both, "Spanish") == nil)
-        #expect(try telling(["title": "Fire"]) == nil)
+        #expect(try storyVersion(both, "Spanish") == nil)
+        #expect(try storyVersion(["title": "Fire"]) == nil)
         // What another language's readers are told to forget is not taken from these.
-        #expect(try telling(["News_Spanish": "Nada", "story": "s", "status": "withdrawn"]) == nil)
-        #expect(try telling(["story": "s", "status": "withdrawn"]) != nil)
-        #expect(try telling(["News_French": "Rien", "story": "s", "status": "withdrawn"]) != nil)
+        #expect(try storyVersion(["News_Spanish": "Nada", "story": "s", "status": "withdrawn"]) == nil)
+        #expect(try storyVersion(["story": "s", "status": "withdrawn"]) != nil)
+        #expect(try storyVersion(["News_French": "Rien", "story": "s", "status": "withdrawn"]) != nil)
     }
 
     @Test func `the author is the writer, else the outlet`() {
@@ -103,10 +105,9 @@ struct NewsTextTests {
         #expect(marks.title.utf8.count <= NewsText.maximumTitle * 16)
     }
 
-    @Test func `a message with nothing to show, a secret one and one that is no object of texts are not for everybody`()
-    {
+    @Test func `a message that is empty, secret or not an object of texts is not for everybody`() {
         func isPublic(_ body: String) -> Bool {
-            Telling(sequence: 1, at: 0, message: "m", body: Array(body.utf8), scope: "s") != nil
+            StoryVersion(sequence: 1, at: 0, message: "m", body: Array(body.utf8), scope: "s") != nil
         }
         #expect(isPublic(#"{"title":"a"}"#) && isPublic(#"{"title":"a","secureId":""}"#) && isPublic(#"{"title":1}"#))
         for body in [
@@ -121,7 +122,7 @@ struct NewsTextTests {
         func published(_ text: String?) throws -> Timestamp {
             var properties: [MessageProperty: String] = ["title": "T"]
             properties[.published] = text
-            return try telling(10, properties).published
+            return try storyVersion(10, properties).published
         }
         #expect(try published("2030-03-17T17:46:41Z") == second(1))
         #expect(try published("2031-01-01T00:00:00Z") == second(10))

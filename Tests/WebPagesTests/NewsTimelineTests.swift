@@ -5,68 +5,70 @@ import Testing
 
 struct NewsTimelineTests {
     @Test func `the newest message comes first`() throws {
-        let timeline = NewsTimeline([try telling(1, "a"), try telling(2, "b"), try telling(3, "c")])
+        let timeline = NewsTimeline([try storyVersion(1, "a"), try storyVersion(2, "b"), try storyVersion(3, "c")])
         #expect(timeline.titles == ["c", "b", "a"])
     }
 
-    @Test func `a correction takes the place of its story and keeps when the story was first told`() throws {
+    @Test func `a correction replaces its story and keeps when the story was first announced`() throws {
         let timeline = NewsTimeline([
-            try telling(1, "fire", of: "s"), try telling(2, "other"),
-            try telling(3, "fire, put right", of: "s", .correction),
+            try storyVersion(1, "fire", of: "s"), try storyVersion(2, "other"),
+            try storyVersion(3, "fire, put right", of: "s", .correction),
         ])
         #expect(timeline.titles == ["fire, put right", "other"])
         let story = try #require(timeline.stories(after: .start).first)
         #expect(story.published == second(1) && story.at == second(3))
-        #expect(try story.id == telling(1, "fire", of: "s").id)
+        #expect(try story.id == storyVersion(1, "fire", of: "s").id)
     }
 
     @Test func `a withdrawal takes its story away, and the stories that it replaces`() throws {
         let timeline = NewsTimeline([
-            try telling(1, "one", of: "a"), try telling(2, "two", of: "b"), try telling(3, "three", of: "c"),
-            try telling(4, "Withdrawn: one", of: "a", .withdrawn, replaces: "b"),
+            try storyVersion(1, "one", of: "a"), try storyVersion(2, "two", of: "b"),
+            try storyVersion(3, "three", of: "c"),
+            try storyVersion(4, "Withdrawn: one", of: "a", .withdrawn, replaces: "b"),
         ])
         #expect(timeline.titles == ["three"])
         #expect(timeline.withdrawals(after: .start).map(\.sequence.rawValue) == [4])
     }
 
-    @Test func `a story that is told again after its withdrawal is shown again`() throws {
+    @Test func `a story that is announced again after its withdrawal is shown again`() throws {
         let timeline = NewsTimeline([
-            try telling(1, "one", of: "a"), try telling(2, "Withdrawn", of: "a", .withdrawn),
-            try telling(3, "one after all", of: "a"),
+            try storyVersion(1, "one", of: "a"), try storyVersion(2, "Withdrawn", of: "a", .withdrawn),
+            try storyVersion(3, "one after all", of: "a"),
         ])
         #expect(timeline.titles == ["one after all"])
         #expect(timeline.withdrawals(after: .start).isEmpty)
     }
 
-    /// A telling of the story `s` by a category.
-    private func told(
+    /// A version of the story `s` by a category.
+    private func categoryVersion(
         _ number: Int64,
         _ category: String,
         _ version: String,
         _ status: MessageStatus? = nil,
         isUrgent: Bool = false
-    ) throws -> Telling {
+    ) throws -> StoryVersion {
         var properties: [MessageProperty: String] = [
             "title": "\(category) \(version)", "story": "s", "version": version, "category": category,
         ]
         properties[.status] = status?.rawValue
         properties[.urgency] = isUrgent ? "critical" : nil
-        return try telling(number, properties)
+        return try storyVersion(number, properties)
     }
 
     @Test func `of one version in several categories the first is shown, with the names of all`() throws {
         var timeline = NewsTimeline([
-            try told(1, "World", "v"), try told(2, "Europe", "v"), try told(3, "europe", "v"), try told(4, "Top", "v"),
+            try categoryVersion(1, "World", "v"), try categoryVersion(2, "Europe", "v"),
+            try categoryVersion(3, "europe", "v"), try categoryVersion(4, "Top", "v"),
         ])
         #expect(timeline.titles == ["World v"])
-        #expect(timeline.tellings(after: .start).map(\.alsoIn) == [["europe", "Top"]])
+        #expect(timeline.versions(after: .start).map(\.alsoIn) == [["europe", "Top"]])
         #expect(timeline.count(after: 1) == 0)
         // In the order in which a page reads the log.
         timeline = NewsTimeline()
-        timeline.add(older: [try told(4, "Top", "v")])
-        timeline.add(older: [try told(2, "Europe", "v"), try told(1, "World", "v")])
+        timeline.add(older: [try categoryVersion(4, "Top", "v")])
+        timeline.add(older: [try categoryVersion(2, "Europe", "v"), try categoryVersion(1, "World", "v")])
         #expect(timeline.titles == ["World v"])
-        timeline.add(newer: [try told(5, "Local", "v")])
+        timeline.add(newer: [try categoryVersion(5, "Local", "v")])
         #expect(timeline.titles == ["World v"])
         #expect(
             MessageView(try #require(timeline.stories(after: .start).first), newAfter: nil).category.hasPrefix(
@@ -79,42 +81,54 @@ struct NewsTimelineTests {
         throws
     {
         let timeline = NewsTimeline([
-            try told(1, "World", "v"), try told(2, "World", "w", .correction), try told(3, "Europe", "v"),
-            try told(4, "Europe", "w", .correction), try told(5, "Top", "v"),
+            try categoryVersion(1, "World", "v"), try categoryVersion(2, "World", "w", .correction),
+            try categoryVersion(3, "Europe", "v"),
+            try categoryVersion(4, "Europe", "w", .correction), try categoryVersion(5, "Top", "v"),
         ])
         #expect(timeline.titles == ["World w"])
         let withdrawn = NewsTimeline([
-            try told(1, "World", "v"), try told(2, "World", "x", .withdrawn), try told(3, "Europe", "v"),
+            try categoryVersion(1, "World", "v"), try categoryVersion(2, "World", "x", .withdrawn),
+            try categoryVersion(3, "Europe", "v"),
         ])
         #expect(withdrawn.titles == [])
         #expect(withdrawn.withdrawals(after: .start).count == 1)
     }
 
-    @Test func `an urgent telling replaces one that is not urgent, and another version the former one`() throws {
-        let urgent = NewsTimeline([try told(1, "World", "v"), try told(2, "Europe", "v", isUrgent: true)])
+    @Test func `an urgent version replaces one that is not urgent, and a new version the former one`() throws {
+        let urgent = NewsTimeline([
+            try categoryVersion(1, "World", "v"), try categoryVersion(2, "Europe", "v", isUrgent: true),
+        ])
         #expect(urgent.titles == ["Europe v"])
-        #expect(NewsTimeline([try told(1, "World", "v"), try told(2, "Europe", "w")]).titles == ["Europe w"])
-        #expect(NewsTimeline([try told(1, "World", "v"), try told(2, "World", "v")]).titles == ["World v"])
+        #expect(
+            NewsTimeline([try categoryVersion(1, "World", "v"), try categoryVersion(2, "Europe", "w")]).titles == [
+                "Europe w"
+            ]
+        )
+        #expect(
+            NewsTimeline([try categoryVersion(1, "World", "v"), try categoryVersion(2, "World", "v")]).titles == [
+                "World v"
+            ]
+        )
     }
 
     @Test func `a withdrawal that names no story is news`() throws {
-        #expect(NewsTimeline([try telling(1, "Withdrawn: all", of: nil, .withdrawn)]).titles == ["Withdrawn: all"])
+        #expect(NewsTimeline([try storyVersion(1, "Withdrawn: all", of: nil, .withdrawn)]).titles == ["Withdrawn: all"])
     }
 
     @Test func `messages without a story are stories of their own, equal or not`() throws {
-        #expect(NewsTimeline([try telling(1, "same"), try telling(2, "same")]).titles == ["same", "same"])
+        #expect(NewsTimeline([try storyVersion(1, "same"), try storyVersion(2, "same")]).titles == ["same", "same"])
     }
 
     @Test func `fifty stories are kept, and corrections do not push others out`() throws {
-        var tellings = try (1...60).map { try telling($0, "\($0)", of: "s\($0)") }
-        tellings += try (61...100).map { try telling($0, "again", of: "s60", .update) }
-        let timeline = NewsTimeline(tellings)
+        var versions = try (1...60).map { try storyVersion($0, "\($0)", of: "s\($0)") }
+        versions += try (61...100).map { try storyVersion($0, "again", of: "s60", .update) }
+        let timeline = NewsTimeline(versions)
         #expect(timeline.titles == ["again"] + (11...59).reversed().map { "\($0)" })
         #expect(timeline.isFull)
     }
 
     @Test func `what the log has dropped is not shown`() throws {
-        let timeline = NewsTimeline([try telling(1, "a"), try telling(2, "b")])
+        let timeline = NewsTimeline([try storyVersion(1, "a"), try storyVersion(2, "b")])
         #expect(timeline.stories(after: 1).map(\.text.title) == ["b"])
         #expect(timeline.count(after: 1) == 1)
     }
@@ -126,7 +140,7 @@ struct NewsTimelineTests {
         of story: String = "s",
         _ status: MessageStatus? = nil,
         replaces: String? = nil
-    ) throws -> Telling {
+    ) throws -> StoryVersion {
         var properties: [MessageProperty: String] = ["story": story]
         for (language, text) in texts {
             let title = try language.map { try LanguageName($0).titleProperty } ?? .title
@@ -134,13 +148,13 @@ struct NewsTimelineTests {
         }
         properties[.status] = status?.rawValue
         properties[.replaces] = replaces
-        return try telling(number, properties)
+        return try storyVersion(number, properties)
     }
 
-    @Test func `a correction in another language leaves the main telling as it is`() throws {
+    @Test func `a correction in another language leaves the main version as it is`() throws {
         let main = try spoken(1, [nil: "Fire", "French": "Feu"])
         let timeline = NewsTimeline([
-            main, try telling(2, "other"), try spoken(3, ["French": "Pas de feu"], .correction),
+            main, try storyVersion(2, "other"), try spoken(3, ["French": "Pas de feu"], .correction),
             try spoken(4, ["German": "Feuer"]),
         ])
         #expect(timeline.titles == ["other", "Fire"])
@@ -177,21 +191,21 @@ struct NewsTimelineTests {
     }
 
     @Test func `languages count alike in whatever parts the log is read`() throws {
-        let tellings = [
+        let versions = [
             try spoken(1, [nil: "Fire"]), try spoken(2, ["French": "Feu"]), try spoken(3, ["French": "Crue"], of: "b"),
             try spoken(4, ["French": "Ensemble"], of: "c", replaces: "s b"),
             try spoken(5, ["French": "Feu!"], .correction),
         ]
-        let whole = NewsTimeline(tellings).titles
+        let whole = NewsTimeline(versions).titles
         #expect(whole == ["Ensemble", "Fire"])
         var (forwards, backwards) = (NewsTimeline(), NewsTimeline())
-        for telling in tellings { forwards.add(newer: [telling]) }
-        for telling in tellings.reversed() { backwards.add(older: [telling]) }
+        for storyVersion in versions { forwards.add(newer: [storyVersion]) }
+        for storyVersion in versions.reversed() { backwards.add(older: [storyVersion]) }
         #expect(forwards.titles == whole && backwards.titles == whole)
     }
 
     /// Stories that are told, corrected, replaced and withdrawn in an order that seems random.
-    private static func mix() throws -> [Telling] {
+    private static func mix() throws -> [StoryVersion] {
         var state: UInt64 = 7
         func next(_ bound: UInt64) -> UInt64 {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
@@ -200,21 +214,21 @@ struct NewsTimelineTests {
         return try (1...400).map { number in
             let status: MessageStatus? = [nil, nil, nil, .update, .correction, .withdrawn][Int(next(6))]
             let replaced = next(8) == 0 ? "s\(next(90))" : nil
-            return try telling(Int64(number), "\(number)", of: "s\(next(90))", status, replaces: replaced)
+            return try storyVersion(Int64(number), "\(number)", of: "s\(next(90))", status, replaces: replaced)
         }
     }
 
     @Test(arguments: [1, 7, 50, 399])
     func `news that is read in parts is what it is when read at once`(part: Int) throws {
-        let tellings = try Self.mix()
-        let whole = NewsTimeline(tellings)
+        let versions = try Self.mix()
+        let whole = NewsTimeline(versions)
         var forwards = NewsTimeline()
         var backwards = NewsTimeline()
-        for start in stride(from: 0, to: tellings.count, by: part) {
-            forwards.add(newer: tellings[start..<min(start + part, tellings.count)].reversed())
+        for start in stride(from: 0, to: versions.count, by: part) {
+            forwards.add(newer: versions[start..<min(start + part, versions.count)].reversed())
         }
-        for end in stride(from: tellings.count, to: 0, by: -part) {
-            backwards.add(older: tellings[max(0, end - part)..<end].reversed())
+        for end in stride(from: versions.count, to: 0, by: -part) {
+            backwards.add(older: versions[max(0, end - part)..<end].reversed())
         }
         #expect(whole.titles.count == NewsTimeline.maximumStories)
         #expect(backwards.titles == whole.titles)

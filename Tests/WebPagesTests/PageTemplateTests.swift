@@ -18,14 +18,17 @@ struct PageTemplateTests {
 
     /// A page of each kind, with all that it can show.
     private static func pages() throws -> [any WebPage] {
-        let told = try telling(7, [.title: hostile, .messageParam: hostile, .story: hostile, .status: "correction"])
-        let linked = try telling(8, [.title: "t", .link: "https://example.org/?a=\"><script>x</script>"])
+        let shown = try storyVersion(
+            7,
+            [.title: hostile, .messageParam: hostile, .story: hostile, .status: "correction"]
+        )
+        let linked = try storyVersion(8, [.title: "t", .link: "https://example.org/?a=\"><script>x</script>"])
         var reader = ReaderPage(
             frame: frame,
             categories: [.init(name: hostile, isChosen: true), .init(name: "Sports", isChosen: false)],
-            messages: [told, linked].map { MessageView($0, newAfter: LogSequence(rawValue: 7)) } + [
-                MessageView(personal: told, newAfter: nil),
-                MessageView(secure: 7, sequence: told.sequence, at: told.at, link: hostile, newAfter: nil),
+            messages: [shown, linked].map { MessageView($0, newAfter: LogSequence(rawValue: 7)) } + [
+                MessageView(personal: shown, newAfter: nil),
+                MessageView(secure: 7, sequence: shown.sequence, at: shown.at, link: hostile, newAfter: nil),
             ]
         )
         reader.offer(
@@ -110,8 +113,8 @@ struct PageTemplateTests {
     }
 
     @Test func `a message gives a template each of its members`() throws {
-        let told = try telling(8, [.title: "t", .link: "https://example.org/", .messageParam: "m", .story: "s"])
-        var message = MessageView(told, newAfter: nil)
+        let shown = try storyVersion(8, [.title: "t", .link: "https://example.org/", .messageParam: "m", .story: "s"])
+        var message = MessageView(shown, newAfter: nil)
         message.secure = "7"
         let models: [any MustacheParent] = [message, ReaderPage.Category(name: "World", isChosen: true)]
         for model in models {
@@ -212,7 +215,7 @@ struct PageTemplateTests {
     }
 
     @Test func `a message says in which language it is`() throws {
-        let frenchOnly = try telling(1, ["News_French": "Bonjour"])
+        let frenchOnly = try storyVersion(1, ["News_French": "Bonjour"])
         let view = MessageView(frenchOnly, newAfter: nil)
         let page = ReaderPage(frame: Self.frame, categories: [], messages: [view])
         let html = try PageTemplates().render(page)
@@ -242,7 +245,7 @@ struct PageTemplateTests {
 
     @Test func `page, script and style together stay small`() throws {
         let messages = try (1...50).map {
-            MessageView(try telling($0, "A title of a usual length, \($0)"), newAfter: nil)
+            MessageView(try storyVersion($0, "A title of a usual length, \($0)"), newAfter: nil)
         }
         let categories = (1...100).map { ReaderPage.Category(name: "Category \($0)", isChosen: $0 < 20) }
         let page = ReaderPage(

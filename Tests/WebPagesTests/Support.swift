@@ -8,13 +8,13 @@ import Testing
 func second(_ number: Int64) -> Timestamp { Timestamp(milliseconds: (1_900_000_000 + number) * 1_000) }
 
 /// A message as the log has it; `number` is its sequence and its second.
-func telling(
+func storyVersion(
     _ number: Int64,
     _ properties: [MessageProperty: String],
     sourceLocation: SourceLocation = #_sourceLocation
-) throws -> Telling {
+) throws -> StoryVersion {
     try #require(
-        Telling(
+        StoryVersion(
             sequence: LogSequence(rawValue: number),
             at: second(number),
             message: "m\(number)",
@@ -25,26 +25,26 @@ func telling(
     )
 }
 
-/// A telling of a story, by its title.
-func telling(
+/// A version of a story, by its title.
+func storyVersion(
     _ number: Int64,
     _ title: String,
     of story: String? = nil,
     _ status: MessageStatus? = nil,
     replaces: String? = nil
-) throws -> Telling {
+) throws -> StoryVersion {
     var properties: [MessageProperty: String] = ["title": title]
     properties[.story] = story
     properties[.status] = status?.rawValue
     properties[.replaces] = replaces
-    return try telling(number, properties)
+    return try storyVersion(number, properties)
 }
 
 extension NewsTimeline {
     /// Of messages in the order of the log.
-    init(_ tellings: [Telling]) {
+    init(_ versions: [StoryVersion]) {
         self.init()
-        add(newer: tellings.reversed())
+        add(newer: versions.reversed())
     }
 
     var titles: [String] { stories(after: .start).map(\.text.title) }

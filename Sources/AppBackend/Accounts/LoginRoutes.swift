@@ -59,7 +59,7 @@ enum LoginRoutes {
         let body = try await loginRequest(request)
         let login: PasswordLogin
         var former: AccessToken?
-        switch Credentials(header: request.headers[.authorization]) {
+        switch PresentedCredentials(header: request.headers[.authorization]) {
         case .password(let presented): login = presented
         case .unusable: throw SignInRefusal.wrongCredentials
         // A token is not a login, but shows that the device is known; the body may be one.
@@ -85,7 +85,7 @@ enum LoginRoutes {
         _ context: BackendRequestContext,
         _ signIn: SignIn
     ) async throws -> Response {
-        switch Credentials(header: request.headers[.authorization]) {
+        switch PresentedCredentials(header: request.headers[.authorization]) {
         case .token(let token): try await signIn.logOut(token, context.network)
         case .none: throw SignInRefusal.noCredentials
         case .password: throw BackendRefusal.badRequest("Only a token can be logged out.")

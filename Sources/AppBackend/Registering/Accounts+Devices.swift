@@ -16,7 +16,7 @@ package struct DeviceRecord: Sendable, Equatable {
     /// False while the outcome of the last call to the hub is unknown; the hub may have the device for another user.
     package let isConfirmed: Bool
 
-    init(_ device: Device) {
+    init(_ device: RegisteredDevice) {
         kind = device.key.kind == .registration ? .registration : .installation
         id = device.key.id
         changedAt = device.changedAt

@@ -67,7 +67,7 @@ struct HandleDigest: Hashable, Sendable {
 ///
 /// The hub and this store cannot change in one step. Before a call to the hub, the store records the state that the
 /// call will create. If the outcome is unknown, as after a crash, both states count until the next call succeeds.
-struct Device: Sendable, Equatable {
+struct RegisteredDevice: Sendable, Equatable {
     /// A user, and the push handle that the user has registered.
     struct Holder: Sendable, Equatable {
         /// The key of a ``UserName``.
@@ -95,12 +95,12 @@ struct Device: Sendable, Equatable {
     func has(_ handle: HandleDigest) -> Bool { holders.contains { $0.handle == handle } }
 
     /// True if a call for this user and handle would not change the stored state.
-    func isSettled(_ wish: Holder) -> Bool { isRegistered && wanted == nil && holder == wish }
+    func isSettled(_ wantedHolder: Holder) -> Bool { isRegistered && wanted == nil && holder == wantedHolder }
 
     /// True if the hub must be asked before a call for this user and handle: the hub may have, or get, another state.
-    func isInDoubt(for wish: Holder, at now: Timestamp) -> Bool {
-        if let wanted, wanted != wish { return true }
-        return isLate(at: now) && holder != wish && wanted != wish
+    func isInDoubt(for wantedHolder: Holder, at now: Timestamp) -> Bool {
+        if let wanted, wanted != wantedHolder { return true }
+        return isLate(at: now) && holder != wantedHolder && wanted != wantedHolder
     }
 
     func isLate(at now: Timestamp) -> Bool { late?.pending(at: now) != nil }

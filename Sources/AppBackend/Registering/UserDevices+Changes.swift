@@ -9,36 +9,36 @@ extension UserDevices {
     /// `isKnown` is false if the store has not recorded yet that `given` refers to this device.
     func change(
         _ key: DeviceKey,
-        from former: Device?,
-        to wish: Device.Holder,
+        from former: RegisteredDevice?,
+        to wantedHolder: RegisteredDevice.Holder,
         alias given: GivenID? = nil,
         isKnown: Bool = true,
         _ network: ClientNetwork,
         _ call: (HubClient) async throws(HubClientError) -> Void
     ) async throws {
         let at = timestamp
-        let isSettled = isKnown && former?.isSettled(wish) == true
+        let isSettled = isKnown && former?.isSettled(wantedHolder) == true
         if !isSettled {
             try await store.changeDevices { table in
-                try table.want(wish, of: key, at: at)
+                try table.want(wantedHolder, of: key, at: at)
                 // A retry after a crash must find the same registration.
-                if former == nil, let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+                if former == nil, let given { try table.setAlias(given, user: wantedHolder.user, to: key, at: at) }
             }
         }
         do throws(HubClientError) {
             try await call(hub)
         } catch {
-            try await undo(key, former, wish, given, error, isNoted: !isSettled)
+            try await undo(key, former, wantedHolder, given, error, isNoted: !isSettled)
             throw BackendRefusal(error)
         }
         let isRecent = isSettled && former.map { at - $0.changedAt < Self.day } == true
         let hasAccount =
             isRecent
-            ? try await store.readDevices { try $0.hasAccount(wish.user) }
+            ? try await store.readDevices { try $0.hasAccount(wantedHolder.user) }
             : try await store.changeDevices { table in
-                try table.settle(wish, of: key, at: at, late: former?.late?.pending(at: at))
-                guard try table.hasAccount(wish.user) else { return false }
-                if let given { try table.setAlias(given, user: wish.user, to: key, at: at) }
+                try table.settle(wantedHolder, of: key, at: at, late: former?.late?.pending(at: at))
+                guard try table.hasAccount(wantedHolder.user) else { return false }
+                if let given { try table.setAlias(given, user: wantedHolder.user, to: key, at: at) }
                 return true
             }
         guard hasAccount else {
@@ -47,8 +47,8 @@ extension UserDevices {
             throw BackendRefusal.unauthorized("The user has been removed.")
         }
         if isRecent { return }
-        if let former, former.isRegistered, former.holder.user != wish.user {
-            noteTakeOver(from: former.holder.user, to: wish.user, network)
+        if let former, former.isRegistered, former.holder.user != wantedHolder.user {
+            noteTakeOver(from: former.holder.user, to: wantedHolder.user, network)
         }
     }
 
@@ -64,8 +64,8 @@ extension UserDevices {
     /// `isNoted` is true if ``DeviceTable/want(_:of:at:)`` came before the call.
     private func undo(
         _ key: DeviceKey,
-        _ former: Device?,
-        _ wish: Device.Holder,
+        _ former: RegisteredDevice?,
+        _ wantedHolder: RegisteredDevice.Holder,
         _ given: GivenID?,
         _ error: HubClientError,
         isNoted: Bool
@@ -75,7 +75,7 @@ extension UserDevices {
         case (true, _) where error.isGone:
             try await store.changeDevices { table in
                 try table.remove(key)
-                if let given { try table.noteRefusal(given, user: wish.user, at: at) }
+                if let given { try table.noteRefusal(given, user: wantedHolder.user, at: at) }
             }
         case (true, true): try await store.changeDevices { try $0.restore(former, of: key) }
         case (false, false): try await store.changeDevices { try $0.noteLateCall(of: key, at: at) }

@@ -17,14 +17,14 @@ extension UserDevices {
     ///   the hub fails.
     func takeHandle(
         _ channel: PushChannel,
-        from others: [Device],
-        for wish: Device.Holder,
+        from others: [RegisteredDevice],
+        for wantedHolder: RegisteredDevice.Holder,
         except key: DeviceKey,
         _ network: ClientNetwork
     ) async throws {
         let others = others.filter { $0.key != key }
         for device in others.prefix(Self.maximumMerged) {
-            try await turns.pass(device.key) { try await take(device.key, channel, wish, network) }
+            try await turns.pass(device.key) { try await take(device.key, channel, wantedHolder, network) }
         }
         guard others.count <= Self.maximumMerged else {
             throw BackendRefusal.unavailable("Too many devices have this push handle.", retryAfter: .seconds(1))
@@ -35,26 +35,28 @@ extension UserDevices {
     private func take(
         _ key: DeviceKey,
         _ channel: PushChannel,
-        _ wish: Device.Holder,
+        _ wantedHolder: RegisteredDevice.Holder,
         _ network: ClientNetwork
     ) async throws {
-        guard var device = try await foreignDevice(key, wish) else { return }
+        guard var device = try await foreignDevice(key, wantedHolder) else { return }
         while device.isLate(at: timestamp) {
-            guard try await resolveDoubt(about: device, for: wish, channel) else { break }
-            guard let next = try await foreignDevice(key, wish) else { return }
+            guard try await resolveDoubt(about: device, for: wantedHolder, channel) else { break }
+            guard let next = try await foreignDevice(key, wantedHolder) else { return }
             device = next
         }
         try await erase(key)
-        for user in Set(device.holders.map(\.user)) where user != wish.user {
-            noteTakeOver(from: user, to: wish.user, network)
+        for user in Set(device.holders.map(\.user)) where user != wantedHolder.user {
+            noteTakeOver(from: user, to: wantedHolder.user, network)
         }
     }
 
     /// A device with the requested push handle that another user has, or may have.
-    private func foreignDevice(_ key: DeviceKey, _ wish: Device.Holder) async throws -> Device? {
+    private func foreignDevice(_ key: DeviceKey, _ wantedHolder: RegisteredDevice.Holder) async throws
+        -> RegisteredDevice?
+    {
         let device = try await store.readDevices { try $0.device(key) }
-        guard let device, wish.handle.map(device.has) == true else { return nil }
-        return device.holders.contains { $0.user != wish.user } ? device : nil
+        guard let device, wantedHolder.handle.map(device.has) == true else { return nil }
+        return device.holders.contains { $0.user != wantedHolder.user } ? device : nil
     }
 
     /// Asks the hub which of two states a device has, after a call without an answer.
@@ -65,12 +67,12 @@ extension UserDevices {
     /// - Returns: True if the device is now stored with another state.
     /// - Throws: 503 while a late call may still give the device a state other than the requested one.
     func resolveDoubt(
-        about device: Device,
-        for wish: Device.Holder,
+        about device: RegisteredDevice,
+        for wantedHolder: RegisteredDevice.Holder,
         _ channel: PushChannel
     ) async throws -> Bool {
         let at = timestamp
-        guard device.isInDoubt(for: wish, at: at) else { return false }
+        guard device.isInDoubt(for: wantedHolder, at: at) else { return false }
         let found = try await state(of: device.key, comparing: channel)
         let late = device.late?.pending(at: at)
         if let wanted = device.wanted, wanted != device.holder, found?.matches(wanted) == true {
@@ -93,7 +95,7 @@ extension UserDevices {
         return true
     }
 
-    private func settle(_ device: Device, as holder: Device.Holder, late: LateCalls?) async throws {
+    private func settle(_ device: RegisteredDevice, as holder: RegisteredDevice.Holder, late: LateCalls?) async throws {
         let changedAt = device.changedAt
         try await store.changeDevices { try $0.settle(holder, of: device.key, at: changedAt, late: late) }
     }
@@ -130,11 +132,11 @@ private struct HubState {
     /// The digest of the handle; `nil` if the hub does not return the handle.
     let handle: HandleDigest?
 
-    func matches(_ holder: Device.Holder) -> Bool {
+    func matches(_ holder: RegisteredDevice.Holder) -> Bool {
         user == holder.user && (handle == nil || handle == holder.handle)
     }
 
-    func completed(by holder: Device.Holder) -> Device.Holder {
-        Device.Holder(user: user ?? holder.user, handle: handle ?? holder.handle)
+    func completed(by holder: RegisteredDevice.Holder) -> RegisteredDevice.Holder {
+        RegisteredDevice.Holder(user: user ?? holder.user, handle: handle ?? holder.handle)
     }
 }

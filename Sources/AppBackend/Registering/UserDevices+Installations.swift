@@ -12,7 +12,7 @@ extension UserDevices {
         }
         let key = DeviceKey.installation(installation.id)
         let handle = HandleDigest(channel)
-        let wish = Device.Holder(user: user.key, handle: handle)
+        let wantedHolder = RegisteredDevice.Holder(user: user.key, handle: handle)
         var tagged = installation
         tagged.tags.append(DeviceTags.tag(of: user))
         let wanted = tagged
@@ -24,14 +24,14 @@ extension UserDevices {
                     return (try table.device(key), others)
                 }
                 if let former {
-                    try checkOwner(former, wish)
+                    try checkOwner(former, wantedHolder)
                 } else {
                     try await checkChannel(of: installation.id, channel)
                 }
                 if former?.isHeld(by: user.key) != true { try await makeRoom(nil, user.key) }
-                try await takeHandle(channel, from: others, for: wish, except: key, network)
+                try await takeHandle(channel, from: others, for: wantedHolder, except: key, network)
                 let isDone = try await turns.pass(key) {
-                    try await write(wanted, channel, wish, wasKnown: former != nil, network)
+                    try await write(wanted, channel, wantedHolder, wasKnown: former != nil, network)
                 }
                 if isDone { return }
             }
@@ -45,7 +45,7 @@ extension UserDevices {
     private func write(
         _ installation: Installation,
         _ channel: PushChannel,
-        _ wish: Device.Holder,
+        _ wantedHolder: RegisteredDevice.Holder,
         wasKnown: Bool,
         _ network: ClientNetwork
     ) async throws -> Bool {
@@ -53,29 +53,30 @@ extension UserDevices {
         let former = try await store.readDevices { try $0.device(key) }
         guard let former else {
             if wasKnown { return false }
-            try await put(installation, from: nil, to: wish, network)
+            try await put(installation, from: nil, to: wantedHolder, network)
             return true
         }
-        try checkOwner(former, wish)
-        if try await resolveDoubt(about: former, for: wish, channel) { return false }
-        try await put(installation, from: former, to: wish, network)
+        try checkOwner(former, wantedHolder)
+        if try await resolveDoubt(about: former, for: wantedHolder, channel) { return false }
+        try await put(installation, from: former, to: wantedHolder, network)
         return true
     }
 
     private func put(
         _ installation: Installation,
-        from former: Device?,
-        to wish: Device.Holder,
+        from former: RegisteredDevice?,
+        to wantedHolder: RegisteredDevice.Holder,
         _ network: ClientNetwork
     ) async throws {
-        try await change(.installation(installation.id), from: former, to: wish, network) {
+        try await change(.installation(installation.id), from: former, to: wantedHolder, network) {
             hub throws(HubClientError) in try await hub.put(installation)
         }
     }
 
     /// - Throws: 409 unless the user, or the device, is the one that registered the installation here.
-    private func checkOwner(_ device: Device, _ wish: Device.Holder) throws(BackendRefusal) {
-        let isOwn = device.isHeld(by: wish.user) || wish.handle.map(device.has) ?? false
+    private func checkOwner(_ device: RegisteredDevice, _ wantedHolder: RegisteredDevice.Holder) throws(BackendRefusal)
+    {
+        let isOwn = device.isHeld(by: wantedHolder.user) || wantedHolder.handle.map(device.has) ?? false
         if !isOwn { throw .foreignInstallation }
     }
 

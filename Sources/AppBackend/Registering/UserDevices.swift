@@ -64,14 +64,14 @@ package struct UserDevices: Sendable {
         let id = try await hubAnswer { hub throws(HubClientError) in try await hub.newRegistrationID() }
         let at = timestamp
         try await store.changeDevices {
-            let holder = Device.Holder(user: user.key, handle: handle)
+            let holder = RegisteredDevice.Holder(user: user.key, handle: handle)
             try $0.reserve(.registration(id), for: holder, limit: Self.maximumReserved, at: at)
         }
         return id
     }
 
     /// False if the hub no longer has the registration, which may have expired.
-    private func isThere(_ id: RegistrationID, _ device: Device) async throws -> Bool {
+    private func isThere(_ id: RegistrationID, _ device: RegisteredDevice) async throws -> Bool {
         guard device.isRegistered else { return true }
         do throws(HubClientError) {
             _ = try await hub.registration(id)
@@ -98,23 +98,23 @@ package struct UserDevices: Sendable {
         // All rules are checked before anything is stored.
         _ = try wanted.registration(.random(), of: user, maximumTags: maximumTags)
         let handle = HandleDigest(wanted.channel)
-        let wish = Device.Holder(user: user.key, handle: handle)
+        let wantedHolder = RegisteredDevice.Holder(user: user.key, handle: handle)
         try await handleTurns.pass(handle) {
-            if try await rewrite(wanted, given, wish, of: user, network) { return }
+            if try await rewrite(wanted, given, wantedHolder, of: user, network) { return }
             var spare: RegistrationID?
             for _ in 0..<Self.maximumTries {
                 let (found, others) = try await store.readDevices { table in
                     let found = try table.find(given, user: user.key, handle: handle)
                     return (found, try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers))
                 }
-                guard let id = try await target(of: found, given, wish, spare: &spare) else {
+                guard let id = try await target(of: found, given, wantedHolder, spare: &spare) else {
                     throw BackendRefusal.goneRegistration
                 }
                 let key = DeviceKey.registration(id)
-                try await takeHandle(wanted.channel, from: others, for: wish, except: key, network)
+                try await takeHandle(wanted.channel, from: others, for: wantedHolder, except: key, network)
                 let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
                 let isDone = try await turns.pass(key) {
-                    try await write(registration, wish, given: given, spare: spare, network)
+                    try await write(registration, wantedHolder, given: given, spare: spare, network)
                 }
                 if isDone { return }
             }
@@ -130,23 +130,25 @@ package struct UserDevices: Sendable {
     private func rewrite(
         _ wanted: WantedRegistration,
         _ given: GivenID,
-        _ wish: Device.Holder,
+        _ wantedHolder: RegisteredDevice.Holder,
         of user: UserName,
         _ network: ClientNetwork
     ) async throws -> Bool {
-        guard let handle = wish.handle, let id = try? RegistrationID(given.text) else { return false }
+        guard let handle = wantedHolder.handle, let id = try? RegistrationID(given.text) else { return false }
         let key = given.key
         let isDone = try await turns.passIfFree(key) {
             let (found, others) = try await store.readDevices { table in
-                let found = try table.find(given, user: wish.user, handle: handle)
-                return (found, try table.devices(with: handle, ofOthersThan: wish.user, limit: Self.maximumOthers))
+                let found = try table.find(given, user: wantedHolder.user, handle: handle)
+                return (
+                    found, try table.devices(with: handle, ofOthersThan: wantedHolder.user, limit: Self.maximumOthers)
+                )
             }
             guard case .device(let device) = found, device.key == key, device.isRegistered,
-                device.isHeld(by: wish.user), !device.isInDoubt(for: wish, at: timestamp),
+                device.isHeld(by: wantedHolder.user), !device.isInDoubt(for: wantedHolder, at: timestamp),
                 others.allSatisfy({ $0.key == key })
             else { return false }
             let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
-            try await change(key, from: device, to: wish, alias: given, network) { hub throws(HubClientError) in
+            try await change(key, from: device, to: wantedHolder, alias: given, network) { hub throws(HubClientError) in
                 try await hub.put(registration)
             }
             return true
@@ -159,24 +161,26 @@ package struct UserDevices: Sendable {
     private func target(
         of found: DeviceFinding,
         _ given: GivenID,
-        _ wish: Device.Holder,
+        _ wantedHolder: RegisteredDevice.Holder,
         spare: inout RegistrationID?
     ) async throws -> RegistrationID? {
         let at = timestamp
         switch found {
         case .nothing:
-            try await makeRoom(given, wish.user)
-            try await store.changeDevices { try $0.noteRefusal(given, user: wish.user, at: at) }
+            try await makeRoom(given, wantedHolder.user)
+            try await store.changeDevices { try $0.noteRefusal(given, user: wantedHolder.user, at: at) }
             return nil
         case .alias:
-            try await makeRoom(given, wish.user)
+            try await makeRoom(given, wantedHolder.user)
             if spare == nil {
                 spare = try await hubAnswer { hub throws(HubClientError) in try await hub.newRegistrationID() }
             }
             return spare
         case .device(let device):
             let id = try RegistrationID(device.key.id)
-            if !device.isRegistered || !device.isHeld(by: wish.user) { try await makeRoom(given, wish.user) }
+            if !device.isRegistered || !device.isHeld(by: wantedHolder.user) {
+                try await makeRoom(given, wantedHolder.user)
+            }
             return id
         }
     }
@@ -203,26 +207,26 @@ package struct UserDevices: Sendable {
     /// - Returns: False if the id refers to another registration by now.
     private func write(
         _ registration: Registration,
-        _ wish: Device.Holder,
+        _ wantedHolder: RegisteredDevice.Holder,
         given: GivenID,
         spare: RegistrationID?,
         _ network: ClientNetwork
     ) async throws -> Bool {
         let key = DeviceKey.registration(registration.id)
-        guard let handle = wish.handle else { return false }
+        guard let handle = wantedHolder.handle else { return false }
         let (found, hasAlias) = try await store.readDevices { table in
-            let found = try table.find(given, user: wish.user, handle: handle)
-            return (found, try table.hasAlias(given, user: wish.user, to: key))
+            let found = try table.find(given, user: wantedHolder.user, handle: handle)
+            return (found, try table.hasAlias(given, user: wantedHolder.user, to: key))
         }
-        let former: Device?
+        let former: RegisteredDevice?
         switch found {
         case .device(let device) where device.key == key:
-            if try await resolveDoubt(about: device, for: wish, registration.pushChannel) { return false }
+            if try await resolveDoubt(about: device, for: wantedHolder, registration.pushChannel) { return false }
             former = device
         case .alias where registration.id == spare: former = nil
         default: return false
         }
-        try await change(key, from: former, to: wish, alias: given, isKnown: hasAlias, network) {
+        try await change(key, from: former, to: wantedHolder, alias: given, isKnown: hasAlias, network) {
             hub throws(HubClientError) in
             try await hub.put(registration)
         }

@@ -65,7 +65,7 @@ struct DeviceTable {
     private static let columns =
         "kind, id, user, handle, wantedUser, wantedHandle, isRegistered, changedAt, lateCalls, lateUntil"
 
-    func device(_ key: DeviceKey) throws -> Device? {
+    func device(_ key: DeviceKey) throws -> RegisteredDevice? {
         try Self.device(
             Row.fetchOne(
                 db.cachedStatement(sql: "SELECT \(Self.columns) FROM device WHERE kind = ? AND id = ?"),
@@ -77,7 +77,7 @@ struct DeviceTable {
     /// A user's registrations for a handle: those that the hub has, then unused ids, each oldest first.
     ///
     /// The plus sign keeps SQLite from using the primary key, which would read all users' registrations.
-    func registrations(of user: String, handle: HandleDigest) throws -> [Device] {
+    func registrations(of user: String, handle: HandleDigest) throws -> [RegisteredDevice] {
         try devices(
             """
             (user = :user AND handle = :handle OR wantedUser = :user AND wantedHandle = :handle) AND +kind = 0
@@ -88,7 +88,7 @@ struct DeviceTable {
     }
 
     /// Devices with a push handle that the hub has, or may have, for other users.
-    func devices(with handle: HandleDigest, ofOthersThan user: String, limit: Int) throws -> [Device] {
+    func devices(with handle: HandleDigest, ofOthersThan user: String, limit: Int) throws -> [RegisteredDevice] {
         try devices(
             """
             (handle = :handle OR wantedHandle = :handle) AND isRegistered = 1
@@ -100,11 +100,11 @@ struct DeviceTable {
     }
 
     /// A user's registrations and installations, least recently changed first.
-    func devices(of user: String) throws -> [Device] {
+    func devices(of user: String) throws -> [RegisteredDevice] {
         try devices("(user = :user OR wantedUser = :user) ORDER BY changedAt, kind, id", ["user": user])
     }
 
-    private func devices(_ condition: String, _ arguments: StatementArguments) throws -> [Device] {
+    private func devices(_ condition: String, _ arguments: StatementArguments) throws -> [RegisteredDevice] {
         let statement = try db.cachedStatement(sql: "SELECT \(Self.columns) FROM device WHERE \(condition)")
         return try Row.fetchAll(statement, arguments: arguments).compactMap(Self.device)
     }
@@ -122,7 +122,7 @@ struct DeviceTable {
     }
 
     /// The least recently changed device of a user, if the user has at least `limit`.
-    func excessDevice(of user: String, limit: Int) throws -> Device? {
+    func excessDevice(of user: String, limit: Int) throws -> RegisteredDevice? {
         guard try count(of: user) >= limit else { return nil }
         return try devices("user = :user AND isRegistered = 1 ORDER BY changedAt, kind, id LIMIT 1", ["user": user])
             .first
@@ -131,8 +131,8 @@ struct DeviceTable {
     // MARK: - Changes
 
     /// Records an id that was issued to a user, and deletes the user's oldest unused ids above `limit`.
-    func reserve(_ key: DeviceKey, for holder: Device.Holder, limit: Int, at: Timestamp) throws {
-        try insert(Device(key: key, holder: holder, isRegistered: false, changedAt: at), at: at)
+    func reserve(_ key: DeviceKey, for holder: RegisteredDevice.Holder, limit: Int, at: Timestamp) throws {
+        try insert(RegisteredDevice(key: key, holder: holder, isRegistered: false, changedAt: at), at: at)
         try execute(
             """
             DELETE FROM device WHERE kind = :kind AND id IN (
@@ -147,33 +147,42 @@ struct DeviceTable {
     /// Records the state of a device, new or not, that a call to the hub is about to create.
     ///
     /// The call counts as late until the device is settled or restored: this process may end before the call does.
-    func want(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp) throws {
+    func want(_ wantedHolder: RegisteredDevice.Holder, of key: DeviceKey, at: Timestamp) throws {
         if let device = try device(key) {
             let late = LateCalls(adding: 1, to: device.late, at: at)
-            try set("wantedUser = :user, wantedHandle = :handle, isRegistered = 1", key, wish, late)
+            try set("wantedUser = :user, wantedHandle = :handle, isRegistered = 1", key, wantedHolder, late)
         } else {
-            let holder = Device.Holder(user: wish.user, handle: nil)
+            let holder = RegisteredDevice.Holder(user: wantedHolder.user, handle: nil)
             let late = LateCalls(adding: 1, to: nil, at: at)
             try insert(
-                Device(key: key, holder: holder, wanted: wish, isRegistered: true, changedAt: at, late: late),
+                RegisteredDevice(
+                    key: key,
+                    holder: holder,
+                    wanted: wantedHolder,
+                    isRegistered: true,
+                    changedAt: at,
+                    late: late
+                ),
                 at: at
             )
         }
     }
 
     /// Records that the hub has made the wanted change; `late` are the calls whose outcome is still unknown.
-    func settle(_ wish: Device.Holder, of key: DeviceKey, at: Timestamp, late: LateCalls? = nil) throws {
+    func settle(_ wantedHolder: RegisteredDevice.Holder, of key: DeviceKey, at: Timestamp, late: LateCalls? = nil)
+        throws
+    {
         try set(
             "user = :user, handle = :handle, wantedUser = NULL, wantedHandle = NULL, isRegistered = 1, changedAt = :at",
             key,
-            wish,
+            wantedHolder,
             late,
             ["at": at]
         )
     }
 
     /// Restores the state of a device before ``want(_:of:at:)``; `nil` for none.
-    func restore(_ former: Device?, of key: DeviceKey) throws {
+    func restore(_ former: RegisteredDevice?, of key: DeviceKey) throws {
         guard let former else { return try remove(key) }
         try set(
             "wantedUser = :user, wantedHandle = :handle, isRegistered = :isRegistered",
@@ -198,7 +207,7 @@ struct DeviceTable {
         try execute("UPDATE deviceAlias SET target = NULL WHERE target = ?", [key.id])
     }
 
-    private func insert(_ device: Device, at: Timestamp) throws {
+    private func insert(_ device: RegisteredDevice, at: Timestamp) throws {
         try execute(
             """
             INSERT INTO device (\(Self.columns), createdAt) VALUES (
@@ -219,7 +228,7 @@ struct DeviceTable {
     private func set(
         _ assignments: String,
         _ key: DeviceKey,
-        _ holder: Device.Holder?,
+        _ holder: RegisteredDevice.Holder?,
         _ late: LateCalls?,
         _ more: [String: any DatabaseValueConvertible] = [:]
     ) throws {
@@ -245,14 +254,20 @@ struct DeviceTable {
         try db.cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
-    private static func device(_ row: Row?) -> Device? {
+    private static func device(_ row: Row?) -> RegisteredDevice? {
         guard let row, let kind = DeviceKey.Kind(rawValue: row["kind"]) else { return nil }
         let wantedUser: String? = row["wantedUser"]
-        return Device(
+        return RegisteredDevice(
             key: DeviceKey(kind: kind, id: row["id"]),
-            holder: Device.Holder(user: row["user"], handle: (row["handle"] as Data?).map(HandleDigest.init(bytes:))),
+            holder: RegisteredDevice.Holder(
+                user: row["user"],
+                handle: (row["handle"] as Data?).map(HandleDigest.init(bytes:))
+            ),
             wanted: wantedUser.map { user in
-                Device.Holder(user: user, handle: (row["wantedHandle"] as Data?).map(HandleDigest.init(bytes:)))
+                RegisteredDevice.Holder(
+                    user: user,
+                    handle: (row["wantedHandle"] as Data?).map(HandleDigest.init(bytes:))
+                )
             },
             isRegistered: row["isRegistered"],
             changedAt: row["changedAt"],

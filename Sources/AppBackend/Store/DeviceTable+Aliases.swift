@@ -4,7 +4,7 @@ import SQLiteFiles
 
 /// The registration that a stored id refers to, for one user and handle.
 enum DeviceFinding: Sendable, Equatable {
-    case device(Device)
+    case device(RegisteredDevice)
     /// The user has presented the id before and was refused: from now on it refers to one of the user's registrations.
     case alias
     /// The id is unknown, gone, or belongs to another device.
@@ -33,11 +33,11 @@ extension DeviceTable {
     }
 
     /// The registration that a user's id refers to.
-    func own(_ given: GivenID, user: String) throws -> Device? {
+    func own(_ given: GivenID, user: String) throws -> RegisteredDevice? {
         try own(given, user: user, among: linked(given, user: user))
     }
 
-    private func own(_ given: GivenID, user: String, among devices: [Device]) throws -> Device? {
+    private func own(_ given: GivenID, user: String, among devices: [RegisteredDevice]) throws -> RegisteredDevice? {
         let target = try String.fetchOne(
             db.cachedStatement(sql: "SELECT target FROM deviceAlias WHERE user = ? AND given = ?"),
             arguments: [user, given.text]
@@ -47,7 +47,7 @@ extension DeviceTable {
     }
 
     /// The registration with this id, and those that users refer to by it, this user's first.
-    private func linked(_ given: GivenID, user: String) throws -> [Device] {
+    private func linked(_ given: GivenID, user: String) throws -> [RegisteredDevice] {
         let sql = """
             SELECT target FROM deviceAlias WHERE given = ? AND target IS NOT NULL ORDER BY user = ? DESC LIMIT ?
             """

@@ -17,7 +17,7 @@ package enum FeedBatch {
                 let body = try contents(of: path, limit: FeedReader.maximumBytes + 1)
                 return FeedCheck(reading: body, url: url, contentType: contentType)
             } catch {
-                return .trouble("cannot be read: \(reason(error))", discovered: nil)
+                return .problem("cannot be read: \(reason(error))", discovered: nil)
             }
         }
     }

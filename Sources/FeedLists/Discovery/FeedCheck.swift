@@ -5,7 +5,7 @@ internal import Foundation
 package enum FeedCheck {
     case feed(Feed)
     /// The reason why the document contains no feed, and the feeds that a web page names.
-    case trouble(String, discovered: [String]?)
+    case problem(String, discovered: [String]?)
 
     package init(reading body: [UInt8], url: String, contentLocation: String? = nil, contentType: String?) {
         do {
@@ -15,7 +15,7 @@ package enum FeedCheck {
         } catch {
             var discovered: [String]?
             if case .html(let addresses) = error { discovered = addresses }
-            self = .trouble("\(error)", discovered: discovered)
+            self = .problem("\(error)", discovered: discovered)
         }
     }
 
@@ -23,11 +23,11 @@ package enum FeedCheck {
     package func report(file: String?) -> any Encodable {
         switch self {
         case .feed(let feed): Document(feed, file: file)
-        case .trouble(let reason, let discovered): Trouble(file: file, error: reason, discover: discovered)
+        case .problem(let reason, let discovered): Problem(file: file, error: reason, discover: discovered)
         }
     }
 
-    fileprivate struct Trouble: Encodable {
+    fileprivate struct Problem: Encodable {
         let file: String?
         let error: String
         let discover: [String]?

@@ -53,12 +53,12 @@ extension Entry {
     /// Returns an alert's entry with the texts of the part for readers of a language.
     ///
     /// A title that is not one of the alert's own stays.
-    func told(in code: String?) -> Entry {
+    func localized(in code: String?) -> Entry {
         guard let alert, alert.info.count > 1, let part = alert.part(for: code) else { return self }
-        return told(part, of: alert)
+        return localized(part, of: alert)
     }
 
-    private func told(_ part: Alert.Info, of alert: Alert) -> Entry {
+    private func localized(_ part: Alert.Info, of alert: Alert) -> Entry {
         let titles = Set(alert.info.flatMap { [$0.headline, $0.event] }.compactMap(\.self))
         guard let own = title, titles.contains(own), let title = part.headline ?? part.event else { return self }
         var entry = self
@@ -100,10 +100,10 @@ extension MessageComposer {
     func withTranslations(_ message: OutboxMessage, of announcement: Announcement, feedTitle: String) -> OutboxMessage {
         guard let alert = announcement.entry.alert, alert.info.count > 1 else { return message }
         let languages = ([nil] + list.localization.others).filter { $0 != language }
-        let told = announcement.entry.told(in: languageCode).title
+        let localized = announcement.entry.localized(in: languageCode).title
         return languages.reduce(message) { message, other in
             guard let code = code(of: other), code != languageCode, alert.part(in: code) != nil,
-                announcement.entry.told(in: code).title != told
+                announcement.entry.localized(in: code).title != localized
             else { return message }
             var translated = announcement
             translated.change.headline = nil

@@ -38,8 +38,8 @@ extension OutboxMessage {
     /// Returns the titles for recipients of a language, or the row's own if the language has no share.
     func headlines(in language: String) -> String { shares[language]?.headlines ?? headlines }
 
-    /// True if the message also addresses recipients outside a voice's language.
-    func speaks(beside voice: Voice) -> Bool { !voice.names.isSuperset(of: shares.keys) }
+    /// True if the message also addresses recipients outside a feed's language.
+    func speaks(beside feedLanguage: FeedLanguage) -> Bool { !feedLanguage.names.isSuperset(of: shares.keys) }
 
     /// True if the message has a text for recipients of a language; `nil` is the list's main one.
     func speaks(_ language: LanguageName?) -> Bool {

@@ -9,10 +9,10 @@ extension MessageComposer {
     /// Call it only for a message of which no byte was sent. If the main language is added, it determines the
     /// properties for recipients without a language, such as title and page.
     func adding(_ announcement: Announcement, feedTitle: String, to message: OutboxMessage) -> OutboxMessage {
-        guard let told = Self.properties(of: message) else { return message }
+        guard let properties = Self.properties(of: message) else { return message }
         var values = values(for: announcement, feedTitle: feedTitle)
         values[.urgency] = message.urgency ?? values[.urgency]
-        values[.version] = told[.version]
+        values[.version] = properties[.version]
         let share = LanguageShare(entries: 1, headlines: values[.title] ?? "")
         var message = message
         message.urgency = values[.urgency]
@@ -23,16 +23,16 @@ extension MessageComposer {
             message.shares[language.text] = share
             var added = localized(values, in: language).filter { $0.key.isLocalized }
             added[.urgency] = values[.urgency]
-            message.body = Self.encoded(Self.with(page: values[.link], of: language, told.merging(added) { $1 }))
+            message.body = Self.encoded(Self.with(page: values[.link], of: language, properties.merging(added) { $1 }))
         } else {
             let spoken = message.shares.keys.compactMap { try? LanguageName($0) }
             message.shares[LanguageShare.main] = share
             if let main = list.localization.main { message.shares[main.text] = share }
             message.headlines = share.headlines
-            let kept = told.filter { $0.key.isLocalized }
+            let kept = properties.filter { $0.key.isLocalized }
             // A language whose page differs from the message's names its own page.
             let all = spoken.reduce(rendered(values).merging(kept) { first, _ in first }) { all, language in
-                all[language.linkProperty] == nil ? Self.with(page: told[.link], of: language, all) : all
+                all[language.linkProperty] == nil ? Self.with(page: properties[.link], of: language, all) : all
             }
             message.body = Self.encoded(all)
         }
@@ -43,19 +43,19 @@ extension MessageComposer {
     ///
     /// Call it only for a message of which no byte was sent, and that has other languages, whose recipients still wait.
     func leaving(_ message: OutboxMessage) -> OutboxMessage {
-        guard var told = Self.properties(of: message) else { return message }
+        guard var properties = Self.properties(of: message) else { return message }
         var message = message
         message.shares = message.allShares
         for name in [language ?? list.localization.main].compactMap(\.self) {
-            for property in [name.newsProperty, name.titleProperty, name.linkProperty] { told[property] = nil }
+            for property in [name.newsProperty, name.titleProperty, name.linkProperty] { properties[property] = nil }
             message.shares[name.text] = nil
         }
         if language == nil {
-            for property in [MessageProperty.messageParam, .title, .summary, .alsoFrom] { told[property] = nil }
+            for property in [MessageProperty.messageParam, .title, .summary, .alsoFrom] { properties[property] = nil }
             message.shares[LanguageShare.main] = nil
         }
         if let first = message.shares.min(by: { $0.key < $1.key }) { message.headlines = first.value.headlines }
-        message.body = Self.encoded(told)
+        message.body = Self.encoded(properties)
         return message
     }
 
@@ -65,7 +65,7 @@ extension MessageComposer {
         _ values: [MessageProperty: String],
         in message: OutboxMessage
     ) -> OutboxMessage {
-        guard var told = Self.properties(of: message) else { return message }
+        guard var properties = Self.properties(of: message) else { return message }
         var message = message
         message.shares = message.allShares
         for (name, headline) in announcement.change.elsewhere.sorted(by: { $0.key < $1.key }) {
@@ -76,10 +76,10 @@ extension MessageComposer {
                 values[.title] = TextClip.clip(title, characters: Self.maximumTitle)
             }
             values[.summary] = nil
-            told.merge(localized(values, in: language).filter { $0.key.isLocalized }) { $1 }
+            properties.merge(localized(values, in: language).filter { $0.key.isLocalized }) { $1 }
             message.shares[name] = LanguageShare(entries: 1, headlines: values[.title] ?? "")
         }
-        message.body = Self.encoded(told)
+        message.body = Self.encoded(properties)
         return announcement.change.isForOwnLanguage ? message : leaving(message)
     }
 

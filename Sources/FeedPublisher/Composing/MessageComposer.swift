@@ -55,7 +55,7 @@ struct MessageComposer: Sendable {
 
     /// Returns the properties that the list's template and recipients' templates can name.
     func values(for announcement: Announcement, feedTitle: String) -> [MessageProperty: String] {
-        let entry = announcement.entry.told(in: languageCode)
+        let entry = announcement.entry.localized(in: languageCode)
         let change = announcement.change
         let ownTitle = Self.title(of: entry, feedTitle: feedTitle)
         let title = TextClip.clip(Self.wording(of: announcement, ownTitle), characters: Self.maximumTitle)

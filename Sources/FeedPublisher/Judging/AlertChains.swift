@@ -47,7 +47,7 @@ struct AlertChains {
         var chains = self
         for message in messages {
             if message.kind == .acknowledgement {
-                effects.silences[message.place] = .acknowledgement
+                effects.skipped[message.place] = .acknowledgement
             } else {
                 chains.take(message)
             }
@@ -99,8 +99,8 @@ struct AlertChains {
     private mutating func supersede(_ other: Candidate, by message: Candidate, _ references: Set<EntryKey>) {
         guard other.place != message.place else { return }
         let isNamed = other.keys.alert.map(references.contains) ?? false
-        let isOver = message.kind == .cancel && sent(other) < sent(message)
-        guard isNamed || isOver else { return }
+        let isCancelled = message.kind == .cancel && sent(other) < sent(message)
+        guard isNamed || isCancelled else { return }
         successors[other.place] = message
         stories[message.place, default: []] += stories.removeValue(forKey: other.place) ?? []
         if wanted.contains(other.place) { wanted.insert(message.place) }
@@ -122,7 +122,7 @@ struct AlertChains {
     private mutating func finish(_ effects: inout Effects) {
         for message in messages where message.kind != .acknowledgement {
             if successors[message.place] != nil {
-                if message.isUnknown { effects.silences[message.place] = .superseded }
+                if message.isUnknown { effects.skipped[message.place] = .superseded }
                 continue
             }
             // Messages that the hub refused were never shown, and need not be replaced.
@@ -134,7 +134,7 @@ struct AlertChains {
                 if message.alert?.expires.map({ $0 <= known.now }) ?? false {
                     // The update has expired, and so have the messages that it replaces.
                     if shown.isEmpty {
-                        effects.silences[message.place] = .expired
+                        effects.skipped[message.place] = .expired
                     } else {
                         effects.withdraw(message, named(judge.change(.withdrawn, message, of: shown), message))
                     }

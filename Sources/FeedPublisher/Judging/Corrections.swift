@@ -26,7 +26,7 @@ extension NewsJudge {
             // A key of several entries does not identify one of them.
             let given = candidate.keys.marked.compactMap { originals[$0] }.filter { $0.count == 1 }.flatMap(\.self)
             for original in given {
-                effects.silences[original.place] = .superseded
+                effects.skipped[original.place] = .superseded
                 if known.unwanted(original) == nil { effects.wanted.insert(candidate.place) }
             }
             guard let story = markedStory(candidate, known) else {
@@ -43,13 +43,13 @@ extension NewsJudge {
             guard !isOfFirstReading(candidate, story, known) else { continue }
             guard isNews(candidate, story, mark) else {
                 if known.document.recognized[candidate.place] == nil, story.isWithdrawn || story.showing != .never {
-                    effects.silences[candidate.place] = story.isWithdrawn ? .withdrawn : .sameStory(.title)
+                    effects.skipped[candidate.place] = story.isWithdrawn ? .withdrawn : .sameStory(.title)
                 }
                 continue
             }
             if let other = claims.updateValue(candidate, forKey: story.name) {
                 effects.changes[other.place] = nil
-                effects.silences[other.place] = .superseded
+                effects.skipped[other.place] = .superseded
             }
             var change = change(mark.status, candidate, of: [story])
             if mark.status == .correction {

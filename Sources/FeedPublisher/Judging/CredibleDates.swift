@@ -24,7 +24,7 @@ struct CredibleDates: Sendable {
     /// Returns the date to show, never after the present.
     func shown(_ date: Date?) -> Date? { believed(date).map { min($0, now) } }
 
-    func trouble(_ date: Date?) -> DateTrouble? {
+    func problem(_ date: Date?) -> DateProblem? {
         guard let date else { return nil }
         if date < Self.earliest { return .ancient }
         if date.timeIntervalSince(now) > Self.furthest.inSeconds { return .calendar }

@@ -2,9 +2,9 @@
 enum Decision: Sendable {
     /// It is announced for the sake of a known story, regardless of all later rules.
     case announced(StoryChange)
-    case silent(SilenceReason)
+    case silent(SkipReason)
     /// It tells a story that was announced already.
-    case repeats(KnownStory, SilenceReason)
+    case repeats(KnownStory, SkipReason)
 }
 
 /// The decision on a document as a whole.

@@ -19,9 +19,9 @@ extension NewsJudge {
                 names.insert(story.name).inserted
             else { continue }
             var change =
-                voice.language == nil
+                feedLanguage.language == nil
                 ? StoryChange(withdrawing: [story], in: story.others, else: story.name)
-                : StoryChange(.withdrawn, of: [story], by: voice, else: story.name)
+                : StoryChange(.withdrawn, of: [story], by: feedLanguage, else: story.name)
             change.keys = [key]
             change.content = story.content
             guard change.status != nil else {

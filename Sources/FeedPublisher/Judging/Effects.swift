@@ -11,7 +11,7 @@ struct Effects {
     /// Changes of entries that are news on their own and concern more than their own keys.
     var news: [Int: StoryChange] = [:]
     /// Reasons for entries that are not announced because of other entries.
-    var silences: [Int: SilenceReason] = [:]
+    var skipped: [Int: SkipReason] = [:]
     /// Entries that replace an entry that passed the filter.
     var wanted: Set<Int> = []
 
@@ -22,7 +22,7 @@ struct Effects {
             return
         }
         closed.append(change)
-        silences[candidate.place] = .nothingToWithdraw
+        skipped[candidate.place] = .nothingToWithdraw
     }
 }
 
@@ -38,7 +38,7 @@ extension NewsJudge {
     /// Returns the change of an entry that is news on its own.
     func news(_ candidate: Candidate) -> StoryChange {
         var change = StoryChange(name: name(of: candidate), keys: candidate.keys.all)
-        change.language = voice.name
+        change.language = feedLanguage.name
         describe(candidate, in: &change)
         return change
     }
@@ -51,9 +51,9 @@ extension NewsJudge {
         let known = stories.sorted { ($0.announced, $0.name) < ($1.announced, $1.name) }
         let name = name(of: candidate)
         var change =
-            status == .withdrawn && voice.language == nil
+            status == .withdrawn && feedLanguage.language == nil
             ? StoryChange(withdrawing: known, in: known.flatMap(\.others), else: name)
-            : StoryChange(status, of: known, by: voice, else: name)
+            : StoryChange(status, of: known, by: feedLanguage, else: name)
         change.keys = candidate.keys.all
         describe(candidate, in: &change)
         return change

@@ -15,7 +15,7 @@ struct Judgement: Sendable {
     /// True if the document is of another site: nothing of it is recorded.
     var isForeign = false
     /// Reasons why the other entries are not announced, by their position in ``Feed/entries``.
-    var silences: [Int: SilenceReason] = [:]
+    var skipped: [Int: SkipReason] = [:]
     /// Known stories of other feeds that this document also tells, by the same positions.
     var repeats: [Int: KnownStory] = [:]
     /// Entries that are included in messages of other languages.
@@ -29,28 +29,28 @@ struct Judgement: Sendable {
     var closed: [StoryChange] = []
 
     /// True if the next poll must read the whole document, even if it has not changed.
-    var needsDocument: Bool { isForeign || silences.values.contains(.updateLimit) }
+    var needsDocument: Bool { isForeign || skipped.values.contains(.updateLimit) }
 
     var announcesUpdate: Bool { announcements.contains(where: \.isUpdate) }
 
     /// Takes over the verdicts on a document's candidates; its other entries were seen before.
     mutating func take(_ verdicts: [Verdict], of judge: NewsJudge) {
-        silences = Dictionary(uniqueKeysWithValues: judge.entries.map { ($0.index, SilenceReason.seenBefore(.entry)) })
-        var told: [Int: Verdict] = [:]
+        skipped = Dictionary(uniqueKeysWithValues: judge.entries.map { ($0.index, SkipReason.seenBefore(.entry)) })
+        var announced: [Int: Verdict] = [:]
         for verdict in verdicts {
             let index = verdict.candidate.index
             switch verdict.decision {
-            case .silent(let reason): silences[index] = reason
+            case .silent(let reason): skipped[index] = reason
             case .repeats(let story, let reason):
-                silences[index] = reason
+                skipped[index] = reason
                 repeats[index] = story
             case .announced, nil:
-                silences[index] = nil
-                told[verdict.candidate.place] = verdict
+                skipped[index] = nil
+                announced[verdict.candidate.place] = verdict
             }
         }
-        announcements = judge.dates.inOrder(told.values.map(\.candidate)).compactMap { candidate in
-            guard let verdict = told[candidate.place], let change = verdict.change else { return nil }
+        announcements = judge.dates.inOrder(announced.values.map(\.candidate)).compactMap { candidate in
+            guard let verdict = announced[candidate.place], let change = verdict.change else { return nil }
             return judge.announcement(of: candidate, change, isUpdate: verdict.isUpdate)
         }
     }

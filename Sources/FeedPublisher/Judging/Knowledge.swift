@@ -59,7 +59,7 @@ struct Knowledge: Sendable {
     }
 
     /// Returns the reason why the list does not want an entry; `nil` if it does.
-    func unwanted(_ candidate: Candidate) -> SilenceReason? {
+    func unwanted(_ candidate: Candidate) -> SkipReason? {
         if let alert = candidate.alert {
             if !alert.isForThePublic { return .notForThePublic }
             if let expiry = alert.expires, expiry <= now { return .expired }
@@ -87,7 +87,7 @@ struct DocumentFacts: Sendable {
     /// Places of entries whose identifier appears in the document a second time, in another spelling.
     var spelledTwice: Set<Int> = []
     /// The decisions on entries that were recognized, by place.
-    var recognized: [Int: SilenceReason] = [:]
+    var recognized: [Int: SkipReason] = [:]
     /// Titles with dates of entries that were recognized.
     var recognizedTitles: Set<EntryKey> = []
     var effects = Effects()

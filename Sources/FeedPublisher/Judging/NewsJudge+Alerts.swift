@@ -36,7 +36,7 @@ extension Candidate {
 /// share one page (feeds.md §2).
 extension NewsJudge {
     /// Returns the key of an alert; each language announces it separately or in a shared message, like any story.
-    func alertKey(_ reference: String) -> EntryKey { voice.own(EntryKey(alert: reference)) }
+    func alertKey(_ reference: String) -> EntryKey { feedLanguage.own(EntryKey(alert: reference)) }
 
     /// Returns the keys of the alerts that an entry replaces, except itself: messages of its own sender.
     ///

@@ -29,31 +29,31 @@ extension NewsJudge {
         var keys = seenKeys(of: read)
         guard needsStories || entry.alert != nil else { return keys }
         keys.alert = entry.alert?.reference.map(alertKey)
-        keys.storyLink = keys.link.map(voice.own)
+        keys.storyLink = keys.link.map(feedLanguage.own)
         if entry.alert == nil, let title = entry.title {
-            let told = StoryTitle(title, by: publishers)
-            keys.storyTitle = told.key.map(ownTitle)
-            keys.acrossFeeds = told.keyAcrossFeeds.map(voice.own)
-            keys.shown = told.shownKeys.map(voice.own)
-            keys.formerStoryTitle = FormerStoryTitle.key(title).map(voice.own)
+            let storyTitle = StoryTitle(title, by: publishers)
+            keys.storyTitle = storyTitle.key.map(ownTitle)
+            keys.acrossFeeds = storyTitle.keyAcrossFeeds.map(feedLanguage.own)
+            keys.shown = storyTitle.shownKeys.map(feedLanguage.own)
+            keys.formerStoryTitle = FormerStoryTitle.key(title).map(feedLanguage.own)
         }
         keys.text = ContentKey.text(of: entry)
-        keys.translated = read.translations.map(voice.own)
-        keys.elsewhere = read.translations.flatMap(voice.elsewhere)
+        keys.translated = read.translations.map(feedLanguage.own)
+        keys.elsewhere = read.translations.flatMap(feedLanguage.elsewhere)
         if rules.marks.mark(of: entry) != nil {
             keys.markedLink = markedLink(of: entry)
             keys.unmarkedTitle = entry.title.flatMap {
                 StoryTitle($0, by: publishers, without: rules.marks).key.map(ownTitle)
             }
             keys.formerUnmarkedTitle = entry.title.flatMap { FormerStoryTitle.key($0, without: rules.marks) }
-                .map(voice.own)
+                .map(feedLanguage.own)
         }
         keys.references = references(of: entry)
         return keys
     }
 
     /// Returns the key of a title among those of this feed.
-    private func ownTitle(_ key: EntryKey) -> EntryKey { voice.own(EntryKey(key, feed: number)) }
+    private func ownTitle(_ key: EntryKey) -> EntryKey { feedLanguage.own(EntryKey(key, feed: number)) }
 
     /// Returns the keys within the feed only.
     private func seenKeys(of read: ReadEntry) -> CandidateKeys {
@@ -92,7 +92,7 @@ extension NewsJudge {
             let address = try? FeedAddress(parsing: link, allowsFile: false), !address.isSiteRoot,
             feed.link.flatMap(EntryKey.init(link:)) != key
         else { return nil }
-        return voice.own(key)
+        return feedLanguage.own(key)
     }
 
     /// Returns the keys to mark after a judgement, in addition to those known before.
@@ -106,7 +106,7 @@ extension NewsJudge {
         let refreshesAll = isUpgrade || (record.readings + 1) % Self.refreshPeriod == 0
         return entries.flatMap { read -> [SeenMark] in
             let own = SeenMark(.entry, read.key, content: read.mark.content)
-            switch judgement.silences[read.index] {
+            switch judgement.skipped[read.index] {
             case .held: return [SeenMark(.held, read.key)]
             case .updateLimit: return [SeenMark(.entry, read.key)]
             case .seenBefore(.entry):
@@ -138,7 +138,7 @@ extension NewsJudge {
     /// Returns the entries that are held with their dates, and those that are not, without.
     func held(_ judgement: Judgement) -> [(key: EntryKey, until: Date?, entry: Entry)] {
         guard !judgement.isForeign else { return [] }
-        return entries.map { ($0.key, judgement.silences[$0.index]?.heldUntil, $0.entry) }
+        return entries.map { ($0.key, judgement.skipped[$0.index]?.heldUntil, $0.entry) }
     }
 
     /// Returns the name of the story that begins with this entry.

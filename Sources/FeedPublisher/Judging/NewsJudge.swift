@@ -21,7 +21,7 @@ struct NewsJudge: Sendable {
     let category: String
     /// The time until which ordinary news waits.
     let holdUntil: Date?
-    let voice: Voice
+    let feedLanguage: FeedLanguage
     let now: Date
     /// The document's distinct entries.
     let entries: [ReadEntry]
@@ -43,7 +43,7 @@ struct NewsJudge: Sendable {
         rules: FeedRules = FeedRules(),
         category: String = "",
         holdUntil: Date? = nil,
-        voice: Voice = Voice(),
+        feedLanguage: FeedLanguage = FeedLanguage(),
         now: Date
     ) {
         self.feed = feed
@@ -54,11 +54,11 @@ struct NewsJudge: Sendable {
         self.rules = rules
         self.category = category
         self.holdUntil = holdUntil
-        self.voice = voice
+        self.feedLanguage = feedLanguage
         self.now = now
         let dates = CredibleDates(now: now)
         let (rule, identities) = feed.identity(startingAt: record.identityRule)
-        let translations = voice.translationKeys(of: identities, in: feed, by: rule)
+        let translations = feedLanguage.translationKeys(of: identities, in: feed, by: rule)
         identityRule = rule
         let isDraft = identities.map { feed.entries[$0.index].isDraft }
         entries = identities.enumerated().filter { !isDraft[$0.offset] }.map { place, identity -> ReadEntry in
@@ -133,7 +133,7 @@ struct NewsJudge: Sendable {
         let effects = known.document.effects
         known.document.recognizedTitles = recognizedTitles(candidates, known)
         known.document.timeline = Timeline(entries, new: Set(open.map(\.place)), known)
-        let unsettled = open.filter { effects.silences[$0.place] == nil }
+        let unsettled = open.filter { effects.skipped[$0.place] == nil }
         let untitled = unsettled.filter { SameTitleAndDate().decision(on: $0, known) == nil }
         known.document.decision = NewsRules.document.lazy.compactMap { $0.decision(on: untitled, known) }.first
         if known.document.decision == .foreign { return foreign() }
@@ -168,13 +168,13 @@ struct NewsJudge: Sendable {
         judgement.heldUntil = known.document.recognized.values.compactMap(\.heldUntil).min()
         let waiting = unknown.count { known.document.recognized[$0.place] != nil }
         let places = Set(unknown.map(\.place))
-        let told = verdicts.count { verdict in
+        let announced = verdicts.count { verdict in
             guard places.contains(verdict.candidate.place) else { return false }
             if case .silent(let reason) = verdict.decision { return reason == .translation }
             if case .repeats = verdict.decision { return false }
             return true
         }
-        judgement.silent = unknown.count - waiting - told
+        judgement.silent = unknown.count - waiting - announced
         return judgement
     }
 
@@ -189,7 +189,7 @@ struct NewsJudge: Sendable {
     private func decision(on candidate: Candidate, _ known: Knowledge) -> Decision? {
         let effects = known.document.effects
         if let change = effects.changes[candidate.place] { return .announced(change) }
-        if let reason = effects.silences[candidate.place] { return .silent(reason) }
+        if let reason = effects.skipped[candidate.place] { return .silent(reason) }
         if let reason = known.document.recognized[candidate.place] { return .silent(reason) }
         return NewsRules.news.decision(on: candidate, known)
     }
@@ -198,7 +198,7 @@ struct NewsJudge: Sendable {
     private func foreign() -> Judgement {
         var judgement = Judgement(isForeign: true)
         judgement.heldUntil = record.heldUntil
-        judgement.silences = Dictionary(uniqueKeysWithValues: entries.map { ($0.index, SilenceReason.foreign) })
+        judgement.skipped = Dictionary(uniqueKeysWithValues: entries.map { ($0.index, SkipReason.foreign) })
         return judgement
     }
 
@@ -247,7 +247,7 @@ struct NewsJudge: Sendable {
         guard candidates.contains(where: { known.contains(.title, $0.keys.title) }) else { return [] }
         let open = Set(
             candidates.map(\.place).filter { place in
-                known.document.recognized[place] == nil && known.document.effects.silences[place] == nil
+                known.document.recognized[place] == nil && known.document.effects.skipped[place] == nil
             }
         )
         return Set(entries.filter { !open.contains($0.place) }.compactMap { Self.title(of: $0.entry) })
@@ -310,7 +310,7 @@ struct NewsJudge: Sendable {
     }
 
     /// Returns the reason of an entry that is not among ``entries``.
-    func withoutIdentity(_ entry: Entry) -> SilenceReason {
+    func withoutIdentity(_ entry: Entry) -> SkipReason {
         if entry.isDraft { return .draft }
         return entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
     }
@@ -331,7 +331,7 @@ struct Verdict: Sendable {
     }
 
     /// True if the entry is announced.
-    var isTold: Bool {
+    var isNotified: Bool {
         switch decision {
         case nil, .announced: true
         case .silent, .repeats: false

@@ -2,7 +2,7 @@ internal import FeedLists
 package import FoundationEssentials
 
 /// The reason why an entry of a document is not announced.
-package enum SilenceReason: Sendable, Equatable {
+package enum SkipReason: Sendable, Equatable {
     /// It was read before in this feed; known by the given mark.
     case seenBefore(SeenKind)
     /// It appears in this document a second time.
@@ -120,14 +120,14 @@ package enum SilenceReason: Sendable, Equatable {
 
 extension KeywordFilter {
     /// Returns the reason to reject an entry; `nil` if it is wanted.
-    func silence(_ text: FilterText) -> SilenceReason? {
+    func silence(_ text: FilterText) -> SkipReason? {
         if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
         return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
     }
 }
 
 /// An error in an entry's date.
-package enum DateTrouble: String, Sendable {
+package enum DateProblem: String, Sendable {
     /// Up to a day ahead of the clock: shown as now.
     case ahead
     /// Further ahead: not shown.

@@ -85,11 +85,13 @@ extension StoryChange {
     }
 
     /// Creates a change that does not affect waiting messages in other languages.
-    init(_ status: MessageStatus, of known: [KnownStory], by voice: Voice, else name: String) {
+    init(_ status: MessageStatus, of known: [KnownStory], by feedLanguage: FeedLanguage, else name: String) {
         self.init(status, of: known, else: name)
-        language = voice.name
+        language = feedLanguage.name
         for story in known {
-            guard let row = story.row, let message = story.unsent, message.speaks(beside: voice) else { continue }
+            guard let row = story.row, let message = story.unsent, message.speaks(beside: feedLanguage) else {
+                continue
+            }
             parted[row] = message
         }
         unsent.removeAll { parted[$0] != nil }

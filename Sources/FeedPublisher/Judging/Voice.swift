@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import HubProtocol
 
 /// The language of a feed, among the languages of its list.
-struct Voice: Sendable {
+struct FeedLanguage: Sendable {
     /// `nil` for the list's main one.
     let language: LanguageName?
     /// The other languages of the list, with `nil` for its main one.
@@ -13,7 +13,7 @@ struct Voice: Sendable {
     let names: Set<String>
     private let match: TranslationMatch
 
-    /// Makes the voice of a feed in a list of one language.
+    /// Makes the language of a feed in a list of one language.
     init() {
         language = nil
         others = []
@@ -84,25 +84,25 @@ extension NewsJudge {
     /// A message includes one entry of each language; a second one gets a message of its own. A message that corrects
     /// or withdraws includes none, and none includes an entry with another sending time.
     func takeTranslations(_ verdicts: inout [Verdict], _ known: Knowledge) -> [Translation] {
-        guard voice.isOneOfSeveral else { return [] }
+        guard feedLanguage.isOneOfSeveral else { return [] }
         var taken: Set<String> = []
         var translations: [Translation] = []
         for index in verdicts.indices where verdicts[index].isNews {
             let candidate = verdicts[index].candidate
-            let told = candidate.keys.elsewhere.compactMap { known.seen.stories[$0] }
+            let announced = candidate.keys.elsewhere.compactMap { known.seen.stories[$0] }
             // A withdrawal in the main language applies to all languages.
-            guard !told.contains(where: { $0.language == LanguageShare.main && $0.isWithdrawn }) else {
+            guard !announced.contains(where: { $0.language == LanguageShare.main && $0.isWithdrawn }) else {
                 verdicts[index].decision = .silent(.withdrawn)
                 continue
             }
-            let untold = told.filter { story in
+            let unannounced = announced.filter { story in
                 !story.isWithdrawn && !taken.contains(story.name)
-                    && !story.others.contains { $0.language == voice.name }
+                    && !story.others.contains { $0.language == feedLanguage.name }
             }
             var change = known.document.effects.news[candidate.place] ?? news(candidate)
             let hour = release(candidate, change)
-            let waiting = untold.first { takesTranslation($0, leavingAt: hour) }
-            guard let story = waiting ?? untold.first else { continue }
+            let waiting = unannounced.first { takesTranslation($0, leavingAt: hour) }
+            guard let story = waiting ?? unannounced.first else { continue }
             taken.insert(story.name)
             change.name = story.name
             verdicts[index].change = change
@@ -116,7 +116,7 @@ extension NewsJudge {
 
     private func takesTranslation(_ story: KnownStory, leavingAt hour: Date?) -> Bool {
         guard story.row != nil, let message = story.unsent, message.status == nil, message.replaces.isEmpty,
-            !message.speaks(voice.language)
+            !message.speaks(feedLanguage.language)
         else { return false }
         return message.notBefore.flatMap { $0 > now ? $0 : nil } == hour
     }

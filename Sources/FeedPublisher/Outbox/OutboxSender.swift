@@ -33,7 +33,7 @@ struct OutboxSender: Sendable {
         var digests = 0
         var refused = 0
         /// The error that stopped sending early.
-        var trouble: HubClientError?
+        var problem: HubClientError?
         var wasContacted = false
         var waitsUntil: Date?
     }
@@ -76,7 +76,7 @@ struct OutboxSender: Sendable {
     /// - Returns: True if sending continues.
     private func send(_ row: OutboxRow, _ outcome: inout Outcome) async throws -> Bool {
         guard !Task.isCancelled else {
-            outcome.trouble = .cancelled
+            outcome.problem = .cancelled
             return false
         }
         // The rows before it may have taken minutes.
@@ -103,13 +103,13 @@ struct OutboxSender: Sendable {
                     return true
                 }
                 guard attempt < Self.tries, let pause = pause(before: attempt + 1, after: error) else {
-                    outcome.trouble = error
+                    outcome.problem = error
                     return false
                 }
                 do {
                     try await environment.sleep(pause)
                 } catch {
-                    outcome.trouble = .cancelled
+                    outcome.problem = .cancelled
                     return false
                 }
             }

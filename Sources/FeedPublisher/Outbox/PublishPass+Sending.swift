@@ -35,13 +35,13 @@ extension PublishPass {
             isLast: isLast
         )
         let outcome = try await sender.run()
-        course.hasHubFailed = outcome.trouble != nil
+        course.hasHubFailed = outcome.problem != nil
         course.report.sent += outcome.sent
         course.report.digests += outcome.digests
         course.report.refused += outcome.refused
         course.report.waitsUntil = outcome.waitsUntil
         guard preview == nil else { return }
-        if outcome.trouble != nil || outcome.wasContacted { try settle(outcome.trouble, &course.report) }
+        if outcome.problem != nil || outcome.wasContacted { try settle(outcome.problem, &course.report) }
     }
 
     /// Announces the categories to the hub when they have changed, and once a day in case the hub lost them.
@@ -66,10 +66,10 @@ extension PublishPass {
 
     /// Reports once that the hub is not available or refuses this publisher, and once that it accepts messages again.
     private func settle(_ error: HubClientError?, _ report: inout PublishReport) throws {
-        let before = try store.note(.hubTrouble)
+        let before = try store.note(.hubProblem)
         guard let error else {
             guard before != nil else { return }
-            try store.setNote(.hubTrouble, nil)
+            try store.setNote(.hubProblem, nil)
             reporter.say(.notice, "hub '\(hub?.address ?? "")' accepts messages again")
             return
         }
@@ -82,6 +82,6 @@ extension PublishPass {
         let isRepeat = before == problem.kind
         reporter.say(problem.isConfiguration ? .error : .warning, problem.line, isRepeat: isRepeat)
         if let hint = problem.hint { reporter.say(.hint, hint: .hub(hint), isRepeat: isRepeat) }
-        if !isRepeat { try store.setNote(.hubTrouble, problem.kind) }
+        if !isRepeat { try store.setNote(.hubProblem, problem.kind) }
     }
 }

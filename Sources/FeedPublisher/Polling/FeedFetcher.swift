@@ -25,8 +25,8 @@ struct FeedFetcher: Sendable {
             var response = try await http.send(request(source, record, sent))
             if response.status == 304, !sent.isEmpty, let url = sent.url, url != response.url {
                 // Another document replied, and our validators are not about it.
-                response = try await http.send(request(source, record, Validators()))
-                return result(response, source, record, sent: Validators(), file: file)
+                response = try await http.send(request(source, record, FeedValidators()))
+                return result(response, source, record, sent: FeedValidators(), file: file)
             }
             return result(response, source, record, sent: sent, file: file)
         } catch let error as FeedAccessError {
@@ -44,7 +44,7 @@ struct FeedFetcher: Sendable {
     private func request(
         _ source: FeedSource,
         _ record: FeedRecord,
-        _ validators: Validators
+        _ validators: FeedValidators
     ) throws(FeedAccessError) -> OutboundRequest {
         let asked = record.asked(source)
         let isOwn = source.isLocal && asked.isFile == source.address.isFile && asked.host == source.address.host
@@ -62,10 +62,10 @@ struct FeedFetcher: Sendable {
         return request
     }
 
-    private func validators(of record: FeedRecord) -> Validators {
+    private func validators(of record: FeedRecord) -> FeedValidators {
         let age = record.bodyReceived.map { now().timeIntervalSince($0) } ?? .infinity
         // A negative age shows that the clock was wrong when the body came.
-        guard (0..<Self.validatorAge.inSeconds).contains(age) else { return Validators() }
+        guard (0..<Self.validatorAge.inSeconds).contains(age) else { return FeedValidators() }
         var validators = record.validators
         if !Self.sendsETag(of: record) { validators.etag = nil }
         return validators
@@ -79,10 +79,10 @@ struct FeedFetcher: Sendable {
         _ response: OutboundResponse,
         _ source: FeedSource,
         _ record: FeedRecord,
-        sent: Validators,
+        sent: FeedValidators,
         file: String
     ) -> FetchResult {
-        let received = Validators(
+        let received = FeedValidators(
             etag: bytes(response, "ETag"),
             lastModified: bytes(response, "Last-Modified"),
             url: response.url

@@ -11,7 +11,7 @@ struct FeedPoll: Sendable {
     /// Time without a failure after which an outage has ended: a feed that fails now and then is reported once.
     private static let outageCalm: Duration = .seconds(3_600)
     /// Time after which a feed that still fails is reported once more.
-    private static let longTrouble: Duration = .seconds(14 * 86_400)
+    private static let longProblem: Duration = .seconds(14 * 86_400)
 
     let list: FeedList
     let source: FeedSource
@@ -38,7 +38,7 @@ struct FeedPoll: Sendable {
         ///
         /// `nil` for a private host, where each address may be another program.
         var silentHost: String?
-        var discovery = PushDiscovery.untold
+        var discovery = PushDiscovery.unannounced
     }
 
     enum Answer: Sendable {
@@ -108,21 +108,21 @@ struct FeedPoll: Sendable {
         var outcome = Outcome(record: record, isUnchanged: true)
         settle(&outcome, answer)
         let offer = PushOffer(fields: answer.links, url: answer.url, feed: nil)
-        outcome.discovery = offer.map(PushDiscovery.offer) ?? .untold
+        outcome.discovery = offer.map(PushDiscovery.offer) ?? .unannounced
         return outcome
     }
 
     private func settle(_ outcome: inout Outcome, _ answer: FetchResult.Answer) {
         let now = environment.now()
-        if outcome.record.trouble?.isFailure == true {
+        if outcome.record.problem?.isFailure == true {
             let calm = now.timeIntervalSince(outcome.record.recoveredAt ?? now)
             // Another document does not end the program by chance.
-            let mayReturn = outcome.record.trouble?.hint == nil
+            let mayReturn = outcome.record.problem?.hint == nil
             if mayReturn, calm >= 0, calm < Self.outageCalm.inSeconds {
                 outcome.record.recoveredAt = outcome.record.recoveredAt ?? now
             } else {
                 outcome.lines.append(PublishLine(.notice, "feed '\(source.address.publicText)' can be read again"))
-                outcome.record.trouble = nil
+                outcome.record.problem = nil
                 outcome.record.recoveredAt = nil
             }
         }
@@ -159,14 +159,14 @@ struct FeedPoll: Sendable {
         if failure.isGone { record.retired = now }
         var kind = failure.kind
         var line = failure.line(source)
-        if let since = record.failingSince, now.timeIntervalSince(since) > Self.longTrouble.inSeconds {
-            kind += FeedTrouble.lasting
+        if let since = record.failingSince, now.timeIntervalSince(since) > Self.longProblem.inSeconds {
+            kind += FeedProblem.lasting
             line += "; it has failed since \(since.formatted(.iso8601.year().month().day()))"
         }
-        let isKnown = before.trouble.map { FeedTrouble.isSameOutage($0.kind, kind) } ?? false
-        let trouble = FeedTrouble(kind: kind, line: before.trouble?.kind == kind ? before.trouble?.line ?? line : line)
-        record.trouble = trouble
-        let said = PublishLine(.warning, line, hint: trouble.hint, isRepeat: isKnown)
+        let isKnown = before.problem.map { FeedProblem.isSameOutage($0.kind, kind) } ?? false
+        let problem = FeedProblem(kind: kind, line: before.problem?.kind == kind ? before.problem?.line ?? line : line)
+        record.problem = problem
+        let said = PublishLine(.warning, line, hint: problem.hint, isRepeat: isKnown)
         var outcome = Outcome(record: record, lines: [said], failure: said)
         if !source.isLocal { outcome.silentHost = failure.silentHost }
         if failure.isHostWide, let host = failure.host {
@@ -178,20 +178,20 @@ struct FeedPoll: Sendable {
 
     private func report(truncated feed: Feed, _ before: FeedRecord, _ outcome: inout Outcome) {
         guard feed.isTruncated else {
-            if outcome.record.trouble?.kind == FeedTrouble.truncated { outcome.record.trouble = nil }
+            if outcome.record.problem?.kind == FeedProblem.truncated { outcome.record.problem = nil }
             return
         }
         // An outage that may not have ended is more important, and reported already.
-        guard outcome.record.trouble?.isFailure != true else { return }
+        guard outcome.record.problem?.isFailure != true else { return }
         let line = "feed '\(source.address.publicText)' has \(FeedFinding.truncated)"
-        let isKnown = before.trouble?.kind == FeedTrouble.truncated
+        let isKnown = before.problem?.kind == FeedProblem.truncated
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
-        outcome.record.trouble = FeedTrouble(kind: FeedTrouble.truncated, line: line)
+        outcome.record.problem = FeedProblem(kind: FeedProblem.truncated, line: line)
     }
 
     private func report(incomplete feed: Feed, _ before: FeedRecord, _ outcome: inout Outcome) {
         let kind = "incomplete"
-        let isKnown = before.trouble?.kind == kind
+        let isKnown = before.problem?.kind == kind
         let line =
             "feed '\(source.address.publicText)' is truncated or broken (\(feed.malformed ?? "it has no end")); "
             + "\(Counted.text(feed.entries.count, "entry before that was", "entries before that were")) read"
@@ -199,6 +199,6 @@ struct FeedPoll: Sendable {
         outcome.lines.removeAll { $0.level == .notice }
         outcome.record.recoveredAt = nil
         outcome.lines.append(PublishLine(.warning, line, isRepeat: isKnown))
-        outcome.record.trouble = FeedTrouble(kind: kind, line: line)
+        outcome.record.problem = FeedProblem(kind: kind, line: line)
     }
 }

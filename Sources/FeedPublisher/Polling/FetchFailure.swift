@@ -97,7 +97,7 @@ struct FetchFailure: Sendable, Equatable {
     }
 
     static func endedProgram(_ reading: InterruptedReading) -> FetchFailure {
-        var failure = FetchFailure(kind: FeedTrouble.endedProgram, what: "", keepsPace: true)
+        var failure = FetchFailure(kind: FeedProblem.endedProgram, what: "", keepsPace: true)
         let times = reading.deaths == 1 ? "" : " \(reading.deaths) times"
         failure.what =
             reading.isCertain

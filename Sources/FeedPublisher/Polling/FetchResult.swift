@@ -4,7 +4,7 @@ internal import Crypto
 enum FetchResult: Sendable {
     case document(FetchedDocument)
     /// `304`: nothing is new; with the validators of the reply, if it had any.
-    case unchanged(Validators, Answer)
+    case unchanged(FeedValidators, Answer)
     case failed(FetchFailure)
     /// The pass was stopped; the result is unknown.
     case cancelled
@@ -25,7 +25,7 @@ struct FetchedDocument: Sendable {
     let body: [UInt8]
     let contentLocation: String?
     let contentType: String?
-    let validators: Validators
+    let validators: FeedValidators
     let answer: FetchResult.Answer
     /// SHA-256 of the body.
     let hash: [UInt8]
@@ -34,7 +34,7 @@ struct FetchedDocument: Sendable {
         body: [UInt8],
         contentLocation: String? = nil,
         contentType: String?,
-        validators: Validators = Validators(),
+        validators: FeedValidators = FeedValidators(),
         answer: FetchResult.Answer
     ) {
         self.body = body

@@ -107,7 +107,7 @@ extension PublishPass {
         }
     }
 
-    private var sendsMeanwhile: Bool { resident == nil && preview == nil }
+    private var sendsMeanwhile: Bool { watchContext == nil && preview == nil }
 
     private func poll(_ queues: [HostQueue<Turn>], _ quiet: QuietHosts, _ course: inout Course) async throws {
         let start = course.start
@@ -187,7 +187,7 @@ extension PublishPass {
         _ start: Date,
         _ quiet: QuietHosts
     ) async throws -> FeedPoll.Outcome? {
-        defer { resident?.release(turn) }
+        defer { watchContext?.release(turn) }
         if quiet.contains(anyOf: turn.hosts) { return nil }
         if !isFirst, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
         // Another feed may have been told meanwhile that one of its hosts needs a pause.
@@ -205,18 +205,18 @@ extension PublishPass {
         if let wait = outcome.hostWait { quiet.insert(wait.host) }
         if let host = outcome.silentHost {
             quiet.insert(host)
-            resident?.leave(host)
+            watchContext?.leave(host)
         }
         return outcome
     }
 
     /// Takes a feed's turn; in a publisher that keeps running, after other work on the feed.
     private func takeTurn(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
-        guard let resident else { return try await take(turn, start) }
-        return try await resident.turns.holding(turn.record.id) {
+        guard let watchContext else { return try await take(turn, start) }
+        return try await watchContext.turns.holding(turn.record.id) {
             let record = try store.feed(turn.record.id) ?? turn.record
             let outcome = try await take(Turn(turn.feed, turn.judges, record, isRelease: turn.isRelease), start)
-            if let outcome, outcome.isPolled { try resident.polled(turn.source, record, outcome) }
+            if let outcome, outcome.isPolled { try watchContext.polled(turn.source, record, outcome) }
             return outcome
         }
     }
@@ -249,7 +249,7 @@ extension PublishPass {
             let host = isFree ? source.address.text : source.politenessHost(record.asked(source))
             let busy = isFree ? [host] : hosts
             let limit = source.isLocal ? Self.concurrentLocalFeeds : 1
-            if let resident, resident.isBusy(record.id, on: busy, limit: limit) { continue }
+            if let watchContext, watchContext.isBusy(record.id, on: busy, limit: limit) { continue }
             if turns[host] == nil { order.append(host) }
             let deaths = interrupted[record.id]?.deaths ?? 0
             turns[host, default: []].append(
@@ -257,7 +257,7 @@ extension PublishPass {
             )
         }
         for (host, feeds) in turns {
-            for turn in feeds { resident?.take(turn, turn.hosts.union([host])) }
+            for turn in feeds { watchContext?.take(turn, turn.hosts.union([host])) }
         }
         return (order.compactMap { turns[$0] }, next)
     }

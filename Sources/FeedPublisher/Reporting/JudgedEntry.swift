@@ -15,16 +15,16 @@ struct JudgedEntry: Sendable, Equatable, Codable {
     let date: Date?
     /// The time of the decision.
     let judgedAt: Date
-    /// ``SilenceReason/name``; `nil` for an entry that is announced.
+    /// ``SkipReason/name``; `nil` for an entry that is announced.
     private(set) var silence: String?
-    /// ``SilenceReason/text``.
+    /// ``SkipReason/text``.
     private(set) var reason: String?
     /// The key of the message that announces it.
     var idempotencyKey: String?
 
     /// Returns the entry as it is known to a list that gets the feed later: it announced nothing.
     func withoutMessage() -> JudgedEntry {
-        let known = SilenceReason.seenBefore(.entry)
+        let known = SkipReason.seenBefore(.entry)
         var entry = self
         entry.idempotencyKey = nil
         entry.silence = silence ?? known.name
@@ -62,7 +62,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
 
     /// Returns the positions of the newest entries; entries without a date follow in document order.
     private static func newest(_ entries: [EntryPreview]) -> ArraySlice<Int> {
-        let dates = entries.map { $0.dateTrouble == nil ? $0.date : nil }
+        let dates = entries.map { $0.dateProblem == nil ? $0.date : nil }
         return entries.indices.sorted { left, right in
             let (one, other) = (dates[left] ?? .distantPast, dates[right] ?? .distantPast)
             return one == other ? left < right : one > other
@@ -89,7 +89,7 @@ struct JudgedEntry: Sendable, Equatable, Codable {
 
     /// Returns the entry to store, given the decision of an earlier reading.
     private func following(_ earlier: JudgedEntry) -> JudgedEntry {
-        if silence == SilenceReason.seenBefore(.entry).name { return earlier }
+        if silence == SkipReason.seenBefore(.entry).name { return earlier }
         var entry = self
         // An edited entry still leads to the message that announced it.
         entry.idempotencyKey = idempotencyKey ?? earlier.idempotencyKey

@@ -17,7 +17,7 @@ struct FeedRecord: Sendable, Equatable {
     /// The address to request instead, after a permanent redirect.
     var movedURL: String?
     var move: MoveCandidate?
-    var validators = Validators()
+    var validators = FeedValidators()
     /// SHA-256 of the last whole body.
     var bodyHash: [UInt8]?
     /// The time at which the server last sent a body rather than a 304.
@@ -30,7 +30,7 @@ struct FeedRecord: Sendable, Equatable {
     var failures = 0
     var failingSince: Date?
     /// The lasting failure, reported when it began; `nil` if there is none.
-    var trouble: FeedTrouble?
+    var problem: FeedProblem?
     /// The time of the first success since the last failure, while the failure counts as lasting; `nil` if there is none.
     var recoveredAt: Date?
     var lastSuccess: Date?
@@ -61,13 +61,13 @@ struct FeedRecord: Sendable, Equatable {
 
     /// Makes the next request ask for the whole document.
     mutating func forgetDocument() {
-        validators = Validators(url: validators.url)
+        validators = FeedValidators(url: validators.url)
         bodyHash = nil
         identicalAnswers = 0
     }
 
     /// True if the feed failed at its last turn, or could not be read completely.
-    var isFailing: Bool { trouble?.isFailure == true && recoveredAt == nil }
+    var isFailing: Bool { problem?.isFailure == true && recoveredAt == nil }
 
     /// True if held entries are due, so that the whole document is needed again.
     func hasHeldEntries(dueAt now: Date) -> Bool { heldUntil.map { $0 <= now } ?? false }
@@ -93,7 +93,7 @@ struct FeedRecord: Sendable, Equatable {
 }
 
 /// `ETag` and `Last-Modified` exactly as received: servers compare for equality (feeds.md §10).
-struct Validators: Sendable, Equatable {
+struct FeedValidators: Sendable, Equatable {
     var etag: [UInt8]?
     var lastModified: [UInt8]?
     /// The address that replied last, after redirects, even if it sent no validators.
@@ -111,7 +111,7 @@ struct MoveCandidate: Sendable, Equatable {
 }
 
 /// A problem of a feed, reported once.
-struct FeedTrouble: Sendable, Equatable {
+struct FeedProblem: Sendable, Equatable {
     /// A stable word for the kind; the same kind is not reported again.
     var kind: String
     /// The line that was reported.

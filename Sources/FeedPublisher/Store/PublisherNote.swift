@@ -3,7 +3,7 @@ enum PublisherNote: String, Sendable {
     /// The set of categories last announced, with the hub and the day of the announcement.
     case announcedCategories
     /// The hub's failure, reported when it began.
-    case hubTrouble
+    case hubProblem = "hubTrouble"
     /// The last report of the publisher's health to the hub, with its time.
     case health
     /// A random text that makes the versions of stories unpredictable (``SharedStories``).

@@ -176,7 +176,7 @@ extension StoreTransaction {
                 record.validators.etag.map { Data($0) }, record.validators.lastModified.map { Data($0) },
                 record.bodyHash.map { Data($0) }, record.identicalAnswers, record.due?.at.timestamp,
                 record.due?.wait.milliseconds, record.failures, record.failingSince?.timestamp,
-                record.trouble?.kind, record.trouble?.line, record.lastSuccess?.timestamp,
+                record.problem?.kind, record.problem?.line, record.lastSuccess?.timestamp,
                 record.newestEntry?.timestamp, record.baseline?.timestamp, record.readings,
                 record.completeReading, record.incompleteReadings, record.identityRule.rawValue,
                 record.retired?.timestamp, record.title, record.format, record.validators.url,
@@ -213,7 +213,7 @@ extension FeedRecord {
         if let kind = try row.decode(String?.self, forColumn: "troubleKind"),
             let line = try row.decode(String?.self, forColumn: "trouble")
         {
-            trouble = FeedTrouble(kind: kind, line: line)
+            problem = FeedProblem(kind: kind, line: line)
         }
         lastSuccess = try row.date("lastSuccess")
         newestEntry = try row.date("newestEntry")

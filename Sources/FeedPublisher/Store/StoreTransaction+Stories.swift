@@ -43,20 +43,20 @@ extension StoreTransaction {
     }
 
     /// Writes the changes that a document of a feed makes to the stories of a category, and their messages.
-    func record(_ edition: Edition, of feed: Int64, in category: String, now: Date) throws {
-        for (row, message) in edition.amended { try amend(row, message) }
-        for change in edition.closed {
+    func record(_ composed: ComposedMessages, of feed: Int64, in category: String, now: Date) throws {
+        for (row, message) in composed.amended { try amend(row, message) }
+        for change in composed.closed {
             for row in change.unsent { try remove(row) }
             try remember(change, row: nil, in: category, feed: feed, now: now)
         }
-        for (message, change) in edition.stories {
+        for (message, change) in composed.stories {
             for row in change.unsent { try remove(row) }
             try remember(change, row: try insert(message, feed: feed, now: now), in: category, feed: feed, now: now)
         }
-        for (row, change) in edition.translated {
+        for (row, change) in composed.translated {
             try remember(change, row: row, in: category, feed: feed, now: now)
         }
-        guard !(edition.stories.isEmpty && edition.closed.isEmpty && edition.translated.isEmpty) else { return }
+        guard !(composed.stories.isEmpty && composed.closed.isEmpty && composed.translated.isEmpty) else { return }
         try run(
             """
             DELETE FROM story WHERE category = ?1 AND id <=

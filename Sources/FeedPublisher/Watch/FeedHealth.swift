@@ -37,7 +37,7 @@ package struct FeedHealth: Sendable {
     package let failures: Int
     package let failingSince: Date?
     /// The failure, as reported when it began.
-    package let trouble: String?
+    package let problem: String?
     package let hint: PublishHint?
     /// The state of its hub; `nil` if none is known.
     package let push: PushHealth?
@@ -63,9 +63,9 @@ package struct FeedHealth: Sendable {
         lastSuccess = record?.lastSuccess
         failures = record?.failures ?? 0
         failingSince = record?.failingSince
-        let trouble = record?.recoveredAt == nil ? record?.trouble : nil
-        self.trouble = trouble?.line
-        hint = trouble?.hint
+        let problem = record?.recoveredAt == nil ? record?.problem : nil
+        self.problem = problem?.line
+        hint = problem?.hint
         guard let record else {
             state = .new
             (nextDue, wait) = (nil, nil)
@@ -88,7 +88,7 @@ package struct FeedHealth: Sendable {
                 let reason = hostWait.reason.map { "'\(hostWait.host)' \($0)" }
                 return Wait(until: date, reason: reason ?? "'\(hostWait.host)' asked for a pause")
             }
-            return record.failures > 0 ? record.trouble.map { Wait(until: date, reason: $0.line) } : nil
+            return record.failures > 0 ? record.problem.map { Wait(until: date, reason: $0.line) } : nil
         }
     }
 }

@@ -66,7 +66,7 @@ final class FeedTurns: Sendable {
 }
 
 /// The connection of a pass with the publisher that keeps running.
-struct Resident: Sendable {
+struct WatchContext: Sendable {
     /// Time for which a host that did not reply is not polled: as long as a timer would wait for the next pass.
     private static let silence: Duration = .seconds(300)
 

@@ -32,14 +32,14 @@ extension PublishWatch {
     func readLists() {
         do {
             let lists = try FeedLists.load(directory: directory)
-            state.withLock { $0.listTrouble = nil }
+            state.withLock { $0.listProblem = nil }
             feeds.replace(by: lists)
             reporter.say(.notice, "the feed lists were read again: \(Counted.text(lists.feedCount, "feed"))")
             for wake in [wakePolls, wakeSender, subscriber?.wakeRequests] { wake?.signal() }
         } catch {
             let isKnown = state.withLock { state in
-                defer { state.listTrouble = error.description }
-                return state.listTrouble == error.description
+                defer { state.listProblem = error.description }
+                return state.listProblem == error.description
             }
             guard !isKnown else { return }
             for problem in error.problems { reporter.say(.error, problem.description) }

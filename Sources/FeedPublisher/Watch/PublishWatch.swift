@@ -30,9 +30,9 @@ package final class PublishWatch: Sendable {
         /// The error that ended a pass, if waiting does not help.
         var failure: (any Error)?
         /// The failure of the store that was reported.
-        var storeTrouble: String?
+        var storeProblem: String?
         /// The errors of the feed lists that were reported.
-        var listTrouble: String?
+        var listProblem: String?
         /// The files of the feed lists when they were last read.
         var fingerprint: [String]
     }
@@ -149,7 +149,7 @@ package final class PublishWatch: Sendable {
     ///
     /// - Throws: An error if due feeds have not been looked for recently, or the store cannot be read.
     package func probe() throws {
-        _ = try store.note(.hubTrouble)
+        _ = try store.note(.hubProblem)
         let age = state.withLock { $0.lastLook }.duration(to: .now)
         guard age < Self.turn.upperBound * 3 + Self.storePause else { throw CancellationError() }
     }
@@ -159,7 +159,12 @@ package final class PublishWatch: Sendable {
     var pass: PublishPass {
         var pass = prototype
         pass.lists = feeds.lists
-        pass.resident = Resident(turns: turns, pass: turns.begin(), wakeSender: wakeSender, subscriber: subscriber)
+        pass.watchContext = WatchContext(
+            turns: turns,
+            pass: turns.begin(),
+            wakeSender: wakeSender,
+            subscriber: subscriber
+        )
         return pass
     }
 
@@ -194,7 +199,7 @@ package final class PublishWatch: Sendable {
         } catch {
             state.withLock { $0.failure = error }
         }
-        for turn in hosts.joined() { pass.resident?.release(turn) }
+        for turn in hosts.joined() { pass.watchContext?.release(turn) }
         state.withLock { state in
             state.passes -= 1
             state.report.add(course.report)
@@ -243,7 +248,7 @@ package final class PublishWatch: Sendable {
         while !Task.isCancelled {
             do {
                 let pause = try await work()
-                state.withLock { $0.storeTrouble = nil }
+                state.withLock { $0.storeProblem = nil }
                 await wake.wait(atMost: pause)
             } catch let error as PublisherStoreError where error.isTemporary {
                 say(error)
@@ -254,8 +259,8 @@ package final class PublishWatch: Sendable {
 
     private func say(_ error: PublisherStoreError) {
         let isKnown = state.withLock { state in
-            defer { state.storeTrouble = error.reason }
-            return state.storeTrouble == error.reason
+            defer { state.storeProblem = error.reason }
+            return state.storeProblem == error.reason
         }
         guard !isKnown else { return }
         reporter.say(.warning, "\(error); nothing is lost; retrying")

@@ -41,7 +41,7 @@ extension PushOffer {
 /// The hub that a reply names for its feed.
 enum PushDiscovery: Sendable, Equatable {
     /// Unknown: there was no document, and no header names a hub.
-    case untold
+    case unannounced
     case none
     case offer(PushOffer)
 }

@@ -9,7 +9,7 @@ extension WebSubSubscriber {
     func polled(_ source: FeedSource, _ before: FeedRecord, _ outcome: FeedPoll.Outcome) throws {
         let wasPinged = outcome.failure == nil && state.withLock { $0.pinged.remove(before.id) } != nil
         switch outcome.discovery {
-        case .untold: break
+        case .unannounced: break
         case .none: try subscribe(before.id, to: nil)
         case .offer(let offer): try subscribe(before.id, to: offer)
         }

@@ -82,7 +82,7 @@ final class WebSubSubscriber: Sendable {
             let after = try store.change(before.id) { subscription in
                 if !isWanted { subscription.leave(now: now) }
                 subscription.lapse(now: now)
-                return subscription.isOver(at: now)
+                return subscription.hasEnded(at: now)
             }
             guard let after else { continue }
             if before.state == .active, after.state != .active { try pollAsUsual(after) }

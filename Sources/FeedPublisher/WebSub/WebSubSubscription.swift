@@ -80,7 +80,7 @@ struct WebSubSubscription: Sendable, Equatable {
     }
 
     /// True if the subscription is no longer wanted and no further attempt to end it is made.
-    func isOver(at now: Date) -> Bool {
+    func hasEnded(at now: Date) -> Bool {
         state == .leaving && due <= now && (failures >= Self.farewells || leaseEnd.map { $0 <= now } ?? true)
     }
 

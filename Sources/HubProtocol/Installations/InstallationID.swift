@@ -25,9 +25,9 @@ extension InstallationID: Hashable {
 enum Identifier {
     static func check(_ text: String, as name: String) throws(ProtocolError) {
         guard !text.isEmpty else { throw .badRequest("\(name) is empty") }
-        if let stranger = text.unicodeScalars.first(where: { !$0.isIdentifierCharacter }) {
+        if let character = text.unicodeScalars.first(where: { !$0.isIdentifierCharacter }) {
             throw .badRequest(
-                "\(name) '\(text.excerpt)' contains \(stranger.named); letters, digits and -_@#.:= are allowed"
+                "\(name) '\(text.excerpt)' contains \(character.named); letters, digits and -_@#.:= are allowed"
             )
         }
         guard text.unicodeScalars.count <= Tag.maximumLength else {

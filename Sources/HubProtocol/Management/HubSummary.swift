@@ -15,8 +15,8 @@ package struct HubSummary: Sendable, Equatable {
         var hubs: [HubSummary] = []
         for (title, description) in try ManagementDocument.entries(in: reply)
         where description.name == "NotificationHubDescription" {
-            let told = try NotificationHubChange(description)
-            let rules = (told.rules ?? []).compactMap { rule -> AccessRule? in
+            let change = try NotificationHubChange(description)
+            let rules = (change.rules ?? []).compactMap { rule -> AccessRule? in
                 guard let primary = rule.primaryKey, let rights = rule.rights else { return nil }
                 return AccessRule(
                     name: rule.name,
@@ -28,8 +28,8 @@ package struct HubSummary: Sendable, Equatable {
             hubs.append(
                 HubSummary(
                     name: try HubName(title),
-                    registrationTimeToLive: told.registrationTimeToLive ?? .unlimited,
-                    isDisabled: told.isDisabled ?? false,
+                    registrationTimeToLive: change.registrationTimeToLive ?? .unlimited,
+                    isDisabled: change.isDisabled ?? false,
                     rules: rules
                 )
             )

@@ -24,7 +24,7 @@ package struct NotificationHubJob: Sendable, Equatable {
         case completed = "Completed"
         case failed = "Failed"
 
-        package var isOver: Bool { self == .completed || self == .failed }
+        package var isFinished: Bool { self == .completed || self == .failed }
     }
 
     /// A client's request for a job.

@@ -43,7 +43,7 @@ package struct DeviceOutcome: RawRepresentable, Sendable, Hashable, Codable {
     package static let sent = DeviceOutcome(rawValue: "sent")
     /// Its templates rendered more than the hub sends.
     package static let tooLarge = DeviceOutcome(rawValue: "tooLarge")
-    package static let owed = DeviceOutcome(rawValue: "owed")
+    package static let pending = DeviceOutcome(rawValue: "owed")
     package static let expired = DeviceOutcome(rawValue: "expired")
     package static let written = DeviceOutcome(rawValue: "written")
     package static let resumedPast = DeviceOutcome(rawValue: "resumedPast")

@@ -86,7 +86,7 @@ package struct StreamOutcomes: Sendable, Equatable, Codable {
     /// Number of these that reconnected with a cursor at or after the message, which proves that it arrived.
     package var resumedPast = 0
     /// Number of recipients for which the message is pending.
-    package var owed = 0
+    package var pending = 0
     /// Number of recipients for which the message expired before it was written.
     package var expired = 0
     /// Number of recipients that get a gap instead, because their templates render too much; absent for none.
@@ -95,4 +95,9 @@ package struct StreamOutcomes: Sendable, Equatable, Codable {
     package var gone = 0
 
     package init() {}
+
+    private enum CodingKeys: String, CodingKey {
+        case matched, written, resumedPast, expired, tooLarge, gone
+        case pending = "owed"
+    }
 }

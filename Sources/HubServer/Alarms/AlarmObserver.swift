@@ -22,7 +22,7 @@ struct AlarmObserver {
     let publishers: [PublisherSummary]
     /// True for the hub that represents its server in matters that all hubs share.
     let isPrimary: Bool
-    let tls: TLSKeeper?
+    let tls: CertificateReloader?
     /// The copies of the log that several nodes share.
     let replicas: HubOverview.Node.Replicas?
 

@@ -16,7 +16,7 @@ final class AlarmService: Service {
 
     private let store: HubStore
     private let directory: HubDirectory
-    private let duties: DutyRoster
+    private let lease: NodeLease
     private let channel: any NodeChannel
     private let configuration: HubConfiguration
     private let isClockSteady: @Sendable () -> Bool
@@ -28,7 +28,7 @@ final class AlarmService: Service {
     init(
         store: HubStore,
         directory: HubDirectory,
-        duties: DutyRoster,
+        lease: NodeLease,
         channel: any NodeChannel,
         configuration: HubConfiguration,
         isClockSteady: @escaping @Sendable () -> Bool,
@@ -36,7 +36,7 @@ final class AlarmService: Service {
     ) {
         self.store = store
         self.directory = directory
-        self.duties = duties
+        self.lease = lease
         self.channel = channel
         self.configuration = configuration
         self.isClockSteady = isClockSteady
@@ -45,7 +45,7 @@ final class AlarmService: Service {
 
     func run() async throws {
         await repeatUntilStopped(every: Self.interval) { await self.look() }
-        guard let term = duties.current else { return }
+        guard let term = lease.current else { return }
         // Stores the observations since the last write.
         for hub in directory.all.map(\.hub) {
             try? await hub.alarms.turns.pass { try await hub.write(hub.alarms.record, in: term) }
@@ -64,7 +64,7 @@ final class AlarmService: Service {
     /// Observes all hubs.
     func look() async {
         let hubs = directory.all.map(\.hub)
-        guard let term = duties.current else {
+        guard let term = lease.current else {
             for hub in hubs {
                 try? await hub.alarms.turns.pass { try await hub.followAlarms() }
                 await announceAgents(of: hub)
@@ -81,7 +81,7 @@ final class AlarmService: Service {
                     try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary, term)
                 } catch is AlarmsChanged {
                     // The next look begins with that change.
-                } catch is DutyLost {
+                } catch is LeaseLost {
                     return
                 } catch  where hub.isDeleted {
                 } catch {
@@ -140,7 +140,7 @@ final class AlarmService: Service {
         at hub: Hub,
         _ publishers: [PublisherSummary],
         isPrimary: Bool,
-        _ term: DutyTerm
+        _ term: LeaseTerm
     ) async throws {
         guard !hub.status.isDisabled else { return }
         let observer = AlarmObserver(

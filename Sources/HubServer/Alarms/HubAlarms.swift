@@ -158,12 +158,12 @@ extension Hub {
 
     /// Writes a state of the alarms, and sends its notices in the same commit.
     ///
-    /// - Throws: ``AlarmsChanged``, ``DutyLost``, 503 if the hub cannot write, 404 if it was deleted.
+    /// - Throws: ``AlarmsChanged``, ``LeaseLost``, 503 if the hub cannot write, 404 if it was deleted.
     func write(
         _ record: AlarmRecord,
         _ changes: [AlarmChange] = [],
         _ notices: [AlarmNotice] = [],
-        in term: DutyTerm = .unshared
+        in term: LeaseTerm = .unshared
     ) async throws {
         let text = try record.text
         let basis = alarms.basis

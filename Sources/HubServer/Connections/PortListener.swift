@@ -18,7 +18,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     let client: ClientAddress
     let connections: ConnectionQuota
     /// `nil` without TLS.
-    let tls: TLSKeeper?
+    let tls: CertificateReloader?
     let takesPlainHTTP: Bool
     let limits: ConnectionLimits
     let group: MultiThreadedEventLoopGroup
@@ -49,7 +49,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         Application(
             responder: responder,
             server: HTTPServerBuilder { [self] responder in
-                SniffingChannel(
+                ProtocolDetectingChannel(
                     responder,
                     streams: streams,
                     client: client,

@@ -18,8 +18,8 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     /// First byte of a TLS handshake record (RFC 8446 §5.1), and of no HTTP request.
     private static let handshake: UInt8 = 0x16
 
-    private let kinds: SniffingChannel.Kinds
-    private let became: EventLoopPromise<SniffingChannel.Outcome>
+    private let kinds: ProtocolDetectingChannel.Kinds
+    private let became: EventLoopPromise<ProtocolDetectingChannel.Outcome>
     private let isWithinTLS: Bool
     private var held = ByteBuffer()
     private var isDecided = false
@@ -28,9 +28,9 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     private var timeout: Scheduled<Void>?
 
     init(
-        _ kinds: SniffingChannel.Kinds,
+        _ kinds: ProtocolDetectingChannel.Kinds,
         isWithinTLS: Bool = false,
-        became: EventLoopPromise<SniffingChannel.Outcome>
+        became: EventLoopPromise<ProtocolDetectingChannel.Outcome>
     ) {
         self.kinds = kinds
         self.isWithinTLS = isWithinTLS
@@ -95,7 +95,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    private func startTLS(_ context: ChannelHandlerContext, _ tls: TLSKeeper) throws {
+    private func startTLS(_ context: ChannelHandlerContext, _ tls: CertificateReloader) throws {
         let pipeline = context.pipeline.syncOperations
         try pipeline.addHandler(NIOSSLServerHandler(context: tls.context))
         try pipeline.addHandler(TLSHandshake(kinds, became: became))

@@ -52,7 +52,7 @@ package final class ResponderService: Sendable {
     private static let eventLoops = 2
 
     private let configuration: ListenConfiguration
-    private let tls: TLSKeeper
+    private let tls: CertificateReloader
     private let connections: ConnectionQuota
     private let logger: Logger
 
@@ -60,7 +60,7 @@ package final class ResponderService: Sendable {
     package init(_ configuration: ListenConfiguration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
-        tls = try TLSKeeper(configuration.certificate, now: { Date() }, logger: logger)
+        tls = try CertificateReloader(configuration.certificate, now: { Date() }, logger: logger)
         connections = ConnectionQuota(ConnectionLimits(), grouping: .standard, clock: { Housekeeping.monotonic })
     }
 

@@ -7,7 +7,7 @@ import NIOCore
 ///
 /// With Hummingbird's body writers a delivery costs four times the processor time, and an idle stream four times the
 /// memory.
-struct SniffingChannel: ServerChildChannel {
+struct ProtocolDetectingChannel: ServerChildChannel {
     /// The kind that a connection turned out to have, once its first bytes have arrived.
     enum Outcome: Sendable {
         case http1(HTTP1Channel.Value)
@@ -30,7 +30,7 @@ struct SniffingChannel: ServerChildChannel {
         let client: ClientAddress
         let connections: ConnectionQuota
         /// `nil` without TLS.
-        let tls: TLSKeeper?
+        let tls: CertificateReloader?
         /// True if plain HTTP is accepted from other machines, too; from this machine it always is, because nobody can
         /// listen in.
         let takesPlainHTTP: Bool
@@ -78,7 +78,7 @@ struct SniffingChannel: ServerChildChannel {
     }
 }
 
-extension SniffingChannel {
+extension ProtocolDetectingChannel {
     /// Time for the clients of an HTTP/2 connection to finish their requests at a stop.
     private static let gracefulClose = Duration.seconds(5)
 
@@ -87,7 +87,7 @@ extension SniffingChannel {
         streams: StreamGate?,
         client: ClientAddress,
         connections: ConnectionQuota,
-        tls: TLSKeeper?,
+        tls: CertificateReloader?,
         takesPlainHTTP: Bool,
         limits: ConnectionLimits,
         logger: Logger

@@ -11,12 +11,12 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
     /// Names for protocol negotiation (RFC 7301 §6), in order of preference.
     static let protocols = ["h2", "http/1.1"]
 
-    private let kinds: SniffingChannel.Kinds
-    private let became: EventLoopPromise<SniffingChannel.Outcome>
-    private var isOver = false
+    private let kinds: ProtocolDetectingChannel.Kinds
+    private let became: EventLoopPromise<ProtocolDetectingChannel.Outcome>
+    private var isFinished = false
     private var timeout: Scheduled<Void>?
 
-    init(_ kinds: SniffingChannel.Kinds, became: EventLoopPromise<SniffingChannel.Outcome>) {
+    init(_ kinds: ProtocolDetectingChannel.Kinds, became: EventLoopPromise<ProtocolDetectingChannel.Outcome>) {
         self.kinds = kinds
         self.became = became
     }
@@ -32,21 +32,21 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         timeout?.cancel()
-        if !isOver { became.succeed(.nothing) }
+        if !isFinished { became.succeed(.nothing) }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if !isOver, case .handshakeCompleted(let version)? = event as? TLSUserEvent {
+        if !isFinished, case .handshakeCompleted(let version)? = event as? TLSUserEvent {
             complete(context, version)
             return
         }
-        if !isOver, event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
+        if !isFinished, event is ChannelShouldQuiesceEvent { context.close(promise: nil) }
         context.fireUserInboundEventTriggered(event)
     }
 
     /// Clients that do not trust the certificate disconnect here; they report the error themselves.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard !isOver else { return context.fireErrorCaught(error) }
+        guard !isFinished else { return context.fireErrorCaught(error) }
         kinds.logger.debug("a TLS handshake failed", metadata: ["error.reason": "\(error)"])
         timeout?.cancel()
         context.close(promise: nil)
@@ -54,14 +54,14 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         timeout?.cancel()
-        if !isOver { became.succeed(.nothing) }
-        isOver = true
+        if !isFinished { became.succeed(.nothing) }
+        isFinished = true
         context.fireChannelInactive()
     }
 
     /// Sets up the connection before it returns: the first decrypted bytes follow this event immediately.
     private func complete(_ context: ChannelHandlerContext, _ version: String?) {
-        isOver = true
+        isFinished = true
         timeout?.cancel()
         let channel = context.channel
         let pipeline = context.pipeline.syncOperations

@@ -9,7 +9,7 @@ import Synchronization
 import UnixSignals
 
 /// Keeps the hub's TLS certificate up to date for new connections.
-final class TLSKeeper: Service {
+final class CertificateReloader: Service {
     /// Time between two checks of the certificate's files.
     static let interval = Duration.seconds(5)
     /// Time for a client to close TLS cleanly.
@@ -37,7 +37,7 @@ final class TLSKeeper: Service {
         _ source: CertificateSource,
         now: @escaping @Sendable () -> Date,
         logger: Logger,
-        makeContext: @escaping @Sendable (ServerIdentity) throws -> NIOSSLContext = TLSKeeper.context
+        makeContext: @escaping @Sendable (ServerIdentity) throws -> NIOSSLContext = CertificateReloader.context
     ) throws {
         self.source = source
         self.now = now

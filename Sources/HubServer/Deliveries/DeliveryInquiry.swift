@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Each installation is judged by its choice when the message was accepted, which the store keeps as long as the log.
 /// The registry supplies the choices of installations that have not changed since, and the store those of the others.
-struct DeliveryInquiry: Sendable {
+struct DeliveryLookup: Sendable {
     /// Maximum number of messages in one list.
     static let maximumListed = 100
     /// Number of changed installations that are read in one snapshot of the store.
@@ -36,7 +36,7 @@ struct DeliveryInquiry: Sendable {
         switch try await find(id) {
         case .sent(let message):
             var report = try await reports([message])[0]
-            if let device { report.device = try await DeviceInquiry(self, message).report(device) }
+            if let device { report.device = try await DeviceLookup(self, message).report(device) }
             return report
         case .scheduled(let message):
             var report = try scheduledReport(message)
@@ -110,7 +110,7 @@ struct DeliveryInquiry: Sendable {
 
     /// The reports of messages, which are given newest first.
     private func reports(_ messages: [AcceptedMessage]) async throws -> [MessageReport] {
-        try await hub.inquiries.pass { try await reportsInTurn(messages) }
+        try await hub.lookups.pass { try await reportsInTurn(messages) }
     }
 
     private func reportsInTurn(_ messages: [AcceptedMessage]) async throws -> [MessageReport] {
@@ -127,7 +127,7 @@ struct DeliveryInquiry: Sendable {
         let changed = try await hub.store.changedInstallations(hub: hub.record.id, after: oldest.logged.sequence)
         for first in stride(from: 0, to: changed.count, by: Self.changedAtOnce) {
             let page = changed[first..<min(first + Self.changedAtOnce, changed.count)]
-            let formers = try await hub.store.mapOwed(
+            let formers = try await hub.store.mapPendingRows(
                 of: page.map(\.ordinal),
                 over: oldest.logged.sequence...newest.logged.sequence
             ) { rows in
@@ -142,14 +142,14 @@ struct DeliveryInquiry: Sendable {
                 }
             }
         }
-        let standings = try await standings(of: matching.reduce(into: []) { $0.formUnion($1.keys) })
+        let streamStates = try await streamStates(of: matching.reduce(into: []) { $0.formUnion($1.keys) })
         var reports: [MessageReport] = []
         for (asked, streams) in zip(asked, matching) {
             var isAwaited = false
             let outcomes = streams.map { ordinal, isTooLarge in
-                let standing = standings[ordinal] ?? StreamStanding()
-                let outcome = outcome(of: asked.message, isTooLarge: isTooLarge, at: standing)
-                if outcome == .owed, standing.open != nil { isAwaited = true }
+                let streamState = streamStates[ordinal] ?? StreamState()
+                let outcome = outcome(of: asked.message, isTooLarge: isTooLarge, at: streamState)
+                if outcome == .pending, streamState.open != nil { isAwaited = true }
                 return outcome
             }
             let deliveries = try await hub.store.deliveryStates(of: asked.routed.sequence)
@@ -240,23 +240,23 @@ struct DeliveryInquiry: Sendable {
         of message: AcceptedMessage,
         _ routed: RoutedMessage,
         for recipient: Recipient,
-        at standing: StreamStanding
+        at streamState: StreamState
     ) -> DeviceOutcome {
         let asked = AskedMessage(message: message, routed: routed, streams: [:])
         let isTooLarge = hub.encoding.isTooLarge(asked, for: recipient, Spent(maximum: Self.maximumCost))
-        return outcome(of: message, isTooLarge: isTooLarge, at: standing)
+        return outcome(of: message, isTooLarge: isTooLarge, at: streamState)
     }
 
     private func outcome(
         of message: AcceptedMessage,
         isTooLarge: Bool,
-        at standing: StreamStanding
+        at streamState: StreamState
     ) -> DeviceOutcome {
         if isTooLarge { return .tooLarge }
         let sequence = message.logged.sequence
-        if standing.resumed >= sequence { return .resumedPast }
-        if standing.position >= sequence { return .written }
-        return hub.configuration.timestamp >= expiry(of: message) ? .expired : .owed
+        if streamState.resumed >= sequence { return .resumedPast }
+        if streamState.position >= sequence { return .written }
+        return hub.configuration.timestamp >= expiry(of: message) ? .expired : .pending
     }
 
     func expiry(of message: AcceptedMessage) -> Timestamp { message.at + hub.configuration.timeToLive }
@@ -265,7 +265,7 @@ struct DeliveryInquiry: Sendable {
 // MARK: - Streams
 
 /// The progress of an installation's stream.
-struct StreamStanding: Sendable {
+struct StreamState: Sendable {
     /// The progress in the store, or waiting to be stored.
     var progress: StreamProgress?
     /// The position up to which the open stream was written; `nil` if it is closed.
@@ -277,9 +277,9 @@ struct StreamStanding: Sendable {
     var position: LogSequence { max(open ?? progress?.written ?? .start, resumed) }
 }
 
-extension DeliveryInquiry {
+extension DeliveryLookup {
     /// The present progress of installations' streams; for open ones exact to the byte handed to their connections.
-    func standings(of ordinals: Set<Ordinal>) async throws -> [Ordinal: StreamStanding] {
+    func streamStates(of ordinals: Set<Ordinal>) async throws -> [Ordinal: StreamState] {
         var open: [Ordinal: LogSequence] = [:]
         for loop in loops {
             open.merge(try await loop.eventLoop.submit { loop.positions(of: ordinals) }.get()) { max($0, $1) }
@@ -292,22 +292,22 @@ extension DeliveryInquiry {
         }
         let (head, dropped) = (hub.status.head, hub.status.droppedThrough)
         let stored = try await hub.store.progress(of: ordinals)
-        return ordinals.reduce(into: [:]) { standings, ordinal in
+        return ordinals.reduce(into: [:]) { streamStates, ordinal in
             let progress = StreamProgress.merged(stored[ordinal], pending[ordinal])
-            var standing = StreamStanding(progress: progress, open: open[ordinal])
+            var streamState = StreamState(progress: progress, open: open[ordinal])
             if let cursor = progress?.resumedFrom,
                 case .resume(let after) = hub.epochs.resume(cursor, created: .start, top: head, droppedThrough: dropped)
             {
-                standing.resumed = after
+                streamState.resumed = after
             }
-            standings[ordinal] = standing
+            streamStates[ordinal] = streamState
         }
     }
 }
 
 // MARK: - Matching
 
-extension DeliveryInquiry {
+extension DeliveryLookup {
     /// Number of targets that are looked up before the writer does other work.
     private static let lookedUpAtOnce = 1_000
 
@@ -342,11 +342,11 @@ private struct AskedMessage: Sendable {
 
 /// The former choices of an installation that has changed, compiled on demand.
 private struct FormerRecipient {
-    private let rows: [OwedRow]
+    private let rows: [PendingRow]
     /// The last choice requested; `nil` if it is unreadable or not for platform `stream`.
     private var last: (row: LogSequence, recipient: Recipient?)?
 
-    init(_ rows: [OwedRow]) { self.rows = rows }
+    init(_ rows: [PendingRow]) { self.rows = rows }
 
     /// The recipient at the time of a message, if it was a stream that the message matched.
     mutating func stream(matching message: RoutedMessage) -> Recipient? {
@@ -356,7 +356,7 @@ private struct FormerRecipient {
         return recipient
     }
 
-    private mutating func recipient(_ row: OwedRow) -> Recipient? {
+    private mutating func recipient(_ row: PendingRow) -> Recipient? {
         if let last, last.row == row.afterSequence { return last.recipient }
         let installation = try? row.installation
         let recipient = installation.flatMap { $0.platform == .stream ? try? Recipient($0) : nil }

@@ -5,7 +5,7 @@ import HubStore
 
 // MARK: - Installations of push platforms
 
-extension DeviceInquiry {
+extension DeviceLookup {
     func pushReport(_ device: FormerInstallation, _ then: Installation, _ name: String) async throws -> DeviceReport {
         let found = try await parts(of: device, then)
         let registrations = found.map { judge.report($0) }
@@ -65,7 +65,7 @@ extension DeviceInquiry {
         guard let target else {
             return (.notDelivered, "\(name) did not get it: the registration that the message was for no longer exists")
         }
-        switch try await hub.store.standing(of: target, in: key) {
+        switch try await hub.store.targetState(of: target, in: key) {
         case nil:
             return (
                 .notDelivered,
@@ -78,23 +78,23 @@ extension DeviceInquiry {
             return (.notDelivered, "\(name) did not get it: \(failure.outcome): \(failure.reason)")
         case .waits(let retry?) where retry.host != nil:
             return (
-                .owed,
+                .pending,
                 "\(name) has not got it yet: it waits until '\(retry.host ?? "")' accepts messages (\(retry.reason))"
             )
         case .waits(let retry?) where retry.attempts == 0:
             return (
-                .owed,
+                .pending,
                 "\(name) has not got it yet: \(retry.reason); the next attempt is due at \(retry.dueAt.wholeSecond)"
             )
         case .waits(let retry?):
             return (
-                .owed,
+                .pending,
                 """
                 \(name) has not got it yet: attempt \(retry.attempts) failed (\(retry.reason)); the next one is due at \
                 \(retry.dueAt.wholeSecond)
                 """
             )
-        case .waits(nil): return (.owed, "\(name) has not got it yet: it is waiting for its turn")
+        case .waits(nil): return (.pending, "\(name) has not got it yet: it is waiting for its turn")
         case .ended: return (.sent, "the push service of \(name) has accepted it")
         }
     }
@@ -121,7 +121,7 @@ extension DeviceInquiry {
 
 // MARK: - Handles
 
-extension DeviceInquiry {
+extension DeviceLookup {
     /// Maximum number of registrations of one handle to check: a device has a few, but any client can create more.
     static let maximumOfHandle = 100
 

@@ -7,20 +7,20 @@ import HubStreams
 /// Reports why one device got a message, or did not.
 ///
 /// A device is an installation of any platform, or a push handle with all its registrations.
-struct DeviceInquiry {
-    let inquiry: DeliveryInquiry
+struct DeviceLookup {
+    let lookup: DeliveryLookup
     let message: AcceptedMessage
     let routed: RoutedMessage
     let judge: RegistrationJudge
 
-    init(_ inquiry: DeliveryInquiry, _ message: AcceptedMessage) throws {
-        self.inquiry = inquiry
+    init(_ lookup: DeliveryLookup, _ message: AcceptedMessage) throws {
+        self.lookup = lookup
         self.message = message
         routed = try message.logged.routed
         judge = try RegistrationJudge(message.logged)
     }
 
-    var hub: Hub { inquiry.hub }
+    var hub: Hub { lookup.hub }
 
     /// Reports on a device, which is named by an installation's id or a push handle.
     func report(_ device: String) async throws -> DeviceReport {
@@ -56,12 +56,12 @@ struct DeviceInquiry {
         guard then.platform == .stream else { return try await pushReport(device, then, name) }
         let recipient = try Recipient(then)
         let templates = routed.format == .template ? recipient.targets.map { template($0, of: recipient) } : []
-        let standing = try await inquiry.standings(of: [device.current.ordinal])[device.current.ordinal]
-        let (outcome, reason) = judgeStream(then, recipient, templates, standing ?? StreamStanding(), name)
+        let streamState = try await lookup.streamStates(of: [device.current.ordinal])[device.current.ordinal]
+        let (outcome, reason) = judgeStream(then, recipient, templates, streamState ?? StreamState(), name)
         var report = answer(device, then, outcome, [reason])
         if routed.format == .template { report.templates = templates }
-        report.stream = standing.map { StreamReport($0) }
-        report.explanation += remarks(report, recipient, standing)
+        report.stream = streamState.map { StreamReport($0) }
+        report.explanation += remarks(report, recipient, streamState)
         if recipient.receives(routed), try !isStillAddressed(recipient, device.current.installation) {
             report.explanation.append("it has changed hands since; messages for its former user are no longer sent")
         }
@@ -122,7 +122,7 @@ struct DeviceInquiry {
     }
 
     /// Remarks that explain the outcome further.
-    func remarks(_ report: DeviceReport, _ recipient: Recipient, _ standing: StreamStanding?) -> [String] {
+    func remarks(_ report: DeviceReport, _ recipient: Recipient, _ streamState: StreamState?) -> [String] {
         var remarks: [String] = []
         for (template, target) in zip(report.templates ?? [], recipient.targets)
         where template.matches && template.isEmpty {
@@ -133,12 +133,12 @@ struct DeviceInquiry {
             let now = report.tagsNow.map { ", and has \($0.quoted) today" } ?? ""
             remarks.append("it was changed at \(changedAt), after the message; its earlier choice counts\(now)")
         }
-        guard report.platform == .stream, let progress = standing?.progress else { return remarks }
+        guard report.platform == .stream, let progress = streamState?.progress else { return remarks }
         if let cursor = progress.resumedFrom, StreamPosition(parsing: cursor).map(hub.epochs.knows) != true {
             let shown = cursor.excerpt
             remarks.append("it sent the cursor '\(shown)', which this hub does not know, and was sent a gap")
         }
-        if let at = progress.revokedAt, at >= progress.connectedAt ?? .distantPast, standing?.open == nil {
+        if let at = progress.revokedAt, at >= progress.connectedAt ?? .distantPast, streamState?.open == nil {
             remarks.append(
                 "the hub ended its stream at \(at.wholeSecond): its key or its secret was no longer valid"
             )
@@ -157,20 +157,20 @@ struct DeviceInquiry {
 
 // MARK: - The verdict on a stream
 
-extension DeviceInquiry {
+extension DeviceLookup {
     /// The outcome of the message at this installation, and a sentence that explains it.
     private func judgeStream(
         _ then: Installation,
         _ recipient: Recipient,
         _ templates: [TemplateReport],
-        _ standing: StreamStanding,
+        _ streamState: StreamState,
         _ name: String
     ) -> (DeviceOutcome, String) {
         guard recipient.receives(routed) else {
             return (.notMatched, "\(name) did not get it: \(mismatch(then, recipient, templates))")
         }
-        let outcome = inquiry.outcome(of: message, routed, for: recipient, at: standing)
-        return (outcome, sentence(outcome, standing, name))
+        let outcome = lookup.outcome(of: message, routed, for: recipient, at: streamState)
+        return (outcome, sentence(outcome, streamState, name))
     }
 
     private func mismatch(_ then: Installation, _ recipient: Recipient, _ templates: [TemplateReport]) -> String {
@@ -185,7 +185,7 @@ extension DeviceInquiry {
         return templates.mismatch(tags: then.tags, judge)
     }
 
-    private func sentence(_ outcome: DeviceOutcome, _ standing: StreamStanding, _ name: String) -> String {
+    private func sentence(_ outcome: DeviceOutcome, _ streamState: StreamState, _ name: String) -> String {
         switch outcome {
         case .resumedPast: return "\(name) got it: it reconnected with a cursor beyond the message"
         case .written:
@@ -197,16 +197,16 @@ extension DeviceInquiry {
             let limit = "\(EventEncoding.maximumMessageBytes >> 10) KiB"
             return "\(name) did not get it: rendered by its templates, it exceeds \(limit); a gap replaces it"
         case .expired:
-            let until = inquiry.expiry(of: message).wholeSecond
+            let until = lookup.expiry(of: message).wholeSecond
             return "\(name) did not get it: it expired at \(until), before the stream reached it"
         default:
-            if standing.open != nil {
+            if streamState.open != nil {
                 return "the message is pending for \(name): its stream is open but has not reached the message"
             }
-            guard let progress = standing.progress else {
+            guard let progress = streamState.progress else {
                 return "the message is pending for \(name): it has never opened its stream"
             }
-            if inquiry.hub.others != nil, progress.connectedAt != nil, progress.disconnectedAt == nil {
+            if lookup.hub.others != nil, progress.connectedAt != nil, progress.disconnectedAt == nil {
                 return "the message is pending for \(name): by the last report, its stream is open at another node"
             }
             let since = progress.disconnectedAt.map { " since \($0.wholeSecond)" } ?? ""
@@ -236,10 +236,10 @@ extension EpochHistory {
 }
 
 extension StreamReport {
-    init(_ standing: StreamStanding) {
-        self.init(isOpen: standing.open != nil)
-        guard let progress = standing.progress else { return }
-        position = standing.position
+    init(_ streamState: StreamState) {
+        self.init(isOpen: streamState.open != nil)
+        guard let progress = streamState.progress else { return }
+        position = streamState.position
         resumedFrom = progress.resumedFrom
         connectedAt = progress.connectedAt?.wholeSecond
         disconnectedAt = isOpen ? nil : progress.disconnectedAt?.wholeSecond

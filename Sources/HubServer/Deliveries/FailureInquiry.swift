@@ -5,7 +5,7 @@ import HubStore
 /// Lists the targets on push services that were not sent a message.
 ///
 /// The number of known failures of one message and platform is limited by ``Transaction/maximumFailures``.
-struct FailureInquiry {
+struct FailureLookup {
     private static let linesAtOnce = 1_000
     /// Maximum number of pages of one report, which then names 100,000 targets.
     static let maximumPages = 100

@@ -6,7 +6,7 @@ import Signals
 /// The files of a hub's feedback container: the handles that push services have reported dead, day by day.
 ///
 /// A report is kept as long as the message that caused it.
-struct FeedbackInquiry {
+struct FeedbackLookup {
     /// Maximum number of rows of one file, which then has about 5 MB; a day with more rows has several files.
     static let rowsOfFile = 10_000
     /// Maximum number of files in a list, which shows the newest.
@@ -18,7 +18,7 @@ struct FeedbackInquiry {
 
     /// The files, oldest first.
     func files() async throws -> [ContainerListing.File] {
-        try await hub.inquiries.pass {
+        try await hub.lookups.pass {
             var files: [ContainerListing.File] = []
             for day in try await hub.store.deadHandleDays(hub: hub.record.id, limit: Self.maximumFiles) {
                 let last = (day.count - 1) / Self.rowsOfFile + 1
@@ -36,7 +36,7 @@ struct FeedbackInquiry {
 
     /// The content of a file; `nil` if it does not exist.
     func file(_ name: FeedbackFileName) async throws -> String? {
-        try await hub.inquiries.pass { try await content(of: name)?.text }
+        try await hub.lookups.pass { try await content(of: name)?.text }
     }
 
     private func content(of name: FeedbackFileName) async throws -> (text: String, modifiedAt: Timestamp)? {

@@ -72,7 +72,7 @@ extension StreamOutcomes {
                 written += 1
             case .written: written += 1
             case .expired: expired += 1
-            default: owed += 1
+            default: pending += 1
             }
         }
     }
@@ -102,7 +102,7 @@ extension MessageReport {
         else {
             return withheld = .personal
         }
-        let shown = MessagePreview(properties)
+        let shown = ShownMessage(properties)
         title = shown.title.isEmpty ? nil : shown.title
         text = shown.text
     }
@@ -125,8 +125,8 @@ extension NotificationDetails {
         enqueueTime = (message.enqueuedAt ?? message.at).second
         startTime = message.at.second
         // The time at which the last stream was written is not recorded.
-        let isOver = report.state != .processing && report.state != .enqueued
-        if isOver, report.matched?[Platform.stream.rawValue] == nil { endTime = endedAt?.second ?? startTime }
+        let isFinished = report.state != .processing && report.state != .enqueued
+        if isFinished, report.matched?[Platform.stream.rawValue] == nil { endTime = endedAt?.second ?? startTime }
         if report.matched?.isEmpty == false { targetPlatforms = Self.platforms(report) }
     }
 

@@ -27,7 +27,7 @@ final class Hub: Sendable {
     let logger: Logger
     let counters = HubCounters()
     /// Inquiries about the outcomes of messages: each may read all data of the hub.
-    let inquiries = RequestTurns("inquiries about messages")
+    let lookups = RequestTurns("inquiries about messages")
     /// Lists of registrations by push channel: each may read a thousand rows.
     let channelLists = RequestTurns("lists of registrations by push channel", atOnce: 4)
     /// The push services that its credentials are used with.

@@ -108,7 +108,7 @@ package struct HubConfiguration: Sendable {
     /// Tests look then, instead of again and again.
     var onProgress: @Sendable () -> Void = {}
     /// Time between two looks at the holder of duties.
-    var dutyInterval = DutyKeeper.interval
+    var leaseInterval = LeaseKeeper.interval
     /// Time between two reports to the other nodes.
     var presenceInterval = LogFollowing.interval
     /// Maximum age of a `/metrics` page.

@@ -26,7 +26,7 @@ final class HubDirectory: Sendable {
     let streamQuota: StreamQuota
     let writeQuota: WriteQuota
     /// `nil` for a server without TLS.
-    let tls: TLSKeeper?
+    let tls: CertificateReloader?
     let startedAt: Timestamp
     private let store: HubStore
     let epochs: EpochHistory
@@ -42,7 +42,7 @@ final class HubDirectory: Sendable {
         others: OtherNodes? = nil,
         namespaceRules: [AccessRule],
         eventLoops: [any EventLoop],
-        tls: TLSKeeper? = nil,
+        tls: CertificateReloader? = nil,
         configuration: HubConfiguration,
         logger: Logger
     ) {

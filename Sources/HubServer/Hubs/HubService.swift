@@ -31,12 +31,12 @@ package final class HubService: Sendable {
     let releases: ReleaseService
     let push: PushDelivery
     let alarms: AlarmService
-    let duties: DutyRoster
+    let lease: NodeLease
     /// `nil` for a hub with one node.
-    let dutyKeeper: DutyKeeper?
+    let leaseKeeper: LeaseKeeper?
     /// `nil` for a hub with one node.
     let forwarding: RequestForwarding?
-    let tls: TLSKeeper?
+    let tls: CertificateReloader?
     private let connections: ConnectionQuota
     private let responses = ResponseCounts()
     private let client: ClientAddress
@@ -72,7 +72,7 @@ package final class HubService: Sendable {
         )
         try await NodeRefusal.checkFiles(configuration, of: log)
         let secrets = try SecretsFile(path: configuration.secretsPath).box()
-        tls = try configuration.certificate.map { try TLSKeeper($0, now: configuration.now, logger: logger) }
+        tls = try configuration.certificate.map { try CertificateReloader($0, now: configuration.now, logger: logger) }
         store = try HubStore(
             path: configuration.databasePath,
             maximumPages: configuration.maximumPages,
@@ -83,7 +83,7 @@ package final class HubService: Sendable {
             signs: [configuration.generationPath]
         )
         try await store.join()
-        let fitness = DutyFitness(
+        let eligibility = LeaseEligibility(
             clocks: NodeClocks(
                 wall: { configuration.timestamp },
                 monotonic: configuration.monotonic,
@@ -97,7 +97,7 @@ package final class HubService: Sendable {
                 of: store,
                 named: identity.node,
                 version: configuration.version ?? "unknown",
-                fitness: fitness,
+                eligibility: eligibility,
                 servers: { log.serverReport }
             )
         }
@@ -109,13 +109,18 @@ package final class HubService: Sendable {
             let waiting = configuration.onWaiting
             try await SchemaUpgrade(store: store, others: others, channel: channel, logger: logger, waiting: waiting)
                 .run()
-            try await fitness.proof.look(in: store)
+            try await eligibility.proof.look(in: store)
             // When earlier versions are replaced, a node without the key must not be missing at once.
-            if fitness.proof.hasFailed, !isUpgrade { throw NodeRefusal.otherKey(path: configuration.secretsPath) }
+            if eligibility.proof.hasFailed, !isUpgrade { throw NodeRefusal.otherKey(path: configuration.secretsPath) }
         }
         let lastSeen = try await store.lastSeenClock()
         let generationFile = GenerationFile(path: configuration.generationPath)
-        let start = try await HubStart.make(store, configuration, generationFile, others == nil ? nil : fitness.proof)
+        let start = try await HubStart.make(
+            store,
+            configuration,
+            generationFile,
+            others == nil ? nil : eligibility.proof
+        )
         start.log(logger)
         do {
             try generationFile.write(start.generation)
@@ -148,13 +153,13 @@ package final class HubService: Sendable {
             logger: logger
         )
         let directory = directory
-        let duties = DutyRoster(isShared: store.node != nil, clock: configuration.monotonic) {
-            fitness.obstacle
+        let lease = NodeLease(isShared: store.node != nil, clock: configuration.monotonic) {
+            eligibility.obstacle
         }
-        self.duties = duties
+        self.lease = lease
         let releases = ReleaseService(
             hubs: { directory.all.map(\.hub) },
-            duties: duties,
+            lease: lease,
             configuration: configuration,
             logger: logger,
             lastSeen: lastSeen
@@ -162,7 +167,7 @@ package final class HubService: Sendable {
         self.releases = releases
         let push = PushDelivery(
             hubs: { directory.all.map(\.hub) },
-            duties: duties,
+            lease: lease,
             isClockSteady: { releases.isClockSteady },
             logger: logger
         )
@@ -197,7 +202,7 @@ package final class HubService: Sendable {
             store: store,
             writer: writer,
             directory: directory,
-            duties: duties,
+            lease: lease,
             generationFile: generationFile,
             configuration: configuration,
             logger: logger,
@@ -206,7 +211,7 @@ package final class HubService: Sendable {
         alarms = AlarmService(
             store: store,
             directory: directory,
-            duties: duties,
+            lease: lease,
             channel: channel,
             configuration: configuration,
             isClockSteady: { releases.isClockSteady },
@@ -214,11 +219,11 @@ package final class HubService: Sendable {
         )
         try await alarms.load(isRestored: start.restore != nil)
         jobs = JobService(store: store, directory: directory, configuration: configuration, logger: logger)
-        abandonedJobs = others.map { [store, directory, duties] others in
+        abandonedJobs = others.map { [store, directory, lease] others in
             AbandonedJobs(
                 store: store,
                 directory: directory,
-                duties: duties,
+                lease: lease,
                 others: others,
                 configuration: configuration,
                 logger: logger
@@ -228,23 +233,23 @@ package final class HubService: Sendable {
             store: store,
             writer: writer,
             jobs: jobs,
-            duties: duties,
+            lease: lease,
             deletions: deletions,
             configuration: configuration,
             logger: logger
         )
-        dutyKeeper = store.node.map { [writer, store] node in
-            DutyKeeper(
+        leaseKeeper = store.node.map { [writer, store] node in
+            LeaseKeeper(
                 node: node,
-                roster: duties,
-                proof: fitness.proof,
+                lease: lease,
+                proof: eligibility.proof,
                 store: store,
                 writer: writer,
-                interval: configuration.dutyInterval,
+                interval: configuration.leaseInterval,
                 clock: configuration.monotonic,
                 logger: logger
             ) {
-                push.noteDuties()
+                push.noteLease()
                 deletions.signal()
             }
         }
@@ -297,7 +302,7 @@ package final class HubService: Sendable {
         var services: [any Service] = [writer]
         if let following { services.append(following) }
         // Gives the duties back after the services below have stopped.
-        if let dutyKeeper { services.append(dutyKeeper) }
+        if let leaseKeeper { services.append(leaseKeeper) }
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch, MemoryReturn()]
         if let abandonedJobs { services.append(abandonedJobs) }
         if let forwarding {

@@ -128,7 +128,7 @@ struct Installations {
     /// Removes at most `limit` installations that have expired by a trusted clock.
     ///
     /// - Returns: Number of installations that were found.
-    func removeExpired(at now: Timestamp, limit: Int, in term: DutyTerm = .unshared) async throws -> Int {
+    func removeExpired(at now: Timestamp, limit: Int, in term: LeaseTerm = .unshared) async throws -> Int {
         let expired = try await hub.store.expiredInstallations(hub: hub.record.id, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }
         // Its expiry may have been extended meanwhile.
@@ -140,7 +140,7 @@ struct Installations {
     private func remove(
         _ ids: [InstallationID],
         withRegistrations: Bool = false,
-        in term: DutyTerm = .unshared,
+        in term: LeaseTerm = .unshared,
         where isMeant: @escaping @Sendable (StoredInstallation) throws -> Bool
     ) async throws {
         let hub = hub.record.id

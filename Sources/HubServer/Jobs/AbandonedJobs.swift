@@ -14,7 +14,7 @@ final class AbandonedJobs: Service {
 
     private let store: HubStore
     private let directory: HubDirectory
-    private let duties: DutyRoster
+    private let lease: NodeLease
     private let others: OtherNodes
     private let configuration: HubConfiguration
     private let logger: Logger
@@ -24,14 +24,14 @@ final class AbandonedJobs: Service {
     init(
         store: HubStore,
         directory: HubDirectory,
-        duties: DutyRoster,
+        lease: NodeLease,
         others: OtherNodes,
         configuration: HubConfiguration,
         logger: Logger
     ) {
         self.store = store
         self.directory = directory
-        self.duties = duties
+        self.lease = lease
         self.others = others
         self.configuration = configuration
         self.logger = logger
@@ -50,7 +50,7 @@ final class AbandonedJobs: Service {
 
     /// Fails the jobs of nodes that have been missing for long enough, if this node has the duties.
     func look() async throws {
-        guard let term = duties.current else { return missing.withLock { $0 = [:] } }
+        guard let term = lease.current else { return missing.withLock { $0 = [:] } }
         let jobs = try await store.unfinishedJobsElsewhere()
         let absent = Set(jobs.compactMap(\.node)).filter { !others.isPresent($0) }
         let now = configuration.monotonic()
@@ -66,7 +66,7 @@ final class AbandonedJobs: Service {
         }
     }
 
-    private func fail(_ job: StoredJob, of node: String, at hub: Hub, _ term: DutyTerm) async throws {
+    private func fail(_ job: StoredJob, of node: String, at hub: Hub, _ term: LeaseTerm) async throws {
         var failed = job
         failed.job.status = .failed
         failed.job.updatedAt = configuration.timestamp

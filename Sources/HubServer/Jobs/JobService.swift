@@ -95,7 +95,7 @@ final class JobService: Service {
         var run = JobRun(job, hub: hub, files: files(of: hub.record.name))
         try await run.run()
         let done = run.stored.job
-        guard done.status.isOver else { return }
+        guard done.status.isFinished else { return }
         logger.notice(
             done.status == .failed ? "a job has failed" : "a job is done",
             metadata: [

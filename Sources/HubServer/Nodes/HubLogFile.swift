@@ -39,7 +39,7 @@ package enum HubLogFile {
     /// of another kind.
     ///
     /// A temporary failure can clear without a change of files or settings.
-    package static func trouble(_ error: any Error) -> (reason: String, isTemporary: Bool)? {
+    package static func problem(_ error: any Error) -> (reason: String, isTemporary: Bool)? {
         switch error {
         case let error as OrderedLogError: ("\(error)", !error.isFinal)
         case let error as NodeRefusal: ("\(error)", false)

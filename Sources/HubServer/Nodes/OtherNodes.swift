@@ -37,7 +37,7 @@ final class OtherNodes: Sendable {
     private let channel: any NodeChannel
     private let store: HubStore
     /// The conditions under which this node may have duties.
-    let fitness: DutyFitness
+    let eligibility: LeaseEligibility
     private let servers: @Sendable () -> LogServerReport
     private let peers = Mutex<[String: Peer]>([:])
     /// The highest stamp that this node has assigned or seen.
@@ -48,21 +48,21 @@ final class OtherNodes: Sendable {
     ///   - store: The database of this node.
     ///   - name: The name of this node.
     ///   - version: The version of this node.
-    ///   - fitness: The conditions under which this node may have duties.
+    ///   - eligibility: The conditions under which this node may have duties.
     ///   - servers: The log's servers, as they last answered.
     init(
         _ channel: any NodeChannel,
         of store: HubStore,
         named name: String,
         version: String,
-        fitness: DutyFitness,
+        eligibility: LeaseEligibility,
         servers: @escaping @Sendable () -> LogServerReport
     ) {
         self.channel = channel
         self.store = store
         self.name = name
         self.version = version
-        self.fitness = fitness
+        self.eligibility = eligibility
         self.servers = servers
     }
 
@@ -154,7 +154,7 @@ final class OtherNodes: Sendable {
         bytes.append(number: UInt64(store.schema))
         bytes.append(isLeaving ? 1 : 0)
         bytes.append(1)
-        bytes.append(number: UInt64(max(0, fitness.clocks.now.milliseconds)))
+        bytes.append(number: UInt64(max(0, eligibility.clocks.now.milliseconds)))
         channel.announce(bytes.bytes)
     }
 
@@ -170,7 +170,7 @@ final class OtherNodes: Sendable {
         let (schema, leaving) = ((try? reader.number()) ?? 0, (try? reader.byte()) ?? 0)
         let fencing = (try? reader.byte()) ?? 0
         if let time = try? reader.number() {
-            fitness.clocks.note(Timestamp(milliseconds: Int64(clamping: time)), of: node)
+            eligibility.clocks.note(Timestamp(milliseconds: Int64(clamping: time)), of: node)
         }
         let peer = Peer(
             version: version,
@@ -215,7 +215,7 @@ final class OtherNodes: Sendable {
     func report(cutOffSince: ContinuousClock.Instant?) -> HubOverview.Node {
         let state = store.logState
         let now = ContinuousClock.now
-        let comparison = fitness.clocks.compare()
+        let comparison = eligibility.clocks.compare()
         return HubOverview.Node(
             name: name,
             position: state?.head.number ?? 0,
@@ -232,7 +232,7 @@ final class OtherNodes: Sendable {
                 )
             },
             clockAheadSeconds: comparison.own?.inSeconds,
-            dutyObstacle: fitness.obstacle.map { "\($0)" },
+            dutyObstacle: eligibility.obstacle.map { "\($0)" },
             replicas: replicas
         )
     }

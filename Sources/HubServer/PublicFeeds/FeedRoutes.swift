@@ -17,17 +17,17 @@ struct FeedRoutes: Sendable {
 
     private let hubs: HubDirectory
     private let configuration: HubConfiguration
-    private let door: PageDoor
+    private let accessPolicy: PageAccessPolicy
     private let client: ClientAddress
     private let connections: ConnectionQuota
 
     init(_ hubs: HubDirectory, _ configuration: HubConfiguration, _ client: ClientAddress, _ quota: ConnectionQuota) {
         (self.hubs, self.configuration, self.client, connections) = (hubs, configuration, client, quota)
-        door = PageDoor(configuration)
+        accessPolicy = PageAccessPolicy(configuration)
     }
 
     /// True if everybody may read the feeds.
-    var arePublic: Bool { door.access == .public }
+    var arePublic: Bool { accessPolicy.access == .public }
 
     func add(to router: Router<HubRequestContext>) {
         router.get(RouterPath(Self.address)) { request, context in try await reply(to: request, context) }
@@ -43,7 +43,7 @@ struct FeedRoutes: Sendable {
         let hasManage = grant?.rights.contains(.manage) == true
         if hasManage { context.manage?.set() }
         let isProven = grant != nil || context.mayReadFeeds
-        guard door.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
+        guard accessPolicy.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(context.parameters.get("file") ?? "")
         else { throw nothing }
         if isProven, let channel = context.channel { connections.prove(channel) }

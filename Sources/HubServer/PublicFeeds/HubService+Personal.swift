@@ -6,7 +6,7 @@ package import WebPages
 /// A message to one person.
 package struct PersonalMessage: Sendable {
     package enum Content: Sendable {
-        case open(Telling)
+        case open(StoryVersion)
         /// The id of a secure message, whose text is in the app backend.
         case secure(Int64)
     }
@@ -33,7 +33,7 @@ extension PersonalMessage {
     /// Approximate size in memory, in bytes.
     var bytes: Int {
         switch content {
-        case .open(let telling): telling.bytes
+        case .open(let storyVersion): storyVersion.bytes
         case .secure: 50
         }
     }
@@ -49,14 +49,14 @@ extension PersonalMessage {
             self.init(sequence: message.logged.sequence, at: message.at, content: .secure(secureID))
             return
         }
-        let telling = Telling(
+        let storyVersion = StoryVersion(
             sequence: message.logged.sequence,
             at: message.at,
             message: id.text,
             body: record.body,
             scope: ""
         )
-        guard let telling else { return nil }
-        self.init(sequence: telling.sequence, at: telling.at, content: .open(telling))
+        guard let storyVersion else { return nil }
+        self.init(sequence: storyVersion.sequence, at: storyVersion.at, content: .open(storyVersion))
     }
 }

@@ -5,7 +5,7 @@ package import NetworkAddresses
 package import WebPages
 
 /// Decides which requests may read a hub's pages and feeds without an account.
-package struct PageDoor: Sendable {
+package struct PageAccessPolicy: Sendable {
     /// Headers that show that a proxy has forwarded a request.
     private static let forwarding = ["Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP"]
 

@@ -80,16 +80,16 @@ actor TagFeeds {
     /// The newest stories and withdrawals of those tags that are categories of the hub, newest first.
     ///
     /// With a language, only stories in that language. Throws a `DatabaseError`.
-    func news(of tags: [Tag], language: LanguageName?, in hub: Hub) async throws -> [Telling] {
+    func news(of tags: [Tag], language: LanguageName?, in hub: Hub) async throws -> [StoryVersion] {
         guard let identity = try await identity(of: hub) else { return [] }
-        var found: [StoryID: Telling] = [:]
+        var found: [StoryID: StoryVersion] = [:]
         for tag in tags {
             guard try await spelling(of: tag, hub) != nil else { continue }
             let key = Key(tag: tag, language: language)
             let current = try await read(key, of: hub, identity)
             if news[key] == nil { keep(current, for: key) } else { news.use(key) }
-            for telling in current.read.timeline.tellings(after: hub.status.droppedThrough) {
-                found[telling.id] = found[telling.id].map(telling.merged(with:)) ?? telling
+            for storyVersion in current.read.timeline.versions(after: hub.status.droppedThrough) {
+                found[storyVersion.id] = found[storyVersion.id].map(storyVersion.merged(with:)) ?? storyVersion
             }
         }
         return found.values.sorted { $0.sequence > $1.sequence }

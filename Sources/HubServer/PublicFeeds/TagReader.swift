@@ -54,7 +54,7 @@ struct TagReader: Sendable {
                 news.timeline = newer
                 news.floor = run.floor
             } else {
-                news.timeline.add(newer: run.tellings)
+                news.timeline.add(newer: run.versions)
             }
             news.through = last
         }
@@ -64,7 +64,7 @@ struct TagReader: Sendable {
     }
 
     private struct Run {
-        var tellings: [Telling] = []
+        var versions: [StoryVersion] = []
         /// True if the range was read to its beginning.
         var isComplete = false
         var floor: LogSequence
@@ -88,9 +88,9 @@ struct TagReader: Sendable {
                 limit: limit
             ) { [tag] tags in PublicAudience.includes(tag, tags: tags, reserved: reserved) }
             room -= found.count
-            let tellings = found.messages.compactMap(telling)
-            timeline.add(older: tellings)
-            run.tellings += tellings
+            let versions = found.messages.compactMap(storyVersion)
+            timeline.add(older: versions)
+            run.versions += versions
             run.floor = found.count < limit ? after : found.lowest?.previous ?? after
         }
         run.isComplete = run.floor <= after
@@ -98,13 +98,13 @@ struct TagReader: Sendable {
     }
 
     /// `nil` for a message that is not public, or that agents would not get.
-    private func telling(_ message: AcceptedMessage) -> Telling? {
+    private func storyVersion(_ message: AcceptedMessage) -> StoryVersion? {
         let record = message.logged.record
         guard record.format == .template || record.format == .stream,
             // A message whose targets cannot be read is not public, either.
             case .success(nil) = Result(catching: { try record.targets }), let id = try? record.id
         else { return nil }
-        return Telling(
+        return StoryVersion(
             sequence: message.logged.sequence,
             at: message.at,
             message: id.text,

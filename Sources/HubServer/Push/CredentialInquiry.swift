@@ -3,7 +3,7 @@ import HubRouting
 import PushServices
 
 /// Reports whether a hub's credentials for push services can be used.
-struct CredentialInquiry {
+struct CredentialLookup {
     /// Time that push services have to answer, all together.
     static let patience = Duration.seconds(20)
 

@@ -11,7 +11,7 @@ extension DeliveryLane {
     /// - Returns: Time until there is something to do; `nil` if there is more to do now.
     func step() async throws -> Duration? {
         let now = wallTime
-        guard isOnDuty else { return term == nil ? Self.longestRest : Self.dutyInterval }
+        guard holdsLease else { return term == nil ? Self.longestRest : Self.leaseInterval }
         // A wrong clock would let messages expire.
         let hasMore = isClockSteady() ? try await endExpired(at: now) : false
         guard let rest = try await sendAll(at: now), !hasMore else { return nil }
@@ -127,16 +127,16 @@ extension DeliveryLane {
             guard room > 0 else { continue }
             // Before the read, during which another target may be stored.
             awaitedHosts.remove(host)
-            var isOver = false
-            defer { if !isOver { awaitedHosts.insert(host) } }
+            var isFinished = false
+            defer { if !isFinished { awaitedHosts.insert(host) } }
             let limit = room + others.count
             let retries = try await store.retries(awaiting: host, hub: hub, platform: platform, limit: limit)
-            isOver = retries.isEmpty
-            if isOver, hostRefusals.isPaused(host) {
+            isFinished = retries.isEmpty
+            if isFinished, hostRefusals.isPaused(host) {
                 // Targets in memory, or of a message that is being read, can still probe it.
-                isOver = reading.isEmpty && !slowHosts.names.contains(host)
+                isFinished = reading.isEmpty && !slowHosts.names.contains(host)
             }
-            if isOver, hostRefusals.forget(host) {
+            if isFinished, hostRefusals.forget(host) {
                 self.hub.push.set(hostRefusals: hostRefusals.reasons, platform)
             }
             found += retries.lazy.filter { !others.contains(TargetKey($0)) }.prefix(room)

@@ -11,7 +11,7 @@ extension DeliveryLane {
     /// Records outcomes in the store until the task is cancelled.
     func writeOutcomes() async {
         while !Task.isCancelled {
-            await landings.wait()
+            await outcomeBuffer.wait()
             await flush()
         }
     }
@@ -28,7 +28,7 @@ extension DeliveryLane {
     }
 
     private func write() async {
-        judge(landings.take())
+        judge(outcomeBuffer.take())
         guard !unwritten.isEmpty else { return }
         let batch = unwritten
         let at = wallTime
@@ -51,7 +51,7 @@ extension DeliveryLane {
             hub.counters.push.add(counts)
             let hasRetries = batch.progress.values.contains { !$0.retries.isEmpty }
             if !counts.isEmpty || hasRetries || batch.hasReturned { wakeUp.signal() }
-        } catch is DutyLost {
+        } catch is LeaseLost {
             // Another node has delivered these messages, or does so now.
             letGo(batch)
         } catch {
@@ -80,7 +80,7 @@ extension DeliveryLane {
     }
 
     /// Turns answers into changes to record, and draws conclusions about the credential and the service.
-    private func judge(_ landed: [PushLandings.Landed]) {
+    private func judge(_ landed: [OutcomeBuffer.Landed]) {
         for (landing, result) in landed {
             unwritten.targets.append(TargetKey(key: landing.key, ordinal: landing.ordinal))
             switch result {
@@ -106,31 +106,31 @@ extension DeliveryLane {
         let now = wallTime
         switch outcome {
         case .accepted, .replacedHandle:
-            doubts.noteSuccess()
+            rejectionGuard.noteSuccess()
             noteWorking(landing)
             unwritten.succeed(landing)
             if case .replacedHandle(let new) = outcome { unwritten.replace(landing, by: new) }
         case .dropped(let reason):
-            doubts.noteOther()
+            rejectionGuard.noteOther()
             noteWorking(landing)
             unwritten.fail(landing, .dropped, reason)
         case .deadHandle(let dead):
             noteWorking(landing)
-            let isBelieved = dead.isCertain || doubts.noteDoubtful()
-            if dead.isCertain { doubts.noteOther() }
+            let isBelieved = dead.isCertain || rejectionGuard.noteDoubtful()
+            if dead.isCertain { rejectionGuard.noteOther() }
             guard isBelieved else { return unwritten.fail(landing, .badChannel, dead.reason) }
             unwritten.fail(landing, .expiredChannel, dead.reason, deadHandle: landing.channel?.handle)
             unwritten.remove(landing, since: dead.since)
         case .badMessage(let reason):
-            doubts.noteOther()
+            rejectionGuard.noteOther()
             noteWorking(landing)
             unwritten.fail(landing, .invalidNotificationFormat, reason)
         case .tooLarge(let reason):
-            doubts.noteOther()
+            rejectionGuard.noteOther()
             noteWorking(landing)
             unwritten.fail(landing, .invalidNotificationSize, reason)
         case .badRoute(let reason):
-            doubts.noteOther()
+            rejectionGuard.noteOther()
             noteWorking(landing)
             unwritten.fail(landing, .wrongToken, reason)
         case .unsendable(let reason):

@@ -30,7 +30,7 @@ extension DeliveryLane {
 
     /// True unless the service is paused, the credential refused, the hub disabled, or this node without duties.
     private func mayGoOn(at now: Timestamp) -> Bool {
-        guard !isPaused(at: now), !Task.isCancelled, !hub.isDisabled, isOnDuty else { return false }
+        guard !isPaused(at: now), !Task.isCancelled, !hub.isDisabled, holdsLease else { return false }
         return switch allowance(at: now) {
         case .everything, .oneProbe: true
         case .nothing: false
@@ -71,7 +71,7 @@ extension DeliveryLane {
                 }
             }
         }
-        try await confirmDuty()
+        try await confirmLease()
         courses[key]?.rendering = course.rendering
         for (ordinal, refusal) in refused { await refuse(ordinal, of: key, refusal) }
         return refused.count + (await send(candidates, of: key, attempts, course.rendering))
@@ -325,8 +325,8 @@ extension DeliveryLane {
         land([(landing, result)])
     }
 
-    nonisolated private func land(_ landed: [PushLandings.Landed]) {
-        landings.add(landed)
+    nonisolated private func land(_ landed: [OutcomeBuffer.Landed]) {
+        outcomeBuffer.add(landed)
         slots.land(landed.lazy.map(\.landing.host))
     }
 }

@@ -27,7 +27,7 @@ actor DeliveryLane {
     /// Time after its acceptance in which the first attempt to send a message without storage (`TTL` 0) may begin.
     static let latestOnce = Duration.seconds(600)
     /// Time between two looks at the roster of a lane that is not on duty: a term that lapsed may be renewed.
-    static let dutyInterval = Duration.seconds(1)
+    static let leaseInterval = Duration.seconds(1)
     /// Targets for which the lane remembers a refusal of the credential.
     static let maximumRefused = 1_024
     /// Time that a chunk waits for hosts that have their share of slots in flight.
@@ -78,13 +78,13 @@ actor DeliveryLane {
     let hub: Hub
     let service: (any PushService)?
     let audience: String?
-    private let duties: DutyRoster
+    private let lease: NodeLease
     /// `nil` for a node without duties, which delivers nothing.
-    nonisolated let term: DutyTerm?
+    nonisolated let term: LeaseTerm?
     let isClockSteady: @Sendable () -> Bool
     private let wallClock: @Sendable () -> Date
     let slots = PushSlots()
-    let landings = PushLandings()
+    let outcomeBuffer = OutcomeBuffer()
     let wakeUp = AsyncSignal()
     private let isStopping = Atomic(false)
     var courses: [DeliveryKey: Course] = [:]
@@ -107,7 +107,7 @@ actor DeliveryLane {
     /// The latest write, which the next one waits for.
     var writing: Task<Void, Never>?
     var circuit = CredentialCircuit()
-    var doubts = HandleDoubts()
+    var rejectionGuard = RejectionGuard()
     var hostFailures = HostFailures()
     var hostRefusals = HostRefusals()
     var slowHosts = SlowHosts()
@@ -125,7 +125,7 @@ actor DeliveryLane {
     var reportedPauses: [String: Timestamp] = [:]
     /// True if a probe has had an answer that lets everything go on.
     var hasRecovered = false
-    private var hasLostDuty = false
+    private var hasLostLease = false
     private var hasSaidFailure = false
     private var settlers: [(exceptInFlight: Bool, continuation: CheckedContinuation<Void, Never>)] = []
 
@@ -137,15 +137,15 @@ actor DeliveryLane {
         platform: String,
         service: (any PushService)?,
         audience: String?,
-        duties: DutyRoster,
-        term: DutyTerm?,
+        lease: NodeLease,
+        term: LeaseTerm?,
         isClockSteady: @escaping @Sendable () -> Bool
     ) {
         self.hub = hub
         self.platform = platform
         self.service = service
         self.audience = audience
-        self.duties = duties
+        self.lease = lease
         self.term = term
         self.isClockSteady = isClockSteady
         wallClock = hub.configuration.now
@@ -194,7 +194,7 @@ actor DeliveryLane {
     private func recordRest() async {
         await flush()
         while !unwritten.isEmpty, !isStopping.load(ordering: .relaxed) {
-            await landings.wait()
+            await outcomeBuffer.wait()
             await flush()
         }
     }
@@ -232,7 +232,7 @@ actor DeliveryLane {
             hasRecovered = false
             return true
         }
-        let isStopped = service == nil || hub.isDisabled || !isOnDuty
+        let isStopped = service == nil || hub.isDisabled || !holdsLease
         let now = wallTime
         let isHeldUp = isPaused(at: now) || allowance(at: now) != .everything
         let hasTargets = hasSendableWaiting(at: now) || courses.values.contains(where: \.isReading)
@@ -247,11 +247,11 @@ actor DeliveryLane {
     // MARK: - Duties
 
     /// True while this node may deliver.
-    var isOnDuty: Bool { term != nil && !hasLostDuty && duties.current == term }
+    var holdsLease: Bool { term != nil && !hasLostLease && lease.current == term }
 
     /// Makes a change of the hub, unless another node delivers its messages now.
     ///
-    /// - Throws: The errors of a change; ``DutyLost``, after which this lane does nothing more.
+    /// - Throws: The errors of a change; ``LeaseLost``, after which this lane does nothing more.
     func perform<Answer: Sendable>(
         _ stage: @escaping @Sendable (Transaction) throws -> (Answer, [HubEffect])
     ) async throws -> Answer {
@@ -260,20 +260,20 @@ actor DeliveryLane {
                 try term?.check(transaction)
                 return try stage(transaction)
             }
-        } catch let error as DutyLost {
-            hasLostDuty = true
+        } catch let error as LeaseLost {
+            hasLostLease = true
             throw error
         }
     }
 
     /// Checks, after the last read before targets are sent, that no other node delivers them.
     ///
-    /// - Throws: ``DutyLost``, after which this lane does nothing more; the errors of a read.
-    func confirmDuty() async throws {
+    /// - Throws: ``LeaseLost``, after which this lane does nothing more; the errors of a read.
+    func confirmLease() async throws {
         do {
             try await term?.check(hub.store)
-        } catch let error as DutyLost {
-            hasLostDuty = true
+        } catch let error as LeaseLost {
+            hasLostLease = true
             throw error
         }
     }
@@ -285,7 +285,7 @@ actor DeliveryLane {
     }
 
     func noteFailure(_ error: any Error) {
-        guard !(error is CancellationError), !(error is DutyLost), !hub.isDeleted, !hasSaidFailure else { return }
+        guard !(error is CancellationError), !(error is LeaseLost), !hub.isDeleted, !hasSaidFailure else { return }
         hasSaidFailure = true
         hub.logger.warning(
             "cannot read or record messages for a push service; the hub tries again",

@@ -3,7 +3,7 @@
 ///
 /// A wrong endpoint must not empty a hub. Such answers remove nothing before the credential's first success, nor while
 /// there are many of them.
-struct HandleDoubts: Sendable {
+struct RejectionGuard: Sendable {
     /// Number of latest answers that count.
     static let window = 1_000
     /// Largest share of doubtful answers at which one is believed.

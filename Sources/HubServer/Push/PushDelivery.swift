@@ -21,7 +21,7 @@ final class PushDelivery: Service {
         let lane: DeliveryLane
         let task: Task<Void, Never>
         let credential: PlatformCredential?
-        let term: DutyTerm?
+        let term: LeaseTerm?
     }
 
     private struct State {
@@ -38,7 +38,7 @@ final class PushDelivery: Service {
     }
 
     private let hubs: @Sendable () -> [Hub]
-    private let duties: DutyRoster
+    private let lease: NodeLease
     private let isClockSteady: @Sendable () -> Bool
     private let logger: Logger
     private let state = Mutex(State())
@@ -46,12 +46,12 @@ final class PushDelivery: Service {
 
     init(
         hubs: @escaping @Sendable () -> [Hub],
-        duties: DutyRoster,
+        lease: NodeLease,
         isClockSteady: @escaping @Sendable () -> Bool,
         logger: Logger
     ) {
         self.hubs = hubs
-        self.duties = duties
+        self.lease = lease
         self.isClockSteady = isClockSteady
         self.logger = logger
     }
@@ -75,7 +75,7 @@ final class PushDelivery: Service {
     }
 
     /// Notes that this node has gained or lost the duties.
-    func noteDuties() {
+    func noteLease() {
         state.withLock { $0.changed.formUnion($0.credentials.keys) }
         wakeUp.signal()
         wakeAll()
@@ -185,7 +185,7 @@ final class PushDelivery: Service {
 
     /// Runs the lanes that a hub needs: one for each credential and for each platform with pending messages.
     private func reconcile(_ key: HubKey) async {
-        let term = duties.term
+        let term = lease.term
         let hub = hubs().first { $0.record.id == key }
         let credentials = hub.map { PushCredentials($0.status.credentials, $0.configuration) }
         var platforms = Set(credentials?.platforms ?? [])
@@ -214,7 +214,7 @@ final class PushDelivery: Service {
                 audience: credential.flatMap {
                     hub.push.audience(of: $0, on: platform, by: hub.configuration.pushServices)
                 },
-                duties: duties,
+                lease: lease,
                 term: term,
                 isClockSteady: isClockSteady
             )

@@ -78,7 +78,7 @@ extension PushRefusal {
 }
 
 /// Collects outcomes until they are recorded.
-final class PushLandings: Sendable {
+final class OutcomeBuffer: Sendable {
     /// Number of outcomes that are recorded at once.
     static let many = 2_000
     static let interval = Duration.milliseconds(100)

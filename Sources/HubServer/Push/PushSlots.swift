@@ -76,7 +76,7 @@ final class PushSlots: Sendable {
             guard !state.isClosed else { return .closed }
             state.limit = max(1, limit)
             state.awaitedHost = host
-            guard state.hasRoom(host) else { return Self.isOver(deadline) ? .hostIsFull : nil }
+            guard state.hasRoom(host) else { return Self.hasEnded(deadline) ? .hostIsFull : nil }
             guard state.isFree(for: host) else { return nil }
             state.awaitedHost = nil
             state.inFlight += 1
@@ -86,7 +86,7 @@ final class PushSlots: Sendable {
         }
     }
 
-    private static func isOver(_ deadline: ContinuousClock.Instant?) -> Bool {
+    private static func hasEnded(_ deadline: ContinuousClock.Instant?) -> Bool {
         deadline.map { $0 <= .now } ?? false
     }
 

@@ -153,7 +153,7 @@ struct Registrations {
     /// Ends at most `limit` registrations that have expired by a trusted clock.
     ///
     /// - Returns: Number of registrations that were found.
-    func endExpired(at now: Timestamp, limit: Int, in term: DutyTerm = .unshared) async throws -> Int {
+    func endExpired(at now: Timestamp, limit: Int, in term: LeaseTerm = .unshared) async throws -> Int {
         let hub = hub.record.id
         let expired = try await self.hub.store.expiredRegistrations(hub: hub, at: now, limit: limit)
         guard !expired.isEmpty else { return 0 }

@@ -8,13 +8,13 @@ import PushServices
 enum CredentialRoutes {
     static let routes = [
         Route(method: .get, path: "/credentials", right: .manage) { request, _ in
-            try reply(CredentialInquiry(hub: request.hub).report())
+            try reply(CredentialLookup(hub: request.hub).report())
         },
         Route(method: .post, path: "/credentials/test", right: .manage, staysHere: true) { request, _ in
             if let wait = request.hub.testSends.rate.admit(request.hub.record.id) {
                 throw ProtocolError.tooManyRequests("Test sends and tests of credentials are too frequent.", wait: wait)
             }
-            return try reply(await CredentialInquiry(hub: request.hub).test())
+            return try reply(await CredentialLookup(hub: request.hub).test())
         },
         Route(method: .get, path: "/browser-key", right: .listen, isForWebApps: true) { request, _ in
             try browserKey(of: request.hub)

@@ -10,26 +10,26 @@ enum DeliveryRoutes {
 
     static let routes = [
         Route(method: .get, path: "/deliveries", right: .manage) { request, hubs in
-            let (inquiry, count) = (request.inquiry(hubs), try last(request))
+            let (lookup, count) = (request.lookup(hubs), try last(request))
             let reports: [MessageReport]
             if try isOfScheduled(request) {
-                reports = try await inquiry.scheduled(count)
+                reports = try await lookup.scheduled(count)
             } else if let place = try place(request) {
-                reports = try await inquiry.sent(count, before: place)
+                reports = try await lookup.sent(count, before: place)
             } else {
-                reports = try await inquiry.newest(count)
+                reports = try await lookup.newest(count)
             }
             return .json([UInt8](try JSONEncoder.sorted.encode(MessageReports(messages: reports))))
         },
         Route(method: .get, path: "/deliveries/:id", right: .manage) { request, hubs in
             let device = try request.query.literal("device").map { try deviceName($0) }
             let id = try MessageID(try request.parameter("id"))
-            let report = try await request.inquiry(hubs).report(id, device: device)
+            let report = try await request.lookup(hubs).report(id, device: device)
             return .json([UInt8](try JSONEncoder.sorted.encode(report)))
         },
         Route(method: .get, path: "/deliveries/:id/failures", right: .manage) { request, _ in
             let id = try MessageID(try request.parameter("id"))
-            let page = try await FailureInquiry(hub: request.hub).page(
+            let page = try await FailureLookup(hub: request.hub).page(
                 id,
                 from: request.query.literal("from"),
                 limit: try last(request, default: FailedTargets.maximumListed, maximum: FailedTargets.maximumListed)
@@ -67,7 +67,7 @@ enum DeliveryRoutes {
     private static func last(
         _ request: HubRequest,
         default usual: Int = defaultListed,
-        maximum: Int = DeliveryInquiry.maximumListed
+        maximum: Int = DeliveryLookup.maximumListed
     ) throws(ProtocolError) -> Int {
         guard let text = request.query["last"] else { return usual }
         guard let last = Int(text), (1...maximum).contains(last) else {
@@ -78,7 +78,7 @@ enum DeliveryRoutes {
 }
 
 extension HubRequest {
-    func inquiry(_ hubs: HubDirectory) -> DeliveryInquiry {
-        DeliveryInquiry(hub: hub, loops: hubs.loops(of: hub))
+    func lookup(_ hubs: HubDirectory) -> DeliveryLookup {
+        DeliveryLookup(hub: hub, loops: hubs.loops(of: hub))
     }
 }

@@ -45,7 +45,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch {
             let reply = ErrorReply(.internalError("The hub failed; its log has the details."), trackingID: trackingID)
             // SQLite's messages have several lines and contain statements.
-            let reason = HubDatabase.trouble(error)?.reason ?? TerminalText.safe("\(error)")
+            let reason = HubDatabase.problem(error)?.reason ?? TerminalText.safe("\(error)")
             logger.error(
                 "a request failed",
                 metadata: ["tracking.id": "\(reply.trackingID)", "error.reason": "\(reason)"]

@@ -32,7 +32,7 @@ enum FeedbackRoutes {
             let listing = ContainerListing(
                 serviceEndpoint: "\(request.root)/",
                 containerName: "\(request.hub.record.name)",
-                files: try await FeedbackInquiry(hub: request.hub).files()
+                files: try await FeedbackLookup(hub: request.hub).files()
             )
             return switch AcceptedForm(accept: request.request.headers[.accept]) {
             case .standard: .xml(listing.xml)
@@ -47,7 +47,7 @@ enum FeedbackRoutes {
         Route(method: .get, path: "/\(container)/:file", right: .manage, takesTokenInQuery: true) { request, _ in
             let name = try request.parameter("file")
             guard let file = FeedbackFileName(name),
-                let text = try await FeedbackInquiry(hub: request.hub).file(file)
+                let text = try await FeedbackLookup(hub: request.hub).file(file)
             else {
                 throw ProtocolError.notFound("There is no file '\(name.excerpt)' in the feedback container.")
             }

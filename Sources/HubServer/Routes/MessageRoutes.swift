@@ -24,7 +24,7 @@ enum MessageRoutes {
         },
         Route(method: .get, path: "/messages/:id", right: .send) { request, hubs in
             let id = try MessageID(try request.parameter("id"))
-            var (details, hasFailures) = try await request.inquiry(hubs).details(id)
+            var (details, hasFailures) = try await request.lookup(hubs).details(id)
             details.location = request.address("messages").item(id.text)
             if hasFailures { details.errorDetailsURI = request.signedAddress("messages/\(id.text)/\(errorDetails)") }
             return .xml(details.xml)
@@ -33,7 +33,7 @@ enum MessageRoutes {
         Route(method: .get, path: "/messages/:id/\(errorDetails)", right: .send, takesTokenInQuery: true) {
             request,
             _ in
-            try await errors(of: try MessageID(try request.parameter("id")), FailureInquiry(hub: request.hub))
+            try await errors(of: try MessageID(try request.parameter("id")), FailureLookup(hub: request.hub))
         },
         Route(method: .post, path: "/schedulednotifications", right: .send, isRepeatable: true) { request, _ in
             let id = try await request.hub.messages.accept(try await incoming(request, .scheduledNotifications))
@@ -74,14 +74,14 @@ enum MessageRoutes {
                 wait: wait
             )
         }
-        let answer = try await request.hub.testSends.answer(to: incoming, request.inquiry(hubs))
+        let answer = try await request.hub.testSends.answer(to: incoming, request.lookup(hubs))
         var response = created(request, "messages", answer.id)
         response.headers[.contentType] = Response.xmlType
         response.body = .init(byteBuffer: ByteBuffer(string: answer.xml))
         return response
     }
 
-    private static func errors(of id: MessageID, _ failures: FailureInquiry) async throws -> Response {
+    private static func errors(of id: MessageID, _ failures: FailureLookup) async throws -> Response {
         let message = try await failures.message(id)
         let first = try await failures.lines(message, from: nil)
         return Response(
@@ -89,9 +89,9 @@ enum MessageRoutes {
             headers: [.contentType: ContainerListing.fileType],
             body: .init { writer in
                 var page = first
-                for number in 1...FailureInquiry.maximumPages {
+                for number in 1...FailureLookup.maximumPages {
                     if !page.text.isEmpty { try await writer.write(ByteBuffer(string: page.text)) }
-                    guard let next = page.next, number < FailureInquiry.maximumPages else { break }
+                    guard let next = page.next, number < FailureLookup.maximumPages else { break }
                     page = try await failures.lines(message, from: next)
                 }
                 try await writer.finish(nil)

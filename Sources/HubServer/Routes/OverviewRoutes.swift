@@ -11,14 +11,14 @@ import Hummingbird
 enum OverviewRoutes {
     static let routes = [
         Route(method: .get, path: "/overview", right: .manage, isOfNode: true) { request, hubs in
-            let overview = try await OverviewInquiry(hub: request.hub, directory: hubs).overview()
+            let overview = try await OverviewLookup(hub: request.hub, directory: hubs).overview()
             return .json([UInt8](try JSONEncoder.sorted.encode(overview)))
         }
     ]
 }
 
 /// Collects the values that the hub already has; nothing is counted for an overview.
-struct OverviewInquiry {
+struct OverviewLookup {
     let hub: Hub
     let directory: HubDirectory
 
@@ -44,7 +44,7 @@ struct OverviewInquiry {
         }
         overview.waitingChanges = hub.writer.backlog.changes
         overview.failure = hub.writer.health.failureReason
-        overview.credentials = CredentialInquiry(hub: hub).report().credentials
+        overview.credentials = CredentialLookup(hub: hub).report().credentials
         overview.certificate = directory.tls.map { keeper in
             let shown = keeper.certificate
             return HubOverview.Certificate(

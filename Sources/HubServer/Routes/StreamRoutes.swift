@@ -7,7 +7,7 @@ import NIOCore
 
 /// An installation's stream, and the same events as a long poll.
 ///
-/// A stream request that is the first on its connection never arrives here: ``SniffingChannel`` handles it. These
+/// A stream request that is the first on its connection never arrives here: ``ProtocolDetectingChannel`` handles it. These
 /// routes are for connections that a client or a proxy reuses.
 enum StreamRoutes {
     /// Longest wait of a poll, in seconds.

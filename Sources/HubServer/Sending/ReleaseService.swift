@@ -23,7 +23,7 @@ final class ReleaseService: Service {
     }
 
     private let hubs: @Sendable () -> [Hub]
-    private let duties: DutyRoster
+    private let lease: NodeLease
     private let configuration: HubConfiguration
     private let logger: Logger
     private let state: Mutex<State>
@@ -31,13 +31,13 @@ final class ReleaseService: Service {
     /// `lastSeen` is the wall clock as it was last noted before this start.
     init(
         hubs: @escaping @Sendable () -> [Hub],
-        duties: DutyRoster,
+        lease: NodeLease,
         configuration: HubConfiguration,
         logger: Logger,
         lastSeen: Timestamp?
     ) {
         self.hubs = hubs
-        self.duties = duties
+        self.lease = lease
         self.configuration = configuration
         self.logger = logger
         let (wall, monotonic) = Self.read(configuration)
@@ -65,7 +65,7 @@ final class ReleaseService: Service {
     /// Releases the messages that are due, if this node has the duties.
     func look() async {
         let (now, isSteady) = lookAtClock()
-        guard let term = duties.current else { return }
+        guard let term = lease.current else { return }
         // A disabled hub sends nothing until it is enabled again.
         for hub in hubs() {
             let status = hub.status
@@ -79,11 +79,11 @@ final class ReleaseService: Service {
         if isSteady { state.withLock { $0.hasSaidWaiting = false } }
     }
 
-    private func release(_ hub: Hub, at now: Timestamp, _ term: DutyTerm) async {
+    private func release(_ hub: Hub, at now: Timestamp, _ term: LeaseTerm) async {
         do {
             while try await hub.scheduled.releaseDue(at: now, in: term) {}
             state.withLock { $0.hasSaidFailure = false }
-        } catch is DutyLost {
+        } catch is LeaseLost {
             // Another node releases them.
         } catch is CancellationError {
             // The hub is stopping.

@@ -48,8 +48,8 @@ struct ScheduledMessages {
     /// Releases messages that are due: each keeps its id and is appended to the log now.
     ///
     /// - Returns: True if there may be more.
-    /// - Throws: 503 if the hub cannot write, 404 if the hub was deleted, ``DutyLost``.
-    func releaseDue(at now: Timestamp, in term: DutyTerm) async throws -> Bool {
+    /// - Throws: 503 if the hub cannot write, 404 if the hub was deleted, ``LeaseLost``.
+    func releaseDue(at now: Timestamp, in term: LeaseTerm) async throws -> Bool {
         let releases = try await hub.perform { transaction, view in
             try term.check(transaction)
             let due = try transaction.dueMessages(hub: hub.record.id, at: now, limit: Self.releasedAtOnce)

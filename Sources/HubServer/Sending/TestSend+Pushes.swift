@@ -94,7 +94,7 @@ extension TestSend {
             let target = PushTarget(
                 channel: channel,
                 id: UUID(of: messageID, to: name),
-                expiresAt: push.lifetime == .once ? nil : inquiry.expiry(of: message)
+                expiresAt: push.lifetime == .once ? nil : lookup.expiry(of: message)
             )
             return (push: push, target: target)
         }

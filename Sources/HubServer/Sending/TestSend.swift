@@ -11,20 +11,20 @@ struct TestSend {
     /// Times between two checks of open streams; a stream that does not read gets three seconds in all.
     private static let pauses = [30, 60, 120, 240, 480, 960, 1_110].map { Duration.milliseconds($0) }
 
-    let inquiry: DeliveryInquiry
+    let lookup: DeliveryLookup
     let message: AcceptedMessage
     let messageID: MessageID
     let targets: MessageTargets
 
     /// Prepares the send of an accepted message.
-    init(_ inquiry: DeliveryInquiry, _ id: MessageID) async throws {
-        self.inquiry = inquiry
+    init(_ lookup: DeliveryLookup, _ id: MessageID) async throws {
+        self.lookup = lookup
         messageID = id
-        message = try await inquiry.testSend(id)
+        message = try await lookup.testSend(id)
         targets = try message.logged.record.targets ?? MessageTargets()
     }
 
-    var hub: Hub { inquiry.hub }
+    var hub: Hub { lookup.hub }
 
     typealias Judged = (succeeded: Bool, result: RegistrationResult)
 
@@ -83,36 +83,36 @@ struct TestSend {
     private func streams() async throws -> [Judged] {
         let installations = targets.installations
         guard !installations.isEmpty else { return [] }
-        let recipients = try await inquiry.hub.ask { hub in
+        let recipients = try await lookup.hub.ask { hub in
             installations.map { id in hub.entry(of: id).map { (ordinal: $0.ordinal, recipient: $0.recipient) } }
         }
         let routed = try message.logged.routed
         let ordinals = Set(recipients.compactMap { $0?.ordinal })
-        var standings = try await inquiry.standings(of: ordinals)
+        var streamStates = try await lookup.streamStates(of: ordinals)
         for pause in Self.pauses {
-            let isWaiting = standings.values.contains { $0.open != nil && $0.position < routed.sequence }
+            let isWaiting = streamStates.values.contains { $0.open != nil && $0.position < routed.sequence }
             guard isWaiting else { break }
             try await Task.sleep(for: pause)
-            standings = try await inquiry.standings(of: ordinals)
+            streamStates = try await lookup.streamStates(of: ordinals)
         }
         return zip(installations, recipients).map { id, known in
             guard let known, known.recipient.receives(routed) else {
                 return (false, Self.result(.stream, id.text, nil, "The installation was deleted or has changed."))
             }
-            let standing = standings[known.ordinal] ?? StreamStanding()
-            let outcome = inquiry.outcome(of: message, routed, for: known.recipient, at: standing)
-            let (succeeded, text) = sentence(outcome, standing)
+            let streamState = streamStates[known.ordinal] ?? StreamState()
+            let outcome = lookup.outcome(of: message, routed, for: known.recipient, at: streamState)
+            let (succeeded, text) = sentence(outcome, streamState)
             return (succeeded, Self.result(.stream, id.text, nil, text))
         }
     }
 
-    private func sentence(_ outcome: DeviceOutcome, _ standing: StreamStanding) -> (Bool, String) {
+    private func sentence(_ outcome: DeviceOutcome, _ streamState: StreamState) -> (Bool, String) {
         switch outcome {
         case .written, .resumedPast: (true, RegistrationResult.success)
         case .tooLarge: (false, "The message is too large with the device's templates; the stream gets a gap instead.")
         case .expired: (false, "The message expired before it was written to the device's stream.")
         default:
-            standing.open == nil
+            streamState.open == nil
                 ? (false, "The device's stream is not open; the device gets the message when it connects.")
                 : (false, "The device's stream is open and has not received the message yet.")
         }

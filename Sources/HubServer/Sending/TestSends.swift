@@ -31,20 +31,20 @@ final class TestSends: Sendable {
     /// Makes a test send, or returns the answer to the first one.
     ///
     /// - Throws: The same errors as ``MessageIntake/accept(_:)``.
-    func answer(to incoming: IncomingMessage, _ inquiry: DeliveryInquiry) async throws -> Answer {
+    func answer(to incoming: IncomingMessage, _ lookup: DeliveryLookup) async throws -> Answer {
         guard let key = incoming.idempotencyKey else {
-            return try await Task { try await Self.make(incoming, inquiry) }.value
+            return try await Task { try await Self.make(incoming, lookup) }.value
         }
         let request = Request(key: key, contentHash: incoming.contentHash)
         // Noted before the message is accepted, so that a repeat finds the send here or its answer in the store.
-        let (task, isFirst) = running.join(request) { try await Self.make(incoming, inquiry) }
-        if !isFirst { inquiry.hub.counters.repeated.add(1) }
+        let (task, isFirst) = running.join(request) { try await Self.make(incoming, lookup) }
+        if !isFirst { lookup.hub.counters.repeated.add(1) }
         return try await task.value
     }
 
-    private static func make(_ incoming: IncomingMessage, _ inquiry: DeliveryInquiry) async throws -> Answer {
-        let (id, isRepeat) = try await inquiry.hub.messages.receive(incoming)
-        let send = try await TestSend(inquiry, id)
+    private static func make(_ incoming: IncomingMessage, _ lookup: DeliveryLookup) async throws -> Answer {
+        let (id, isRepeat) = try await lookup.hub.messages.receive(incoming)
+        let send = try await TestSend(lookup, id)
         guard isRepeat else {
             let outcome = try await send.make(keepsAnswer: incoming.idempotencyKey != nil)
             return Answer(id: id, xml: outcome.xml)

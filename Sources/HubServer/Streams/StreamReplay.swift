@@ -25,22 +25,22 @@ extension Hub {
     /// A gap replaces messages that were dropped while the stream was being read, that a restore lost, or that cannot
     /// be read: they must not keep the stream from later messages.
     func page(_ request: StreamPageRequest) async throws -> StreamPage {
-        let owed = try await store.owedMessages(
+        let pending = try await store.pendingMessages(
             hub: record.id,
             ordinal: request.ordinal,
             after: request.after,
             through: request.through,
             limit: Self.pageMessages
         )
-        var page = OwedPage(after: request.after, encoding: encoding)
+        var page = PendingPage(after: request.after, encoding: encoding)
         defer { counters.streams.gaps.add(page.gaps) }
-        if owed.droppedThrough > request.after {
-            page.lose(through: owed.droppedThrough, reason: EpochHistory.tooOld)
+        if pending.droppedThrough > request.after {
+            page.lose(through: pending.droppedThrough, reason: EpochHistory.tooOld)
         }
         var losses = epochs.losses.filter { loss in
             // An installation that was created after the restore lost nothing.
-            loss.sequence > max(request.after, owed.droppedThrough, owed.createdSequence ?? .end)
-                && loss.sequence <= request.through && loss.sequence != request.toldLoss
+            loss.sequence > max(request.after, pending.droppedThrough, pending.createdSequence ?? .end)
+                && loss.sequence <= request.through && loss.sequence != request.announcedLoss
         }[...]
         func passLosses(before sequence: LogSequence) {
             while let loss = losses.first, loss.sequence < sequence {
@@ -48,13 +48,13 @@ extension Hub {
                 losses.removeFirst()
             }
         }
-        var inForce: (row: OwedRow, recipient: Result<Recipient, any Error>)?
-        lazy var latest = Result { try owed.rows.last.map { try Recipient($0.installation) } }
+        var inForce: (row: PendingRow, recipient: Result<Recipient, any Error>)?
+        lazy var latest = Result { try pending.rows.last.map { try Recipient($0.installation) } }
         var cost = 0
-        for logged in owed.messages {
+        for logged in pending.messages {
             passLosses(before: logged.sequence)
-            guard let row = owed.rows.inForce(at: logged.sequence) else {
-                if let created = owed.createdSequence, logged.sequence > created {
+            guard let row = pending.rows.inForce(at: logged.sequence) else {
+                if let created = pending.createdSequence, logged.sequence > created {
                     page.lose(through: logged.sequence, reason: Self.forgotten)
                 }
                 continue
@@ -65,7 +65,7 @@ extension Hub {
             do {
                 let routed = try logged.routed
                 if let recipient = try inForce?.recipient.get(),
-                    try row == owed.rows.last || isStillAddressed(recipient, by: routed, as: try latest.get()),
+                    try row == pending.rows.last || isStillAddressed(recipient, by: routed, as: try latest.get()),
                     let entry = encoding.encode(routed, for: recipient, cost: &cost)
                 {
                     if entry.isGap { noteOversize(routed.id) }
@@ -78,7 +78,7 @@ extension Hub {
             page.pass(to: logged.sequence)
             if page.bytes.readableBytes >= Self.pageBytes || cost >= Self.pageCost { return page.finished() }
         }
-        if owed.messages.count < Self.pageMessages {
+        if pending.messages.count < Self.pageMessages {
             passLosses(before: .end)
             page.pass(to: request.through)
         }

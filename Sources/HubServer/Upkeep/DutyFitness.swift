@@ -1,16 +1,16 @@
 import HubStore
 
 /// The conditions under which a node may have duties.
-struct DutyFitness: Sendable {
+struct LeaseEligibility: Sendable {
     let clocks: NodeClocks
     let proof: KeyProof
 
     /// The reason why this node must not have duties; `nil` if it may.
-    var obstacle: DutyObstacle? { proof.hasFailed ? .secrets : DutyObstacle(clocks.compare().verdict) }
+    var obstacle: LeaseObstacle? { proof.hasFailed ? .secrets : LeaseObstacle(clocks.compare().verdict) }
 }
 
 /// The reason why a node must not have duties.
-enum DutyObstacle: Equatable, CustomStringConvertible {
+enum LeaseObstacle: Equatable, CustomStringConvertible {
     /// The node's clock is ahead of the others, or behind them with a negative duration.
     case clock(ahead: Duration)
     /// The clocks of the nodes and of the log's servers differ, and none of their times has a majority.
@@ -40,7 +40,7 @@ enum DutyObstacle: Equatable, CustomStringConvertible {
         }
     }
 
-    func isSameKind(as other: DutyObstacle?) -> Bool {
+    func isSameKind(as other: LeaseObstacle?) -> Bool {
         switch (self, other) {
         case (.clock, .clock), (.clocks, .clocks), (.secrets, .secrets): true
         default: false

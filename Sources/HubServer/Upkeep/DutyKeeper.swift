@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// No clocks of different nodes are compared: a node takes over after it has not seen the row change for some time of
 /// its own clock, and only if the row is unchanged in the transaction that takes over.
-final class DutyKeeper: Service {
+final class LeaseKeeper: Service {
     /// Usual time between two looks at the row.
     static let interval = Duration.milliseconds(500)
     /// Time between two renewals.
@@ -19,14 +19,14 @@ final class DutyKeeper: Service {
 
     private struct State {
         /// The row as last seen while another node had the duties, and since when.
-        var seen: (record: DutyRecord, since: Duration)?
+        var seen: (record: LeaseRecord, since: Duration)?
         var hasSaidFailure = false
         /// The reason, last logged, why this node must not have duties.
-        var obstacle: DutyObstacle?
+        var obstacle: LeaseObstacle?
     }
 
     private let node: String
-    private let roster: DutyRoster
+    private let lease: NodeLease
     private let proof: KeyProof
     private let store: HubStore
     private let writer: HubWriter
@@ -40,7 +40,7 @@ final class DutyKeeper: Service {
     /// Makes the keeper of the node with the name `node`; `clock` never jumps.
     init(
         node: String,
-        roster: DutyRoster,
+        lease: NodeLease,
         proof: KeyProof,
         store: HubStore,
         writer: HubWriter,
@@ -50,7 +50,7 @@ final class DutyKeeper: Service {
         changed: @escaping @Sendable () -> Void
     ) {
         self.node = node
-        self.roster = roster
+        self.lease = lease
         self.proof = proof
         self.store = store
         self.writer = writer
@@ -69,19 +69,19 @@ final class DutyKeeper: Service {
     func look() async {
         do {
             try await proof.look(in: store)
-            let obstacle = roster.obstacle
+            let obstacle = lease.obstacle
             note(obstacle)
             if obstacle != nil {
-                guard roster.term != nil else { return }
+                guard lease.term != nil else { return }
                 await giveBack()
                 changed()
-            } else if let term = roster.term {
+            } else if let term = lease.term {
                 try await keep(term)
             } else {
                 try await takeOverIfDue()
             }
             state.withLock { $0.hasSaidFailure = false }
-        } catch is DutyLost {
+        } catch is LeaseLost {
             // Another node was first.
         } catch is ProtocolError {
             // The writer has logged why it cannot write.
@@ -98,7 +98,7 @@ final class DutyKeeper: Service {
     }
 
     /// Logs what keeps this node from having duties, once.
-    private func note(_ obstacle: DutyObstacle?) {
+    private func note(_ obstacle: LeaseObstacle?) {
         let former = state.withLock { state in
             defer { state.obstacle = obstacle }
             return state.obstacle
@@ -111,34 +111,34 @@ final class DutyKeeper: Service {
         logger.warning("this node takes no duties until that is corrected", metadata: ["error.reason": "\(obstacle)"])
     }
 
-    private func keep(_ term: DutyTerm) async throws {
-        let record = try await store.duty()
+    private func keep(_ term: LeaseTerm) async throws {
+        let record = try await store.lease()
         guard record.term == term.number, record.node == node else { return lose(to: record) }
         let now = clock()
-        guard now - (roster.renewedAt ?? .zero) >= Self.renewal else { return }
-        let hasLapsed = roster.current == nil
+        guard now - (lease.renewedAt ?? .zero) >= Self.renewal else { return }
+        let hasLapsed = lease.current == nil
         do {
             try await writer.perform { transaction, _ in
                 try term.check(transaction)
-                try transaction.renewDuties()
+                try transaction.renewLease()
                 return ((), [])
             }
-        } catch let error as DutyLost {
-            lose(to: try await store.duty())
+        } catch let error as LeaseLost {
+            lose(to: try await store.lease())
             throw error
         }
-        roster.note(term, at: now)
+        lease.note(term, at: now)
         if hasLapsed { changed() }
     }
 
-    private func lose(to record: DutyRecord) {
-        roster.end()
+    private func lose(to record: LeaseRecord) {
+        lease.end()
         logger.warning("this node has lost its duties", metadata: ["node.holder": "\(record.node ?? "")"])
         changed()
     }
 
     private func takeOverIfDue() async throws {
-        let record = try await store.duty()
+        let record = try await store.lease()
         let now = clock()
         let since = state.withLock { state in
             if state.seen?.record != record { state.seen = (record, now) }
@@ -149,10 +149,10 @@ final class DutyKeeper: Service {
         guard isFree || now - since >= Self.patience else { return }
         let node = node
         let number = try await writer.perform { transaction, _ in
-            guard try transaction.duty() == record else { throw DutyLost() }
-            return (try transaction.takeDuties(by: node), [])
+            guard try transaction.lease() == record else { throw LeaseLost() }
+            return (try transaction.takeLease(by: node), [])
         }
-        roster.note(DutyTerm(number: number), at: now)
+        lease.note(LeaseTerm(number: number), at: now)
         logger.notice(
             "this node has the hub's duties",
             metadata: ["node.name": "\(node)", "node.former": "\(record.node ?? "")", "duty.term": "\(number)"]
@@ -162,11 +162,11 @@ final class DutyKeeper: Service {
 
     /// Lets another node take over at once.
     private func giveBack() async {
-        guard let term = roster.term else { return }
-        roster.end()
+        guard let term = lease.term else { return }
+        lease.end()
         _ = try? await writer.perform { transaction, _ in
             try term.check(transaction)
-            try transaction.giveBackDuties()
+            try transaction.releaseLease()
             return ((), [])
         }
     }

@@ -1,25 +1,25 @@
 import HubStore
 import Synchronization
 
-/// The duties that one node of a hub has at a time: releasing scheduled messages, purging and expiry, compaction,
-/// alarms, dropping deleted hubs, and delivery to push services.
+/// A node's lease of the duties that one node of a hub has at a time: releasing scheduled messages, purging and
+/// expiry, compaction, alarms, dropping deleted hubs, and delivery to push services.
 ///
 /// A hub with one node always has them.
-final class DutyRoster: Sendable {
+final class NodeLease: Sendable {
     /// Time after the last renewal in which this node may act.
     ///
-    /// Shorter than ``DutyKeeper/patience``, so that this node stops before another one takes over.
+    /// Shorter than ``LeaseKeeper/patience``, so that this node stops before another one takes over.
     static let validity = Duration.seconds(10)
 
     private struct Tenure {
-        let term: DutyTerm
+        let term: LeaseTerm
         var renewedAt: Duration
     }
 
     /// True if other nodes can have the duties.
     private let isShared: Bool
     private let clock: @Sendable () -> Duration
-    private let findObstacle: @Sendable () -> DutyObstacle?
+    private let findObstacle: @Sendable () -> LeaseObstacle?
     private let tenure = Mutex<Tenure?>(nil)
 
     /// - Parameters:
@@ -29,7 +29,7 @@ final class DutyRoster: Sendable {
     init(
         isShared: Bool,
         clock: @escaping @Sendable () -> Duration,
-        obstacle: @escaping @Sendable () -> DutyObstacle? = { nil }
+        obstacle: @escaping @Sendable () -> LeaseObstacle? = { nil }
     ) {
         self.isShared = isShared
         self.clock = clock
@@ -37,13 +37,13 @@ final class DutyRoster: Sendable {
     }
 
     /// The reason why this node must not have duties; `nil` if it may.
-    var obstacle: DutyObstacle? { isShared ? findObstacle() : nil }
+    var obstacle: LeaseObstacle? { isShared ? findObstacle() : nil }
 
     /// The term of this node, until it learns that the term has ended; `nil` if it has no duties.
-    var term: DutyTerm? { isShared ? tenure.withLock { $0?.term } : .unshared }
+    var term: LeaseTerm? { isShared ? tenure.withLock { $0?.term } : .unshared }
 
     /// The term of this node if it may act now: the term was renewed a short time ago, and nothing prevents it.
-    var current: DutyTerm? {
+    var current: LeaseTerm? {
         guard isShared else { return .unshared }
         guard obstacle == nil else { return nil }
         let now = clock()
@@ -56,7 +56,7 @@ final class DutyRoster: Sendable {
     var renewedAt: Duration? { tenure.withLock { $0?.renewedAt } }
 
     /// Notes that a term was begun or renewed by a change that was made at `time` or later.
-    func note(_ term: DutyTerm, at time: Duration) {
+    func note(_ term: LeaseTerm, at time: Duration) {
         tenure.withLock { $0 = Tenure(term: term, renewedAt: time) }
     }
 
@@ -64,9 +64,9 @@ final class DutyRoster: Sendable {
 }
 
 /// The time from one takeover of the duties to the next.
-struct DutyTerm: Sendable, Equatable {
+struct LeaseTerm: Sendable, Equatable {
     /// The term of a hub with one node, which does not end.
-    static let unshared = DutyTerm(number: nil)
+    static let unshared = LeaseTerm(number: nil)
 
     let number: Int64?
 
@@ -74,9 +74,9 @@ struct DutyTerm: Sendable, Equatable {
     ///
     /// A node may have been paused since it looked at the roster.
     ///
-    /// - Throws: ``DutyLost``.
+    /// - Throws: ``LeaseLost``.
     func check(_ transaction: Transaction) throws {
-        if number != nil { try check(transaction.duty()) }
+        if number != nil { try check(transaction.lease()) }
     }
 
     /// Refuses work on what was read before, if the log up to there has ended the term.
@@ -84,15 +84,15 @@ struct DutyTerm: Sendable, Equatable {
     /// The clock of a virtual machine that was paused has stood still: its node believes in the term, and follows the log
     /// beyond the end of it.
     ///
-    /// - Throws: ``DutyLost``; the errors of a read.
+    /// - Throws: ``LeaseLost``; the errors of a read.
     func check(_ store: HubStore) async throws {
-        if number != nil { try check(try await store.duty()) }
+        if number != nil { try check(try await store.lease()) }
     }
 
-    private func check(_ duty: DutyRecord) throws(DutyLost) {
-        guard duty.term == number, duty.node != nil else { throw DutyLost() }
+    private func check(_ lease: LeaseRecord) throws(LeaseLost) {
+        guard lease.term == number, lease.node != nil else { throw LeaseLost() }
     }
 }
 
 /// Another node has the duties, or no node has them.
-struct DutyLost: Error {}
+struct LeaseLost: Error {}

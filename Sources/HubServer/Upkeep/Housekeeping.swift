@@ -58,7 +58,7 @@ final class Housekeeping: Service {
     private let store: HubStore
     private let writer: HubWriter
     private let directory: HubDirectory
-    private let duties: DutyRoster
+    private let lease: NodeLease
     private let generationFile: GenerationFile
     private let configuration: HubConfiguration
     private let logger: Logger
@@ -68,7 +68,7 @@ final class Housekeeping: Service {
         store: HubStore,
         writer: HubWriter,
         directory: HubDirectory,
-        duties: DutyRoster,
+        lease: NodeLease,
         generationFile: GenerationFile,
         configuration: HubConfiguration,
         logger: Logger,
@@ -77,7 +77,7 @@ final class Housekeeping: Service {
         self.store = store
         self.writer = writer
         self.directory = directory
-        self.duties = duties
+        self.lease = lease
         self.generationFile = generationFile
         self.configuration = configuration
         self.logger = logger
@@ -142,7 +142,7 @@ final class Housekeeping: Service {
             try await work()
             state.withLock { $0.hasSaidFailure = false }
         } catch is ProtocolError {
-        } catch is DutyLost {
+        } catch is LeaseLost {
             // Another node does it.
         } catch is CancellationError {
             // The hub is stopping.
@@ -191,7 +191,7 @@ final class Housekeeping: Service {
         let verdict = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) }
         note(verdict)
         let isSteady = verdict == .steady
-        guard let term = duties.current else {
+        guard let term = lease.current else {
             // Expiry follows the clock of the node with the duties.
             state.withLock { $0.jumps = [] }
             if isSteady { try await noteClock(now) }
@@ -241,7 +241,7 @@ final class Housekeeping: Service {
     /// Drops the oldest registry changes while they exceed their limit; messages stay.
     ///
     /// With Listen, a client can register and change again and again.
-    private func compactChanges(in term: DutyTerm) async throws {
+    private func compactChanges(in term: LeaseTerm) async throws {
         let limit = configuration.maximumChangeBytes
         guard try await store.changeSize().bytes > limit else { return }
         let before = try await store.changeSize().rows
@@ -281,7 +281,7 @@ final class Housekeeping: Service {
     }
 
     /// Moves the instants stored before a jump of the clock by that jump, so that nothing becomes older.
-    private func followJumps(in term: DutyTerm) async throws {
+    private func followJumps(in term: LeaseTerm) async throws {
         while let jump = state.withLock({ $0.jumps.first }) {
             let after = jump.through ?? (0, 0)
             let last = try await writer.perform { transaction, _ in

@@ -16,7 +16,7 @@ final class HubPurgeService: Service {
     private let store: HubStore
     private let writer: HubWriter
     private let jobs: JobService
-    private let duties: DutyRoster
+    private let lease: NodeLease
     private let configuration: HubConfiguration
     private let logger: Logger
     private let deletions: AsyncSignal
@@ -26,7 +26,7 @@ final class HubPurgeService: Service {
         store: HubStore,
         writer: HubWriter,
         jobs: JobService,
-        duties: DutyRoster,
+        lease: NodeLease,
         deletions: AsyncSignal,
         configuration: HubConfiguration,
         logger: Logger
@@ -34,7 +34,7 @@ final class HubPurgeService: Service {
         self.store = store
         self.writer = writer
         self.jobs = jobs
-        self.duties = duties
+        self.lease = lease
         self.configuration = configuration
         self.deletions = deletions
         self.logger = logger
@@ -48,7 +48,7 @@ final class HubPurgeService: Service {
                     try await self.purge()
                 } catch is CancellationError {
                     return
-                } catch is DutyLost {
+                } catch is LeaseLost {
                     // Another node continues.
                 } catch {
                     // The writer logs why it cannot write.
@@ -68,7 +68,7 @@ final class HubPurgeService: Service {
         let at = configuration.timestamp
         for hub in try await store.hubsToPurge() {
             await jobs.removeFiles(of: try await store.jobs(hub: hub, limit: .max))
-            guard let term = duties.current else { continue }
+            guard let term = lease.current else { continue }
             var isDone = false
             while !isDone {
                 try Task.checkCancellation()

@@ -91,7 +91,7 @@ extension PageRequest {
     ///
     /// Elsewhere it looks like the refusal of an unknown address.
     var noOperator: PageRefusal {
-        guard PageDoor.isOfThisMachine(request, peer: context.peer) else { return .notFound }
+        guard PageAccessPolicy.isOfThisMachine(request, peer: context.peer) else { return .notFound }
         return PageRefusal(
             .unauthorized,
             frame,

@@ -53,7 +53,7 @@ extension OperatorRoutes {
             recipients: OperatorText.counts(counts?.platforms ?? [:], none: "nobody"),
             hasRecipients: counts?.total != 0,
             time: draft.date.map { OperatorText.time(Timestamp($0).wholeSecond) },
-            shown: MessagePreview(draft.properties)
+            shown: ShownMessage(draft.properties)
         )
     }
 
@@ -70,7 +70,7 @@ extension OperatorRoutes {
         } catch {
             throw request.refusal(.badRequest, "Nothing was sent", error.detail)
         }
-        let title = MessagePreview(draft.properties).title.prefix(auditedTitle)
+        let title = ShownMessage(draft.properties).title.prefix(auditedTitle)
         let message = draft.message(key: key)
         let id = try await request.perform(
             draft.date == nil ? "send" : "schedule",

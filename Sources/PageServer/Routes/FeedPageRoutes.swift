@@ -30,7 +30,7 @@ enum FeedPageRoutes {
                 "This address is used too often. Give each feed reader an address of its own."
             )
             refusal.retryAfter = wait.components.seconds + 1
-            if request.pages.door.access == .public { refusal.fields = CrossOrigin.publicFeed }
+            if request.pages.accessPolicy.access == .public { refusal.fields = CrossOrigin.publicFeed }
             throw refusal
         }
         return try await request.hub.passOn(request, isProven: true)
@@ -47,18 +47,18 @@ enum FeedPageRoutes {
         token: String? = nil,
         refusal: String? = nil
     ) async throws -> FeedsPage {
-        let own = visitor.flatMap { $0.session.isInvited && !request.isAtOpenDoor ? $0.session : nil }
-        var addresses: [FeedAddress] = []
+        let own = visitor.flatMap { $0.session.isInvited && !request.hasOpenAccess ? $0.session : nil }
+        var addresses: [ReaderFeedAddress] = []
         if let own { addresses = try await request.pages.store.feedAddresses(of: own, at: request.now) }
         var shown: [FeedsPage.Link] = []
-        if request.isAtOpenDoor || token != nil { shown = try await links(request, visitor, token) }
+        if request.hasOpenAccess || token != nil { shown = try await links(request, visitor, token) }
         var page = FeedsPage(
             frame: request.frame(for: visitor),
             links: shown,
             addresses: addresses.map {
                 .init(id: "\($0.id)", createdAt: $0.createdAt, usedAt: $0.usedAt)
             },
-            access: request.isAtOpenDoor ? .open : own == nil ? .accountOnly : .invited
+            access: request.hasOpenAccess ? .open : own == nil ? .accountOnly : .invited
         )
         page.isNew = token != nil
         page.refusal = refusal
@@ -94,7 +94,7 @@ enum FeedPageRoutes {
             at: request.now
         )
         guard let created else {
-            let refusal = "You have \(FeedAddress.maximumOfReader) addresses, the largest number: end one first."
+            let refusal = "You have \(ReaderFeedAddress.maximumOfReader) addresses, the largest number: end one first."
             return request.page(try await page(request, visitor, refusal: refusal), status: .conflict)
         }
         // The only response that ever shows it: a redirect would have to contain it.

@@ -24,7 +24,7 @@ struct FrontPage: Sendable {
         }
         if let hub = pages.hub(pages.service.primaryHubName) {
             let visit = PageRequest(pages, hub: hub, request: request, context: context)
-            if visit.isAtOpenDoor { return visit.seeOther(visit.home) }
+            if visit.hasOpenAccess { return visit.seeOther(visit.home) }
         }
         let page = NoticePage(
             frame: PageFrame(name: "newswire", home: "/"),

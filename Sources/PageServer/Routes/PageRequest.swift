@@ -80,7 +80,7 @@ struct PageRequest: Sendable {
     /// - Throws: 401 with a page that explains how to enter, if the client may not read.
     func admitted() async throws -> Visitor? {
         if let visitor = try await visitor { return visitor }
-        guard isAtOpenDoor else { throw PageRefusal.uninvited(frame(for: nil)) }
+        guard hasOpenAccess else { throw PageRefusal.uninvited(frame(for: nil)) }
         return nil
     }
 

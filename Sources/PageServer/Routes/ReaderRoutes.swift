@@ -57,7 +57,7 @@ enum ReaderRoutes {
         page.offer(Self.languages(of: names, languages), chosen: choice.language)
         page.send = try NotifyRoutes.form(frame, visitor, request)
         // Where only the invited read, these addresses would need a secret.
-        if request.isAtOpenDoor {
+        if request.hasOpenAccess {
             page.feeds = known.filter { chosen.isEmpty || isChosen($0) }.prefix(linkedFeeds).map { name in
                 .init(
                     type: "application/atom+xml",
@@ -97,7 +97,7 @@ enum ReaderRoutes {
         newAfter end: LogSequence?,
         _ request: PageRequest
     ) async throws -> [MessageView] {
-        let all = news.tellings.prefix(shown).map { ($0.sequence, MessageView($0, newAfter: end)) }
+        let all = news.versions.prefix(shown).map { ($0.sequence, MessageView($0, newAfter: end)) }
         guard let user = visitor?.caller?.name, let since = try await request.backend?.createdAt(of: user) else {
             return all.map(\.1)
         }
@@ -249,7 +249,7 @@ enum ReaderRoutes {
 extension MessageView {
     fileprivate init(_ message: PersonalMessage, newAfter end: LogSequence?, home: String) {
         switch message.content {
-        case .open(let telling): self.init(personal: telling, newAfter: end)
+        case .open(let storyVersion): self.init(personal: storyVersion, newAfter: end)
         case .secure(let id):
             self.init(
                 secure: id,

@@ -7,7 +7,7 @@ import SQLiteFiles
 ///
 /// Feed readers have no cookies, so the secret is part of the feed's address. It gives access to feeds alone. The store
 /// keeps only its hash, so an address can be shown only once.
-package struct FeedAddress: Sendable {
+package struct ReaderFeedAddress: Sendable {
     /// The time after its last use for which it can be used.
     package static let lifetime = ReaderSession.lifetime
     /// The largest number of addresses of one reader.
@@ -29,11 +29,14 @@ extension PageStore {
     {
         let secret = SessionSecret.random()
         return try await write { db in
-            try db.execute(sql: "DELETE FROM feedAddress WHERE usedAt <= ?", arguments: [now - FeedAddress.lifetime])
+            try db.execute(
+                sql: "DELETE FROM feedAddress WHERE usedAt <= ?",
+                arguments: [now - ReaderFeedAddress.lifetime]
+            )
             if let session {
                 let sql = "SELECT count(*) FROM feedAddress WHERE session = ?"
                 let count = try Int.fetchOne(db, sql: sql, arguments: [session.id]) ?? 0
-                guard count < FeedAddress.maximumOfReader else { return nil }
+                guard count < ReaderFeedAddress.maximumOfReader else { return nil }
             }
             try db.execute(
                 sql: """
@@ -65,8 +68,8 @@ extension PageStore {
     /// A use counts as a visit of the reader whose address it is.
     ///
     /// - Returns: `nil` for a secret that is unknown, expired, ended or for another hub.
-    func feedAddress(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> FeedAddress? {
-        let (hash, oldest) = (Data(secret.digest), now - FeedAddress.lifetime)
+    func feedAddress(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> ReaderFeedAddress? {
+        let (hash, oldest) = (Data(secret.digest), now - ReaderFeedAddress.lifetime)
         let found = try await read { db in
             try Row.fetchOne(
                 db.cachedStatement(
@@ -78,7 +81,7 @@ extension PageStore {
                         """
                 ),
                 arguments: [secret.name, hash, hub.folded, oldest, oldest]
-            ).map { FeedAddress($0) }
+            ).map { ReaderFeedAddress($0) }
         }
         guard let address = found else { return nil }
         guard now - address.usedAt > ReaderSession.precision else { return address }
@@ -100,7 +103,7 @@ extension PageStore {
     }
 
     /// The addresses of a reader, oldest first.
-    func feedAddresses(of session: ReaderSession, at now: Timestamp) async throws -> [FeedAddress] {
+    func feedAddresses(of session: ReaderSession, at now: Timestamp) async throws -> [ReaderFeedAddress] {
         try await read { db in
             try Row.fetchAll(
                 db,
@@ -108,8 +111,8 @@ extension PageStore {
                     SELECT feedAddressID, createdAt, usedAt FROM feedAddress WHERE session = ? AND usedAt > ?
                     ORDER BY feedAddressID
                     """,
-                arguments: [session.id, now - FeedAddress.lifetime]
-            ).map { FeedAddress($0) }
+                arguments: [session.id, now - ReaderFeedAddress.lifetime]
+            ).map { ReaderFeedAddress($0) }
         }
     }
 
@@ -142,7 +145,7 @@ extension PageStore {
     }
 }
 
-extension FeedAddress {
+extension ReaderFeedAddress {
     fileprivate init(_ row: Row) {
         self.init(id: row["feedAddressID"], createdAt: row["createdAt"], usedAt: row["usedAt"])
     }

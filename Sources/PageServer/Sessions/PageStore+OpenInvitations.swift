@@ -84,7 +84,7 @@ extension PageStore {
                 SELECT feedAddressID, createdAt, usedAt, session FROM feedAddress WHERE hub = ? AND usedAt > ?
                 ORDER BY feedAddressID
                 """,
-            arguments: [hub.folded, now - FeedAddress.lifetime]
+            arguments: [hub.folded, now - ReaderFeedAddress.lifetime]
         )
         return rows.map { row in
             let usedAt: Timestamp = row["usedAt"]
@@ -93,7 +93,7 @@ extension PageStore {
                 kind: .feed,
                 createdAt: row["createdAt"],
                 usedAt: usedAt,
-                expiresAt: usedAt + FeedAddress.lifetime,
+                expiresAt: usedAt + ReaderFeedAddress.lifetime,
                 isOfReader: (row["session"] as Int64?) != nil
             )
         }

@@ -105,7 +105,7 @@ extension PageRequest {
 
     /// Ends the session of a reader who may not read without an account.
     private func admitted(_ visitor: Visitor) async throws -> Visitor? {
-        if visitor.session.isInvited || isAtOpenDoor { return visitor }
+        if visitor.session.isInvited || hasOpenAccess { return visitor }
         // A user who cannot be checked now remains signed in.
         guard visitor.session.user == nil else { return nil }
         guard hasTurn else { return try await changing { $1 } }
@@ -115,7 +115,7 @@ extension PageRequest {
     }
 
     /// True for a client that may read without an account and without an invitation.
-    var isAtOpenDoor: Bool { pages.door.admits(request, peer: context.peer, isProven: false) }
+    var hasOpenAccess: Bool { pages.accessPolicy.admits(request, peer: context.peer, isProven: false) }
 
     /// The frame of a page for a reader.
     func frame(for visitor: Visitor?) -> PageFrame {

@@ -20,7 +20,7 @@ struct BrowserSubscription: Sendable {
 /// Key pairs of emulated browsers, derived from the ids of their endpoints.
 ///
 /// Nothing is stored: with the same seed, subscriptions survive a restart.
-struct BrowserKeys: Sendable {
+struct EmulatedBrowserKeys: Sendable {
     /// Bytes of a seed.
     static let seedBytes = 32
     private static let marker = "browser-"

@@ -3,7 +3,7 @@ import Signals
 /// The active faults, and the number of requests that each of them has failed.
 struct FaultScript: Sendable {
     enum Scope: Hashable, Sendable {
-        case device(Device)
+        case device(EmulatedDevice)
         /// Every device of a service.
         case service(EmulatedService)
         /// The token endpoint of a service.
@@ -28,7 +28,7 @@ struct FaultScript: Sendable {
 
     private var set: BoundedTable<Scope, Progress> = BoundedTable(maximumCount: maximumDevices)
     /// Progress of the markers that have a count.
-    private var asked: BoundedTable<Device, Progress> = BoundedTable(maximumCount: maximumDevices)
+    private var asked: BoundedTable<EmulatedDevice, Progress> = BoundedTable(maximumCount: maximumDevices)
 
     /// Replaces or removes the fault of a scope; the count of a device's marker starts again.
     mutating func set(_ fault: PushFault?, for scope: Scope) {
@@ -39,7 +39,7 @@ struct FaultScript: Sendable {
     /// Counts a request to a device and returns the fault that applies to it.
     ///
     /// A fault set for the device precedes its marker, and both precede the service's.
-    mutating func take(for device: Device) -> Met? {
+    mutating func take(for device: EmulatedDevice) -> Met? {
         if let effect = take(for: .device(device)) {
             return Met(effect: effect, isWholeService: false)
         }

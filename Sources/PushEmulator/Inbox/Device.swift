@@ -1,5 +1,5 @@
 /// A device of one service.
-struct Device: Hashable, Sendable {
+struct EmulatedDevice: Hashable, Sendable {
     let service: EmulatedService
     /// A token in lower case, a registration token, topic or condition, or the last part of a channel's or endpoint's
     /// path.
@@ -20,17 +20,19 @@ struct Device: Hashable, Sendable {
     /// Returns the devices that a handle can name: one for a URL, otherwise one of each service.
     ///
     /// Only the path of a URL matters: the machine has several names, and the port changes with each start.
-    static func named(_ handle: String) -> [Device] {
+    static func named(_ handle: String) -> [EmulatedDevice] {
         guard let scheme = handle.firstRange(of: "://") else {
             return EmulatedService.allCases.map { service in
-                Device(service: service, id: service == .apns ? handle.lowercased() : handle)
+                EmulatedDevice(service: service, id: service == .apns ? handle.lowercased() : handle)
             }
         }
         let address = handle[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
         let path = address.drop { $0 != "/" }
-        if path.hasPrefix(channelPath) { return [Device(service: .wns, id: String(path.dropFirst(channelPath.count)))] }
+        if path.hasPrefix(channelPath) {
+            return [EmulatedDevice(service: .wns, id: String(path.dropFirst(channelPath.count)))]
+        }
         if path.hasPrefix(endpointPath) {
-            return [Device(service: .webPush, id: String(path.dropFirst(endpointPath.count)))]
+            return [EmulatedDevice(service: .webPush, id: String(path.dropFirst(endpointPath.count)))]
         }
         return []
     }

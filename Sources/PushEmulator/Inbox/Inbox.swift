@@ -8,9 +8,9 @@ struct Inbox: Sendable {
     }
 
     private let limits: Limits
-    private var boxes: [Device: [EmulatedDelivery]] = [:]
+    private var boxes: [EmulatedDevice: [EmulatedDelivery]] = [:]
     /// All deliveries by age, including some that were dropped since.
-    private var order: [(device: Device, sequence: Int)] = []
+    private var order: [(device: EmulatedDevice, sequence: Int)] = []
     private var head = 0
     private var bytes = 0
     private(set) var count = 0
@@ -20,7 +20,7 @@ struct Inbox: Sendable {
         self.limits = limits
     }
 
-    mutating func add(_ delivery: EmulatedDelivery, for device: Device) {
+    mutating func add(_ delivery: EmulatedDelivery, for device: EmulatedDevice) {
         var delivery = delivery
         lastSequence += 1
         delivery.sequence = lastSequence
@@ -39,7 +39,7 @@ struct Inbox: Sendable {
     }
 
     /// Returns the deliveries to any of these devices, oldest first.
-    func deliveries(to devices: [Device]) -> [EmulatedDelivery] {
+    func deliveries(to devices: [EmulatedDevice]) -> [EmulatedDelivery] {
         devices.flatMap { boxes[$0, default: []] }.sorted { $0.sequence < $1.sequence }
     }
 
@@ -49,12 +49,12 @@ struct Inbox: Sendable {
         (head, bytes, count) = (0, 0, 0)
     }
 
-    private mutating func markReplaced(_ key: String, of device: Device) {
+    private mutating func markReplaced(_ key: String, of device: EmulatedDevice) {
         guard let box = boxes[device] else { return }
         for index in box.indices where box[index].collapseKey == key { boxes[device]?[index].isReplaced = true }
     }
 
-    private mutating func dropOldest(of device: Device) {
+    private mutating func dropOldest(of device: EmulatedDevice) {
         guard let dropped = boxes[device]?.removeFirst() else { return }
         if boxes[device]?.isEmpty == true { boxes[device] = nil }
         count -= 1

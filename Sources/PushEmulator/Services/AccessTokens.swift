@@ -3,7 +3,7 @@ import Foundation
 import HubProtocol
 
 /// Access tokens that the emulator issues and recognizes without storing them.
-struct AccessTokens: Sendable {
+struct IssuedTokens: Sendable {
     enum Audience: String, Sendable {
         case google
         case microsoft

@@ -37,7 +37,7 @@ struct ApnsAnswers: PushAnswers {
         try checkPayload(request, type)
         let id = request.header("apns-id") ?? UUID().uuidString
         return AcceptedPush(
-            device: Device(service: .apns, id: token.lowercased()),
+            device: EmulatedDevice(service: .apns, id: token.lowercased()),
             messageID: id,
             reply: EmulatorReply(
                 200,

@@ -12,7 +12,7 @@ struct EmulatorAnswer: Sendable {
     var delivery: Delivery?
 
     struct Delivery: Sendable {
-        let device: Device
+        let device: EmulatedDevice
         let content: EmulatedDelivery
     }
 }
@@ -21,14 +21,14 @@ struct EmulatorAnswer: Sendable {
 final class EmulatorModel: Sendable {
     private struct State {
         var faults = FaultScript()
-        var tokens = AccessTokens()
+        var tokens = IssuedTokens()
         var inbox: Inbox
     }
 
-    let browsers: BrowserKeys
+    let browsers: EmulatedBrowserKeys
     private let state: Mutex<State>
 
-    init(browsers: BrowserKeys, inbox: Inbox.Limits) {
+    init(browsers: EmulatedBrowserKeys, inbox: Inbox.Limits) {
         self.browsers = browsers
         state = Mutex(State(inbox: Inbox(limits: inbox)))
     }
@@ -48,7 +48,7 @@ final class EmulatorModel: Sendable {
         state.withLock { $0.inbox.add(delivery.content, for: delivery.device) }
     }
 
-    func deliveries(to devices: [Device]) -> [EmulatedDelivery] {
+    func deliveries(to devices: [EmulatedDevice]) -> [EmulatedDelivery] {
         state.withLock { $0.inbox.deliveries(to: devices) }
     }
 
@@ -69,7 +69,7 @@ final class EmulatorModel: Sendable {
         }
     }
 
-    private func isValid(_ token: Substring, for audience: AccessTokens.Audience, at now: Timestamp) -> Bool {
+    private func isValid(_ token: Substring, for audience: IssuedTokens.Audience, at now: Timestamp) -> Bool {
         let tokens = state.withLock { $0.tokens }
         return tokens.isValid(token, for: audience, at: now)
     }

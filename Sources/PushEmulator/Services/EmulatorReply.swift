@@ -29,7 +29,7 @@ struct Refusal: Error {
 /// A message that a service accepts unless the device has a fault.
 struct AcceptedPush: Sendable {
     /// The recipient; `nil` for a message that is only validated.
-    let device: Device?
+    let device: EmulatedDevice?
     let messageID: String
     let reply: EmulatorReply
     var collapseKey: String?

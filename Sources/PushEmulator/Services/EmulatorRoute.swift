@@ -9,9 +9,9 @@ enum EmulatorRoute: Equatable {
             self = .push(.apns)
         } else if path.hasPrefix(FcmAnswers.pathStart), path.hasSuffix(FcmAnswers.pathEnd), Self.isProject(path) {
             self = .push(.fcm)
-        } else if path.hasPrefix(Device.channelPath) {
+        } else if path.hasPrefix(EmulatedDevice.channelPath) {
             self = .push(.wns)
-        } else if path.hasPrefix(Device.endpointPath) {
+        } else if path.hasPrefix(EmulatedDevice.endpointPath) {
             self = .push(.webPush)
         } else if path == TokenAnswers.googlePath {
             self = .tokens(.google)

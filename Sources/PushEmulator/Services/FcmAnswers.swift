@@ -40,7 +40,7 @@ struct FcmAnswers: PushAnswers {
             "projects/\(project)/messages/"
             + (isOnlyValidated ? "fake_message_id" : "0:\(request.receivedAt.milliseconds)%\(random)")
         return AcceptedPush(
-            device: isOnlyValidated ? nil : Device(service: .fcm, id: target.id),
+            device: isOnlyValidated ? nil : EmulatedDevice(service: .fcm, id: target.id),
             messageID: name,
             reply: EmulatorReply(200, json: JSONText.object(["name": name])),
             collapseKey: message["android"]?["collapse_key", "collapseKey"]?.string

@@ -35,7 +35,7 @@ struct TokenAnswers: Sendable {
     /// Seconds by which a client's clock may differ.
     private static let clockTolerance: Int64 = 300
 
-    let issue: @Sendable (AccessTokens.Audience, _ lifetime: Int64, Timestamp) -> String
+    let issue: @Sendable (IssuedTokens.Audience, _ lifetime: Int64, Timestamp) -> String
 
     func answer(_ request: EmulatorRequest, _ issuer: Issuer) -> EmulatorReply {
         do throws(Refusal) {
@@ -52,11 +52,11 @@ struct TokenAnswers: Sendable {
                 guard form["client_id"]?.hasPrefix("ms-app://") == true else {
                     throw Self.refusal("invalid_client", "client_id is not a package SID: ms-app://S-1-15-2-…")
                 }
-                return microsoft(request, lifetime: "\(AccessTokens.microsoftLifetime)")
+                return microsoft(request, lifetime: "\(IssuedTokens.microsoftLifetime)")
             case .entra:
                 try checkClient(form, scope: "https://wns.windows.com/.default")
                 // Entra sometimes sends the number as a string.
-                return microsoft(request, lifetime: "\"\(AccessTokens.microsoftLifetime)\"")
+                return microsoft(request, lifetime: "\"\(IssuedTokens.microsoftLifetime)\"")
             }
         } catch {
             return error.reply
@@ -107,8 +107,8 @@ struct TokenAnswers: Sendable {
         return EmulatorReply(
             200,
             json: JSONText.object([
-                ("access_token", JSONText.string(issue(.google, AccessTokens.googleLifetime, request.receivedAt))),
-                ("expires_in", "\(AccessTokens.googleLifetime)"), ("token_type", "\"Bearer\""),
+                ("access_token", JSONText.string(issue(.google, IssuedTokens.googleLifetime, request.receivedAt))),
+                ("expires_in", "\(IssuedTokens.googleLifetime)"), ("token_type", "\"Bearer\""),
             ])
         )
     }
@@ -128,7 +128,7 @@ struct TokenAnswers: Sendable {
     }
 
     private func microsoft(_ request: EmulatorRequest, lifetime: String) -> EmulatorReply {
-        let token = issue(.microsoft, AccessTokens.microsoftLifetime, request.receivedAt)
+        let token = issue(.microsoft, IssuedTokens.microsoftLifetime, request.receivedAt)
         return EmulatorReply(
             200,
             json: JSONText.object([

@@ -12,21 +12,21 @@ struct WebPushAnswers: PushAnswers {
     /// Longest time to live that the service grants: four weeks, in seconds.
     private static let maximumTimeToLive: Int64 = 2_419_200
 
-    let browsers: BrowserKeys
+    let browsers: EmulatedBrowserKeys
 
     func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush {
         guard request.method == "POST" else { throw Self.refusal(405, 999, "the method is not allowed") }
-        let id = String(request.path.dropFirst(Device.endpointPath.count))
+        let id = String(request.path.dropFirst(EmulatedDevice.endpointPath.count))
         guard !id.isEmpty, !id.contains("/") else { throw Self.refusal(404, 102, "the endpoint is unknown") }
         let timeToLive = try checkHeaders(request)
         let key = try checkSender(request)
-        guard BrowserKeys.isBound(id, to: key) else {
+        guard EmulatedBrowserKeys.isBound(id, to: key) else {
             throw Self.refusal(403, 109, "key mismatch: the key is not the one that the browser has subscribed with")
         }
         let plaintext = try checkBody(request, id)
         let messageID = UUID().uuidString.lowercased()
         return AcceptedPush(
-            device: Device(service: .webPush, id: id),
+            device: EmulatedDevice(service: .webPush, id: id),
             messageID: messageID,
             reply: EmulatorReply(
                 201,
@@ -122,7 +122,7 @@ extension WebPushAnswers {
         guard let content = EncryptedContent(request.body) else {
             throw Self.refusal(400, 110, "the body is not one record of aes128gcm with a P-256 key as its key id")
         }
-        guard BrowserKeys.isOwn(id) else { return nil }
+        guard EmulatedBrowserKeys.isOwn(id) else { return nil }
         return content.decrypted(for: browsers.subscription(id)).map { .text($0) } ?? .undecipherable
     }
 }

@@ -13,7 +13,7 @@ struct WnsAnswers: PushAnswers {
 
     func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush {
         guard request.method == "POST" else { throw Self.refusal(405, "The method is not allowed.", request) }
-        let id = String(request.path.dropFirst(Device.channelPath.count))
+        let id = String(request.path.dropFirst(EmulatedDevice.channelPath.count))
         guard !id.isEmpty, !id.contains("/") else { throw Self.refusal(404, "The channel is unknown.", request) }
         guard let token = request.credentials("bearer"), isTokenValid(token, request.receivedAt) else {
             throw Refusal(Self.unauthorized(request))
@@ -28,7 +28,7 @@ struct WnsAnswers: PushAnswers {
         }
         let messageID = String(UInt64.random(in: .min ... .max), radix: 16, uppercase: true)
         return AcceptedPush(
-            device: Device(service: .wns, id: id),
+            device: EmulatedDevice(service: .wns, id: id),
             messageID: messageID,
             reply: Self.reply(request, messageID, status: "received"),
             collapseKey: request.header("x-wns-tag").map { "\(type) \(request.header("x-wns-group") ?? "") \($0)" }

@@ -66,11 +66,11 @@ struct WnsMessage: Sendable {
             }
             return named
         }
-        let told = NativeHeaders(of: body, format: .windows).headers.first?.value ?? raw
-        guard told != raw else {
+        let implied = NativeHeaders(of: body, format: .windows).headers.first?.value ?? raw
+        guard implied != raw else {
             throw BadPushMessage("X-WNS-Type is missing and the body's root element is not toast, tile or badge")
         }
-        return told
+        return implied
     }
 
     private static func checkWords(_ headers: [String: String]) throws(BadPushMessage) {

@@ -107,17 +107,17 @@ extension DesktopNotification {
     /// Makes a notification; messages of one `story`, and repeats of one message, replace each other.
     init(_ record: InboxRecord) {
         let content = record.content
-        let standing = record.standing
+        let relation = record.relation
         let title = content.title.isEmpty ? content.message : content.title
         let shown = title.isEmpty ? "(no text)" : title
         let text = content.message == title ? "" : content.message
         self.init(
-            key: standing.story.isEmpty ? "message:\(record.id)" : Self.key(ofStory: standing.story),
-            summary: (record.isRedelivery ? "(again) " : "") + (standing.status?.marking(shown) ?? shown),
+            key: relation.story.isEmpty ? "message:\(record.id)" : Self.key(ofStory: relation.story),
+            summary: (record.isRedelivery ? "(again) " : "") + (relation.status?.marking(shown) ?? shown),
             body: text.isEmpty ? content.category : text,
             urgency: Self.urgency(MessageProperty.texts(of: record.body)[.urgency]),
             link: WebLink(content.link),
-            replaces: standing.replaces.map(Self.key)
+            replaces: relation.replaces.map(Self.key)
         )
     }
 

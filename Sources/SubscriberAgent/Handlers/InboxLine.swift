@@ -35,10 +35,10 @@ package struct InboxLine: Sendable, Encodable {
         category = record.content.category
         receivedAt = ISODateTime.formatMilliseconds(record.receivedAt.date)
         redelivery = record.isRedelivery ? true : nil
-        let standing = record.standing
-        story = standing.story.isEmpty ? nil : standing.story
-        status = standing.status?.rawValue
-        replaces = standing.replaces.isEmpty ? nil : standing.replaces.joined(separator: " ")
+        let relation = record.relation
+        story = relation.story.isEmpty ? nil : relation.story
+        status = relation.status?.rawValue
+        replaces = relation.replaces.isEmpty ? nil : relation.replaces.joined(separator: " ")
         superseded = record.supersession?.rawValue
         sameAs = record.sameAs
         gap = record.kind == .gap ? try? JSONReader.decode(StreamGap.self, from: record.body, limits: .stored) : nil

@@ -1,7 +1,7 @@
 package import HubProtocol
 
 /// The relation of a message to others of its story.
-package struct MessageStanding: Sendable, Equatable {
+package struct StoryRelation: Sendable, Equatable {
     /// Maximum number of replaced stories that are read from a message, which any sender may have made.
     static let maximumReplaced = 16
 

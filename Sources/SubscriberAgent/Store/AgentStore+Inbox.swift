@@ -36,10 +36,10 @@ extension AgentStore {
                 }
                 // A message without text is in another language, and does not replace messages that were shown.
                 let isShown = arrival.kind == .message && arrival.emptiness == nil
-                let standing = isShown ? MessageStanding(body: arrival.body) : MessageStanding()
+                let relation = isShown ? StoryRelation(body: arrival.body) : StoryRelation()
                 let state: InboxRecord.State =
                     arrival.failure != nil ? .failed : arrival.emptiness != nil ? .done : .pending
-                let first = try Self.sameVersion(as: arrival, standing, at: now, in: database)
+                let first = try Self.sameVersion(as: arrival, relation, at: now, in: database)
                 try database.execute(
                     sql: """
                         INSERT INTO inbox
@@ -52,12 +52,12 @@ extension AgentStore {
                         Self.whole(arrival.content.title), Self.whole(arrival.content.message),
                         Self.whole(arrival.content.link), Self.whole(arrival.content.category),
                         now, state.rawValue, arrival.failure ?? arrival.emptiness,
-                        arrival.emptiness != nil, standing.story, standing.version, first,
+                        arrival.emptiness != nil, relation.story, relation.version, first,
                     ]
                 )
                 // The first of them has replaced others already, and would be replaced itself.
-                if !standing.replaces.isEmpty, first == nil {
-                    try Self.supersede(by: standing, before: ordinal, in: database)
+                if !relation.replaces.isEmpty, first == nil {
+                    try Self.supersede(by: relation, before: ordinal, in: database)
                 }
                 taken.append(arrival)
             }
@@ -194,24 +194,24 @@ extension AgentStore {
     /// An urgent message is never taken for one that was not shown as urgent.
     private static func sameVersion(
         as arrival: Arrival,
-        _ standing: MessageStanding,
+        _ relation: StoryRelation,
         at now: Timestamp,
         in database: Database
     ) throws -> Int64? {
         let category = whole(arrival.content.category)
-        guard !standing.version.isEmpty, !standing.story.isEmpty, !category.isEmpty else {
+        guard !relation.version.isEmpty, !relation.story.isEmpty, !category.isEmpty else {
             return nil
         }
-        let isUrgent = MessageStanding.isUrgent(arrival.body)
+        let isUrgent = StoryRelation.isUrgent(arrival.body)
         let rows = try Row.fetchAll(
             database,
             sql: sameVersionSQL,
-            arguments: [standing.version, standing.story, category, maximumSame]
+            arguments: [relation.version, relation.story, category, maximumSame]
         )
         return rows.first { row in
             let receivedAt: Timestamp = row["receivedAt"]
             let isRecent = receivedAt >= now - sameVersionWindow && receivedAt <= now + sameVersionWindow
-            return isRecent && (!isUrgent || MessageStanding.isUrgent(row["body"]))
+            return isRecent && (!isUrgent || StoryRelation.isUrgent(row["body"]))
         }.map { $0["ordinal"] }
     }
 
@@ -223,9 +223,9 @@ extension AgentStore {
     static let nextSQL = "SELECT ordinal FROM inbox WHERE \(unsettled) ORDER BY ordinal LIMIT 1"
 
     /// Marks the earlier messages of the stories that a message replaces; a withdrawal is never undone.
-    private static func supersede(by standing: MessageStanding, before ordinal: Int64, in database: Database) throws {
-        let mark: InboxRecord.Supersession = standing.status == .withdrawn ? .withdrawn : .replaced
-        try database.execute(sql: supersedeSQL, arguments: [mark.rawValue, text(standing.replaces), ordinal])
+    private static func supersede(by relation: StoryRelation, before ordinal: Int64, in database: Database) throws {
+        let mark: InboxRecord.Supersession = relation.status == .withdrawn ? .withdrawn : .replaced
+        try database.execute(sql: supersedeSQL, arguments: [mark.rawValue, text(relation.replaces), ordinal])
     }
 
     private static func apply(_ settlement: Settlement, to database: Database) throws {

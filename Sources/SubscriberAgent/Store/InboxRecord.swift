@@ -50,8 +50,8 @@ package struct InboxRecord: Sendable, Equatable, Identifiable {
 
     /// The relation to other messages; none for a message without text, which is in another language and does not
     /// affect messages that were shown.
-    package var standing: MessageStanding {
-        kind == .message && state != .empty ? MessageStanding(body: body) : MessageStanding()
+    package var relation: StoryRelation {
+        kind == .message && state != .empty ? StoryRelation(body: body) : StoryRelation()
     }
 
     /// True if a handler may have worked on it before the current attempt.

@@ -97,10 +97,10 @@ struct FeedEntry: Sendable {
     let published: Timestamp
     let updated: Timestamp
 
-    init(_ telling: Telling, tag: String) {
-        let content = telling.text
+    init(_ storyVersion: StoryVersion, tag: String) {
+        let content = storyVersion.text
         (title, text, link, image) = (content.title, content.text, content.link, content.image)
         (author, category) = (content.author, content.category ?? tag)
-        (id, published, updated) = (telling.id.urn, telling.published, telling.at)
+        (id, published, updated) = (storyVersion.id.urn, storyVersion.published, storyVersion.at)
     }
 }

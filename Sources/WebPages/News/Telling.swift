@@ -1,13 +1,13 @@
 internal import FoundationEssentials
 package import HubProtocol
 
-/// A public message, as one telling of its story.
-package struct Telling: Sendable, Equatable {
+/// A public message, as one version of its story.
+package struct StoryVersion: Sendable, Equatable {
     /// The largest number of replaced stories that are read from a message, as in agents.
     private static let maximumReplaced = 16
     /// The longest name of a story or of its version, in bytes.
     private static let maximumStoryName = 200
-    /// The largest number of further categories that are kept for a telling.
+    /// The largest number of further categories that are kept for a version.
     private static let maximumCategories = 10
 
     package let sequence: LogSequence
@@ -15,7 +15,7 @@ package struct Telling: Sendable, Equatable {
     package let id: StoryID
     /// When the hub accepted the message.
     package let at: Timestamp
-    /// When the hub accepted the first known telling of the story.
+    /// When the hub accepted the first known version of the story.
     var first: Timestamp
     let status: MessageStatus?
     /// The stories whose messages this one replaces.
@@ -23,15 +23,15 @@ package struct Telling: Sendable, Equatable {
     let text: NewsText
     /// The sender's name for the story; empty without one, and if it is longer than publishers use.
     let storyName: String
-    /// The sender's name for this version of the story: tellings of other categories that have it say the same; empty
+    /// The sender's name for this version of the story: messages of other categories that have it say the same; empty
     /// without one.
     let version: String
     /// Further categories with the same version.
     private(set) var alsoIn: [String] = []
     /// True if the sender marked the message as critical.
     let isUrgent: Bool
-    /// The language in which the telling counts, for readers who have chosen none; `nil` if it counts in all languages.
-    let voice: LanguageName?
+    /// The language in which the version counts, for readers who have chosen none; `nil` if it counts in all languages.
+    let effectiveLanguage: LanguageName?
     /// The publication time that the sender gave.
     private let dated: Timestamp?
 
@@ -70,25 +70,25 @@ package struct Telling: Sendable, Equatable {
         let version = story.flatMap { _ in properties[.version] } ?? ""
         self.version = version.utf8.count <= Self.maximumStoryName ? version : ""
         // With a language, only text in that language gets this far.
-        voice = language == nil ? text.language : nil
+        effectiveLanguage = language == nil ? text.language : nil
         isUrgent = properties[.urgency].map { MessageUrgency(word: $0) } == .critical
         dated = properties[.published].flatMap(ISODateTime.parse).map { Timestamp($0) }
     }
 
     var isWithdrawal: Bool { status == .withdrawn }
 
-    /// The approximate size of the telling in memory, in bytes.
+    /// The approximate size of the version in memory, in bytes.
     package var bytes: Int {
         let parts = [text.title, text.text, text.link, text.image, text.author, text.category] + alsoIn
         return parts.reduce(200) { $0 + ($1?.utf8.count ?? 0) }
     }
 
-    /// True if readers are shown this telling of a story instead of `other`.
+    /// True if readers are shown this version of a story instead of `other`.
     ///
-    /// A later telling replaces only one in its own language. The main language comes first, then languages by name,
+    /// A later version replaces only one in its own language. The main language comes first, then languages by name,
     /// as in a message that has several (``NewsText``).
-    package func prevails(over other: Telling) -> Bool {
-        switch (voice, other.voice) {
+    package func prevails(over other: StoryVersion) -> Bool {
+        switch (effectiveLanguage, other.effectiveLanguage) {
         case (nil, nil): isNewer(than: other)
         case (nil, _?): true
         case (_?, nil): false
@@ -97,9 +97,9 @@ package struct Telling: Sendable, Equatable {
         }
     }
 
-    /// Returns the telling that is shown of two tellings of a story, with the time of the first one and, if they say the
+    /// Returns the version that is shown of two versions of a story, with the time of the first one and, if they say the
     /// same, the categories of both.
-    package func merged(with other: Telling) -> Telling {
+    package func merged(with other: StoryVersion) -> StoryVersion {
         let (chosen, rest) = prevails(over: other) ? (self, other) : (other, self)
         var shown = chosen
         if chosen.isRepeated(by: rest) { shown.add(rest) }
@@ -108,12 +108,12 @@ package struct Telling: Sendable, Equatable {
     }
 
     /// True if another category has the same version of the story.
-    private func isRepeated(by other: Telling) -> Bool {
+    private func isRepeated(by other: StoryVersion) -> Bool {
         !version.isEmpty && version == other.version && id == other.id && isOfAnotherCategory(than: other)
     }
 
-    /// Adds the category of a telling of the same version.
-    private mutating func add(_ other: Telling) {
+    /// Adds the category of a message with the same version.
+    private mutating func add(_ other: StoryVersion) {
         for category in [other.text.category].compactMap(\.self) + other.alsoIn {
             guard category != text.category, !alsoIn.contains(category), alsoIn.count < Self.maximumCategories
             else { continue }
@@ -121,11 +121,11 @@ package struct Telling: Sendable, Equatable {
         }
     }
 
-    /// True if this telling of the story is newer than another one.
+    /// True if this version of the story is newer than another one.
     ///
     /// Of one version in several categories the first counts, unless only a later one is urgent. News that one category
     /// has after another category's correction is older than the correction.
-    private func isNewer(than other: Telling) -> Bool {
+    private func isNewer(than other: StoryVersion) -> Bool {
         if isRepeated(by: other) {
             return isUrgent == other.isUrgent ? sequence < other.sequence : isUrgent
         }
@@ -136,11 +136,11 @@ package struct Telling: Sendable, Equatable {
         return sequence > other.sequence
     }
 
-    private func isOfAnotherCategory(than other: Telling) -> Bool {
+    private func isOfAnotherCategory(than other: StoryVersion) -> Bool {
         text.category != nil && other.text.category != nil
             && text.category?.lowercased() != other.text.category?.lowercased()
     }
 
-    /// The story's publication time; at most the time of its first known telling.
+    /// The story's publication time; at most the time of its first known version.
     var published: Timestamp { dated.map { min($0, first) } ?? first }
 }

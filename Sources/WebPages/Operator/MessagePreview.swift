@@ -1,7 +1,7 @@
 package import HubProtocol
 
 /// A message as the hub's pages and feeds would show it.
-package struct MessagePreview: Sendable, Equatable {
+package struct ShownMessage: Sendable, Equatable {
     package let title: String
     package let text: String?
     /// The link; `nil` also for an address that is not shown as a link.
@@ -15,7 +15,7 @@ package struct MessagePreview: Sendable, Equatable {
     }
 }
 
-extension Telling {
+extension StoryVersion {
     /// The title on the reader's page.
     package var title: String { text.title }
 }

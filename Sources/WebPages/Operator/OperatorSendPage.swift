@@ -58,7 +58,7 @@ package struct OperatorSendPage: WebPage {
             recipients: String,
             hasRecipients: Bool,
             time: String?,
-            shown: MessagePreview
+            shown: ShownMessage
         ) {
             self.key = key
             self.audience = audience

@@ -11,7 +11,7 @@ extension OperatorText {
     }
 
     package static func outcomes(_ streams: StreamOutcomes) -> String {
-        var parts = ["\(streams.written) written", "\(streams.owed) pending"]
+        var parts = ["\(streams.written) written", "\(streams.pending) pending"]
         if streams.expired > 0 { parts.append("\(streams.expired) expired") }
         if let tooLarge = streams.tooLarge { parts.append("\(tooLarge) too large") }
         if streams.gone > 0 { parts.append("\(streams.gone) removed since") }

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 package import HubProtocol
 import Mustache
 
-/// A telling of a story as pages show it.
+/// A version of a story as pages show it.
 package struct MessageView: Sendable, Equatable {
     /// The message's place in the log.
     let sequence: String
@@ -75,15 +75,15 @@ extension MessageView: MustacheParent {
 extension MessageView {
     private static let personal = "For you"
 
-    /// Shows a telling as new if it came after `end`, the end of the log at the reader's last visit.
-    package init(_ telling: Telling, newAfter end: LogSequence?) {
-        let categories = [telling.text.category].compactMap(\.self) + telling.alsoIn
-        self.init(telling, category: categories.joined(separator: ", "), newAfter: end)
+    /// Shows a version as new if it came after `end`, the end of the log at the reader's last visit.
+    package init(_ storyVersion: StoryVersion, newAfter end: LogSequence?) {
+        let categories = [storyVersion.text.category].compactMap(\.self) + storyVersion.alsoIn
+        self.init(storyVersion, category: categories.joined(separator: ", "), newAfter: end)
     }
 
     /// Creates the view of a message that was sent to the reader by name.
-    package init(personal telling: Telling, newAfter end: LogSequence?) {
-        self.init(telling, category: Self.personal, newAfter: end)
+    package init(personal storyVersion: StoryVersion, newAfter end: LogSequence?) {
+        self.init(storyVersion, category: Self.personal, newAfter: end)
     }
 
     /// Creates the view of a secure message to the reader, whose text is at `link`.
@@ -106,22 +106,22 @@ extension MessageView {
         )
     }
 
-    private init(_ telling: Telling, category: String, newAfter end: LogSequence?) {
+    private init(_ storyVersion: StoryVersion, category: String, newAfter end: LogSequence?) {
         self.init(
-            sequence: "\(telling.sequence)",
-            story: telling.storyName,
-            version: telling.version,
+            sequence: "\(storyVersion.sequence)",
+            story: storyVersion.storyName,
+            version: storyVersion.version,
             category: category,
-            status: telling.status?.label ?? "",
-            title: telling.text.title,
-            link: telling.text.link,
-            text: telling.text.text ?? "",
-            sent: Self.exact(telling.at),
-            sentText: Self.text(telling.at),
-            isUrgent: telling.isUrgent,
-            isWithdrawn: telling.isWithdrawal,
-            isNew: end.map { telling.sequence > $0 } ?? false,
-            lang: telling.text.language.flatMap { LanguageLabel($0).code }
+            status: storyVersion.status?.label ?? "",
+            title: storyVersion.text.title,
+            link: storyVersion.text.link,
+            text: storyVersion.text.text ?? "",
+            sent: Self.exact(storyVersion.at),
+            sentText: Self.text(storyVersion.at),
+            isUrgent: storyVersion.isUrgent,
+            isWithdrawn: storyVersion.isWithdrawal,
+            isNew: end.map { storyVersion.sequence > $0 } ?? false,
+            lang: storyVersion.text.language.flatMap { LanguageLabel($0).code }
         )
     }
 

@@ -124,15 +124,15 @@ struct InboxCommand: AsyncParsableCommand {
         let content = record.content
         let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
         let isExplained = record.state == .failed || (record.state == .empty && !text.isEmpty && text != record.reason)
-        let trouble = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
+        let explanation = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
         let time = record.receivedAt.date.formatted(.iso8601)
         let marks = [
-            record.sameAs == nil ? nil : "same story", record.standing.status?.rawValue,
+            record.sameAs == nil ? nil : "same story", record.relation.status?.rawValue,
             record.supersession.map { "\($0.rawValue) later" },
         ]
         let mark = marks.compactMap(\.self).map { "(\($0)) " }.joined()
         return TerminalText.safe(
-            "\(time)  \(record.state.rawValue)  \(mark)\(record.kind == .gap ? "GAP" : text)\(trouble)"
+            "\(time)  \(record.state.rawValue)  \(mark)\(record.kind == .gap ? "GAP" : text)\(explanation)"
         )
     }
 }

@@ -78,7 +78,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
         } else if case .feed(let feed) = check {
             FeedCheckText.print(feed, of: document, now: Date())
         }
-        guard case .trouble(let reason, let discovered) = check else { return }
+        guard case .problem(let reason, let discovered) = check else { return }
         let hint = discovered?.isEmpty == false ? "check one of the feeds that the page names" : nil
         if !json { for address in discovered ?? [] { Console.print(TerminalText.safe(address)) } }
         throw Failure(.failed, TerminalText.safe("no feed in '\(document)': \(reason)"), hint: hint)

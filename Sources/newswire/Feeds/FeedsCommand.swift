@@ -71,10 +71,10 @@ struct FeedsListCommand: AsyncParsableCommand {
         let failures = feed.failures > 0 ? ["failed \(Counted.times(feed.failures))"] : []
         let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
-        if let trouble = feed.trouble {
-            Console.print("  \(TerminalText.safe(Failure.joined(trouble, feed.hint)))")
+        if let problem = feed.problem {
+            Console.print("  \(TerminalText.safe(Failure.joined(problem, feed.hint)))")
         }
-        if let wait = feed.wait, wait.reason != feed.trouble {
+        if let wait = feed.wait, wait.reason != feed.problem {
             Console.print("  \(TerminalText.safe("waits because \(wait.reason)"))")
         }
         if let push = feed.push { Console.print("  \(TerminalText.safe(Self.text(push)))") }
@@ -106,7 +106,7 @@ extension FeedsListCommand.Row {
             wait: feed.wait,
             failures: feed.failures,
             failingSince: feed.failingSince,
-            trouble: feed.trouble.map { Failure.joined($0, feed.hint) },
+            trouble: feed.problem.map { Failure.joined($0, feed.hint) },
             push: feed.push
         )
     }

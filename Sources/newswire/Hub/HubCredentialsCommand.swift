@@ -43,11 +43,11 @@ struct HubCredentialsListCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var inquiry: InquiryOptions
+    @OptionGroup var lookup: LookupOptions
 
     func run() async throws {
-        let report = try await inquiry.ask { hub in try await hub.credentials(asking: false) }
-        try HubCredentialsCommand.show(report, asJSON: inquiry.json)
+        let report = try await lookup.ask { hub in try await hub.credentials(asking: false) }
+        try HubCredentialsCommand.show(report, asJSON: lookup.json)
     }
 }
 
@@ -62,10 +62,10 @@ struct HubCredentialsTestCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var inquiry: InquiryOptions
+    @OptionGroup var lookup: LookupOptions
 
     func run() async throws {
-        let report = try await inquiry.ask { hub in try await hub.credentials(asking: true) }
-        try HubCredentialsCommand.show(report, asJSON: inquiry.json)
+        let report = try await lookup.ask { hub in try await hub.credentials(asking: true) }
+        try HubCredentialsCommand.show(report, asJSON: lookup.json)
     }
 }

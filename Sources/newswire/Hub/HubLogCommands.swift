@@ -31,7 +31,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var inquiry: InquiryOptions
+    @OptionGroup var lookup: LookupOptions
 
     @Flag(help: "Read the database of a stopped hub.")
     var offline = false
@@ -45,21 +45,21 @@ struct HubLogStatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         if offline { return try await showFile() }
-        let overview = try await inquiry.ask { hub in try await hub.overview() }
+        let overview = try await lookup.ask { hub in try await hub.overview() }
         guard let node = overview.node else {
             throw Failure(.failed, "the hub shares no log with others")
         }
-        if inquiry.json { return Console.print(try JSON.line(node)) }
+        if lookup.json { return Console.print(try JSON.line(node)) }
         for line in Self.lines(node) { Console.print(TerminalText.safe(line)) }
     }
 
     private func showFile() async throws {
-        let directory = try HubStateOptions.existing(inquiry.configuration.load(), flag: state)
+        let directory = try HubStateOptions.existing(lookup.configuration.load(), flag: state)
         let database = directory.file(HubFiles.database)
         guard HostFile.exists(database) else { throw HubStateOptions.noHub(in: directory, flag: state) }
         let position = try await usingDatabase(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
-        if inquiry.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
+        if lookup.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
         Console.print("'\(database)' contains the log up to entry \(position)")
     }
 

@@ -14,11 +14,11 @@ struct HubOverviewCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var inquiry: InquiryOptions
+    @OptionGroup var lookup: LookupOptions
 
     func run() async throws {
-        let overview = try await inquiry.ask { hub in try await hub.overview() }
-        if inquiry.json { return Console.print(try JSON.line(overview)) }
+        let overview = try await lookup.ask { hub in try await hub.overview() }
+        if lookup.json { return Console.print(try JSON.line(overview)) }
         for line in Self.lines(overview) { Console.print(TerminalText.safe(line)) }
     }
 

@@ -12,8 +12,8 @@ func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) as
         return try await work()
     } catch {
         if let error = DatabaseFileError(error, path: path) { throw error }
-        guard let trouble = HubDatabase.trouble(error) else { throw error }
-        throw DatabaseFileError(path, trouble.isTemporary ? .temporary : .other, trouble.reason)
+        guard let problem = HubDatabase.problem(error) else { throw error }
+        throw DatabaseFileError(path, problem.isTemporary ? .temporary : .other, problem.reason)
     }
 }
 

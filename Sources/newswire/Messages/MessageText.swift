@@ -145,7 +145,7 @@ enum MessageText {
     }
 
     private static func outcomes(_ streams: StreamOutcomes) -> String {
-        var parts = ["\(streams.written) written (\(streams.resumedPast) resumed past)", "\(streams.owed) pending"]
+        var parts = ["\(streams.written) written (\(streams.resumedPast) resumed past)", "\(streams.pending) pending"]
         parts.append("\(streams.expired) expired")
         if let tooLarge = streams.tooLarge { parts.append("\(tooLarge) too large") }
         if streams.gone > 0 { parts.append("\(streams.gone) removed since") }

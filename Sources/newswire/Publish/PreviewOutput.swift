@@ -14,9 +14,9 @@ enum PreviewOutput {
         for feed in preview.feeds {
             Console.print("\(feed.category)  \(TerminalText.safe(feed.address.display))  \(state(of: feed))")
             for entry in feed.entries {
-                let trouble = entry.dateTrouble.map { " (\($0.text))" } ?? ""
+                let problem = entry.dateProblem.map { " (\($0.text))" } ?? ""
                 let what = TerminalText.safe(fate(of: entry, preview.messages))
-                Console.print("  \(TerminalText.safe(entry.title)): \(what)\(trouble)")
+                Console.print("  \(TerminalText.safe(entry.title)): \(what)\(problem)")
             }
         }
         for message in preview.messages {
@@ -128,7 +128,7 @@ extension PreviewOutput.EntryRow {
             sameStory: story,
             translationOf: entry.translationOf,
             message: message,
-            dateTrouble: entry.dateTrouble?.rawValue
+            dateTrouble: entry.dateProblem?.rawValue
         )
     }
 }

@@ -91,7 +91,7 @@ struct LoginRouteTests {
         #expect(tokens.map(\.device) == [device])
     }
 
-    @Test func `an old token in the header does not stand in the way of a login`() async throws {
+    @Test func `an old token in the header does not prevent a login`() async throws {
         let bench = try SignInBench()
         try await bench.add("alice")
         try await LoginServer.run(bench) { server in

@@ -211,8 +211,8 @@ struct PasswordHasherTests {
 
     @Test func `users on networks and devices of theirs come before guesses from ever other networks`() async throws {
         let other = SignInBench.elsewhere
-        let stranger = try await underAttack(from: { "203.0.\($0).1" }, user: { "user\($0)" }, other)
-        #expect(stranger.ending == .busy(other))
+        let unknown = try await underAttack(from: { "203.0.\($0).1" }, user: { "user\($0)" }, other)
+        #expect(unknown.ending == .busy(other))
         let known = try await underAttack(from: { "203.0.\($0).1" }, user: { "user\($0)" }, other, isKnown: true)
         #expect(known.ending == .checked(other))
         #expect(known.place == 1)

@@ -15,7 +15,7 @@ import Testing
         try #require(PasswordLogin(name: name, password: password))
     }
 
-    @Test func `a mark stands for one name and password in one process`() throws {
+    @Test func `a mark is valid for one name and password in one process`() throws {
         let remembered = RememberedSignIns(clock: clock.clock.monotonic)
         let mark = remembered.mark(of: try login("Alice", "correct horse"))
         #expect(mark == remembered.mark(of: try login("alice", "correct horse")))

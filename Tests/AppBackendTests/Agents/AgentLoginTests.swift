@@ -12,7 +12,7 @@ import Testing
 /// Subscriber agents whose users log in, at a real app backend and hub.
 @Suite(.timeLimit(.minutes(10))) struct AgentLoginTests {
     /// One agent in a directory of its own.
-    private struct Device: Sendable {
+    private struct AgentDevice: Sendable {
         let agent: SubscriberAgent
         let output = Output()
         let subscriptions = Counter<Subscription>()
@@ -80,7 +80,7 @@ import Testing
     @Test func `a user is notified by name on an agent, beside its categories`() async throws {
         let folder = try ScratchFolder()
         try await TestBackend.run { backend, hub in
-            let device = try Device(folder, backend, hub)
+            let device = try AgentDevice(folder, backend, hub)
             try await device.logIn("alice")
             _ = try await device.listen(lines: 0)
             #expect(device.subscriptions.elements.last?.user == "alice")
@@ -96,7 +96,7 @@ import Testing
     @Test func `an agent that changes hands while messages wait gets none of the former user's`() async throws {
         let folder = try ScratchFolder()
         try await TestBackend.run { backend, hub in
-            let device = try Device(folder, backend, hub)
+            let device = try AgentDevice(folder, backend, hub)
             try await device.logIn("alice")
             _ = try await device.listen(lines: 0)
             try await notify("alice", "for alice alone", backend)
@@ -119,7 +119,7 @@ import Testing
     @Test func `a logout takes the tag from the hub and the device from the user's list`() async throws {
         let folder = try ScratchFolder()
         try await TestBackend.run { backend, hub in
-            let device = try Device(folder, backend, hub)
+            let device = try AgentDevice(folder, backend, hub)
             try await device.logIn("alice")
             _ = try await device.listen(lines: 0)
             let before = try await hub.client.recipients(tags: "username:alice", format: .stream)
@@ -141,7 +141,7 @@ import Testing
     @Test func `the text of a secure notification is fetched and shown, over a restart and a new login`() async throws {
         let folder = try ScratchFolder()
         try await TestBackend.run { backend, hub in
-            let device = try Device(folder, backend, hub)
+            let device = try AgentDevice(folder, backend, hub)
             try await device.logIn("alice")
             _ = try await device.listen(lines: 0)
             let sent = try await backend.send("POST", "/api/notifications", as: "alice", #""the safe is open""#)

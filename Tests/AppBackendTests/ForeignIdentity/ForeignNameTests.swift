@@ -108,11 +108,11 @@ import Testing
         let former = try await bench.store.insertAccount(of: other, limit: 9, SignInBench.home, at: bench.clock.now)
         try await accounts.remove(former.name)
         // The last call for the device has had no answer.
-        let wish = Device.Holder(user: account.name.key, handle: HandleDigest(.handle("AA")))
+        let wantedHolder = RegisteredDevice.Holder(user: account.name.key, handle: HandleDigest(.handle("AA")))
         let at = bench.clock.now
         try await bench.store.changeDevices { table in
-            try table.reserve(key, for: Device.Holder(user: "carol", handle: nil), limit: 50, at: at)
-            try table.want(wish, of: key, at: at)
+            try table.reserve(key, for: RegisteredDevice.Holder(user: "carol", handle: nil), limit: 50, at: at)
+            try table.want(wantedHolder, of: key, at: at)
         }
         try await accounts.remove(account.name)
         bench.clock.advance(by: Accounts.nameRetention)

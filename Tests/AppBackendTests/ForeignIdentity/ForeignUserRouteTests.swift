@@ -144,7 +144,7 @@ import Testing
             let now = clock.backend.now()
             let tokens = [
                 "a.b.c", "x.y",
-                try TestProvider.token(TestProvider.claims(at: now), .stranger),
+                try TestProvider.token(TestProvider.claims(at: now), .otherP256),
                 try TestProvider.token(header: #"{"alg":"none"}"#, TestProvider.claims(at: now), .nothing),
                 try TestProvider.token(TestProvider.claims(at: now, ["exp": "1"])),
                 try TestProvider.token(TestProvider.claims(at: now, ["aud": #""other""#])),

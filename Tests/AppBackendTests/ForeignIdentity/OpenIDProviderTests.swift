@@ -75,7 +75,7 @@ import WebTokens
         (#"{"alg":"RS256","kid":"wrap"}"#, .rsa(bits: 256, pss: false), .unknownKey),
         // Two keys could be meant.
         (#"{"alg":"RS256"}"#, .rsa(bits: 256, pss: false), .unknownKey),
-        (#"{"alg":"ES256","kid":"e"}"#, .stranger, .signature), (#"{"alg":"ES256","kid":"e"}"#, .p384, .signature),
+        (#"{"alg":"ES256","kid":"e"}"#, .otherP256, .signature), (#"{"alg":"ES256","kid":"e"}"#, .p384, .signature),
         (#"{"alg":"RS256","kid":"r"}"#, .rsa(bits: 256, pss: true), .signature),
         (#"{"alg":"RS256","kid":"r"}"#, .rsa(bits: 512, pss: false), .signature),
         (#"{"alg":"ES256","kid":"e"}"#, .nothing, .malformed("no signature")),

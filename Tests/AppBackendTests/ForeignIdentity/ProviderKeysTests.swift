@@ -171,7 +171,7 @@ import WebTokens
         #"{"keys":[{"kty":"EC","crv":"P-256","kid":"e"}]}"#, #"{"keys":[{"kty":"oct","kid":"s","k":"AA"}]}"#,
         #"{"keys":[{"kty":"OKP","crv":"X25519","kid":"x","x":"AA"}]}"#,
     ])
-    func `a set without a key that can be used is none`(text: String) {
+    func `a set without a usable key is refused`(text: String) {
         #expect(throws: SigningKeysProblem.self) { try SigningKeys(Array(text.utf8)) }
     }
 

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a request with two users, or a name that is no text, is refused`() async throws {
+    @Test func `a request with two users, or a name that is not text, is refused`() async throws {
         let proxies = try users("127.0.0.1")
         try await TestBackend.run {
             $0.proxyUsers = proxies
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `an empty header names nobody, and a connection without an address is no proxy's`() throws {
+    @Test func `an empty header names nobody, and a connection without an address is not from a proxy`() throws {
         let proxies = try users("127.0.0.1")
         let name = try #require(HTTPField.Name(Self.header))
         let peer = NetworkAddress("127.0.0.1")

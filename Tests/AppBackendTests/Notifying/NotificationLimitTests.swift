@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a limiter counts within any minute, and forgets what is over`() {
+    @Test func `a limiter counts within any minute, and forgets what has expired`() {
         let clock = TestClock()
         let limiter = MinuteLimiter<Int>(3, clock: { clock.monotonic })
         #expect(limiter.admit(1) == nil)
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `the hub is asked for its credentials now and then, and told the tag and the format`() async throws {
+    @Test func `the hub is asked for its credentials now and then, and given the tag and the format`() async throws {
         try await run(credentials: Self.ours) { backend, server in
             for _ in 0..<3 {
                 let target = "/api/notifications?pns=wns&to_tag=Bob"

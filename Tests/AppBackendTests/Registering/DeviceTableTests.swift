@@ -43,8 +43,8 @@ import Testing
     }
 
     @Test func `ids that were given out and not used are fifty a user`() async throws {
-        let holder = Device.Holder(user: "ann", handle: handle("AA"))
-        let other = Device.Holder(user: "bob", handle: nil)
+        let holder = RegisteredDevice.Holder(user: "ann", handle: handle("AA"))
+        let other = RegisteredDevice.Holder(user: "bob", handle: nil)
         let ids = try await store.changeDevices { [self] table in
             try table.reserve(key("9-9-9"), for: other, limit: 3, at: 0)
             try table.want(holder, of: key("8-8-8"), at: 0)
@@ -61,7 +61,8 @@ import Testing
 
     @Test func `both states count while the outcome of a call is unknown`() async throws {
         let (ann, bob) = (
-            Device.Holder(user: "ann", handle: handle("AA")), Device.Holder(user: "bob", handle: handle("BB"))
+            RegisteredDevice.Holder(user: "ann", handle: handle("AA")),
+            RegisteredDevice.Holder(user: "bob", handle: handle("BB"))
         )
         let id = try given("1-1-1")
         try await store.changeDevices { [self] table in
@@ -83,7 +84,7 @@ import Testing
             ]
         }
         #expect(found == [.device(device), .device(device), .device(device), .nothing])
-        let former = try await store.changeDevices { [self] table -> Device? in
+        let former = try await store.changeDevices { [self] table -> RegisteredDevice? in
             var before = device
             before.wanted = nil
             try table.restore(before, of: key("1-1-1"))
@@ -96,10 +97,10 @@ import Testing
         let id = try given("1-1-1")
         let found = try await store.changeDevices { [self] table in
             for number in 0..<150 {
-                let wish = Device.Holder(user: "u\(number)", handle: handle("\(number)"))
-                try table.want(wish, of: key("2-2-\(number)"), at: 0)
-                try table.settle(wish, of: key("2-2-\(number)"), at: 0)
-                try table.setAlias(id, user: wish.user, to: key("2-2-\(number)"), at: 0)
+                let wantedHolder = RegisteredDevice.Holder(user: "u\(number)", handle: handle("\(number)"))
+                try table.want(wantedHolder, of: key("2-2-\(number)"), at: 0)
+                try table.settle(wantedHolder, of: key("2-2-\(number)"), at: 0)
+                try table.setAlias(id, user: wantedHolder.user, to: key("2-2-\(number)"), at: 0)
             }
             return try (0..<150).map { try table.find(id, user: "u\($0)", handle: handle("FF")) }
         }
@@ -110,7 +111,7 @@ import Testing
     }
 
     @Test func `what is done for each request goes through no table`() async throws {
-        let holder = Device.Holder(user: "ann", handle: handle("AA"))
+        let holder = RegisteredDevice.Holder(user: "ann", handle: handle("AA"))
         let id = try given("1-1-1")
         let key = key("2-2-2")
         let handle = handle("AA")

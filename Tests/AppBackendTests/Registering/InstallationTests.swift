@@ -131,7 +131,7 @@ import Testing
             try await devices.store.changeDevices { table in
                 for number in 1..<UserDevices.maximumDevices {
                     let key = DeviceKey(kind: .registration, id: "1-1-\(number)")
-                    let holder = Device.Holder(user: "ann", handle: HandleDigest(.handle("\(number)")))
+                    let holder = RegisteredDevice.Holder(user: "ann", handle: HandleDigest(.handle("\(number)")))
                     try table.want(holder, of: key, at: at)
                     try table.settle(holder, of: key, at: at)
                 }

@@ -163,7 +163,7 @@ import Testing
             try await store.changeDevices { table in
                 for number in 1...UserDevices.maximumMerged + 2 {
                     let key = DeviceKey(kind: .registration, id: "1-1-\(number)")
-                    let holder = Device.Holder(user: "ann", handle: handle)
+                    let holder = RegisteredDevice.Holder(user: "ann", handle: handle)
                     try table.want(holder, of: key, at: at)
                     try table.settle(holder, of: key, at: at)
                 }

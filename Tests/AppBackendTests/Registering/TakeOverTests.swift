@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `the device is taken over through an id that stands for it, too`() async throws {
+    @Test func `the device is taken over through an alias id, too`() async throws {
         try await TestBackend.run { backend, hub in
             var app = RegisterClient(backend, .keeping, as: "ann")
             app.stored = "7-7-7"
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `a user has at most fifty ids that stand for others, the oldest of which goes with its registration`()
+    @Test func `a user has at most fifty alias ids, the oldest of which goes with its registration`()
         async throws
     {
         try await TestBackend.run { backend, hub in
@@ -230,10 +230,10 @@ import Testing
             let (store, handle) = (backend.store, HandleDigest(.handle("AA")))
             try await store.changeDevices { table in
                 for number in 1...UserDevices.maximumMerged + 2 {
-                    let wish = Device.Holder(user: "ann", handle: handle)
+                    let wantedHolder = RegisteredDevice.Holder(user: "ann", handle: handle)
                     let key = DeviceKey(kind: .registration, id: "1-1-\(number)")
-                    try table.want(wish, of: key, at: 0)
-                    try table.settle(wish, of: key, at: 0)
+                    try table.want(wantedHolder, of: key, at: 0)
+                    try table.settle(wantedHolder, of: key, at: 0)
                 }
             }
             let path = "/api/installations/pad"

@@ -36,7 +36,7 @@ import Testing
         let scratch = try ScratchFolder()
         let names = [HostName("localhost")].compactMap(\.self)
         let source = CertificateSource.local(LocalCertificates(directory: scratch.path, names: names))
-        let context = try TLSKeeper.context(try source.identity(at: Date()))
+        let context = try CertificateReloader.context(try source.identity(at: Date()))
         let (server, child) = try await accepted(isSecured ? context : nil)
         #expect(await BackendRequestContext.speaksTLS(child) == isSecured)
         try? await child.close()

@@ -75,8 +75,8 @@ import Testing
             #expect(await emulated.inbox(of: desktop).isEmpty)
             let app = SecurePushApp(backend: emulated.backend, user: "bob")
             #expect(try await app.fetch(id).payload == Self.secret)
-            let stranger = try await emulated.backend.send("POST", path, as: "ann", #""x""#)
-            #expect(stranger.status == 403, "\(stranger.body)")
+            let byUser = try await emulated.backend.send("POST", path, as: "ann", #""x""#)
+            #expect(byUser.status == 403, "\(byUser.body)")
         }
     }
 
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `an alert can stand for the silent push of Apple devices`() async throws {
+    @Test func `an alert can replace the silent push of Apple devices`() async throws {
         try await EmulatedHub.run {
             $0.secureAlert = #"New "message""#
         } _: { emulated in
@@ -152,7 +152,7 @@ import Testing
         (#"{"to":"bob","payload":7}"#, 400), (#"{"to":"bob || ann","payload":"x"}"#, 400),
         (#"{"to":"bob","to":"ann","payload":"x"}"#, 400), (#"{"to":"nobody","payload":"x"}"#, 200),
     ])
-    func `a body that is no secure push is refused with the reason`(body: String, status: Int) async throws {
+    func `a body that is not a secure push is refused with the reason`(body: String, status: Int) async throws {
         try await TestBackend.run { backend, _ in
             let reply = try await backend.send("POST", "/api/notifications", as: "alice", body)
             #expect(reply.status == status, "\(reply.body)")

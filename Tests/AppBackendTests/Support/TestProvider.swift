@@ -18,7 +18,7 @@ enum TestProvider {
         case rsa(bits: Int, pss: Bool)
         case p256, p384, ed25519
         /// A key that is not the provider's.
-        case stranger
+        case otherP256
         /// HMAC with a secret, which a naive reader of tokens takes from the public key.
         case secret([UInt8])
         case nothing
@@ -36,7 +36,7 @@ enum TestProvider {
             case .p256: return Array(try TestProvider.p256.signature(for: bytes).rawRepresentation)
             case .p384: return Array(try TestProvider.p384.signature(for: bytes).rawRepresentation)
             case .ed25519: return Array(try TestProvider.ed25519.signature(for: bytes))
-            case .stranger: return Array(try P256.Signing.PrivateKey().signature(for: bytes).rawRepresentation)
+            case .otherP256: return Array(try P256.Signing.PrivateKey().signature(for: bytes).rawRepresentation)
             case .secret(let secret):
                 return Array(HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: secret)))
             case .nothing: return []

@@ -89,10 +89,10 @@ import Testing
                 let outcome = try await publish(["publish"])
                 if isDone(outcome) { return outcome }
             }
-            throw Patience.isOver
+            throw Limit.reached
         }
 
-        enum Patience: Error { case isOver }
+        enum Limit: Error { case reached }
 
         func set(_ a: [String], _ b: [String], _ c: [String]) {
             news.feeds.withLock { $0 = ["/a": a, "/b": b, "/c": c] }

@@ -82,7 +82,7 @@ import Testing
         #expect(await usual.stop() == 0, "\(usual.errors)")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a key that is there before the first start is no sign of a lost hub`()
+    @Test(.timeLimit(.minutes(10))) func `a key that exists before the first start does not indicate a lost hub`()
         async throws
     {
         #expect(try await startHub().stop() == 0)

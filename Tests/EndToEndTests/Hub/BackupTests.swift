@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a restored copy serves on, and agents that saw more are told of a gap`() async throws {
+    func `a restored copy serves on, and agents that saw more receive a gap`() async throws {
         let scratch = try ScratchFolder()
         let port = try freePort()
         let state = ["--state", scratch.file("hub")]
@@ -90,7 +90,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: scratch.file("state")))
     }
 
-    @Test func `a damaged database is named, with what mends it`() async throws {
+    @Test func `a damaged database is named, with how to repair it`() async throws {
         let scratch = try ScratchFolder()
         try FileManager.default.createDirectory(atPath: scratch.file("hub"), withIntermediateDirectories: true)
         try scratch.write("garbage, and enough of it to be read as the head of a file", to: "hub/hub.sqlite")
@@ -116,7 +116,7 @@ import Testing
         #expect(await hub.stop() == 0, "\(hub.errors)")
     }
 
-    @Test func `what is no copy of a hub is refused and changes nothing`() async throws {
+    @Test func `a file that is not a copy of a hub is refused and changes nothing`() async throws {
         let scratch = try ScratchFolder()
         try scratch.write("not a database", to: "text")
         let state = ["--state", scratch.file("hub")]

@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `keys that cannot be used are told all at once, by check and by the start`() async throws {
+    func `unusable keys are reported all at once, by check and by the start`() async throws {
         let scratch = try ScratchFolder()
         try scratch.write("Endpoint=sb://h/;SharedAccessKeyName=a;SharedAccessKey=CANARY\n", to: "string")
         try scratch.write("CANARY;\n", to: "bad")

@@ -26,24 +26,24 @@ import Testing
 ///
 /// The model knows nothing of sequences, cursors or outboxes.
 private struct Model {
-    private(set) var owed: [[String]]
+    private(set) var expected: [[String]]
     private(set) var choices: [Set<String>]
     private(set) var entries: [String] = []
 
     init(choices: [Set<String>]) {
         self.choices = choices
-        owed = choices.map { _ in [] }
+        expected = choices.map { _ in [] }
     }
 
     mutating func choose(_ agent: Int, _ choice: Set<String>) { choices[agent] = choice }
 
     mutating func publish(_ title: String, in category: String) {
         entries.append(title)
-        for agent in choices.indices where choices[agent].contains(category) { owed[agent].append(title) }
+        for agent in choices.indices where choices[agent].contains(category) { expected[agent].append(title) }
     }
 
     mutating func broadcast(_ title: String) {
-        for agent in choices.indices { owed[agent].append(title) }
+        for agent in choices.indices { expected[agent].append(title) }
     }
 }
 
@@ -221,10 +221,10 @@ private final class KillPlay {
     func checkWhatArrived() async throws {
         for agent in agents.indices {
             let rows = try await settledInbox(agent)
-            let owed = model.owed[agent]
+            let expected = model.expected[agent]
             let note = Comment(rawValue: "agent \(agent), seed \(seed)")
             #expect(rows.map(\.kind).allSatisfy { $0 == "message" }, note)
-            #expect(rows.map(\.title).sorted() == owed.sorted(), note)
+            #expect(rows.map(\.title).sorted() == expected.sorted(), note)
             #expect(Set(rows.map(\.id)).count == rows.count, note)
             try checkHandler(agent, rows, note)
         }

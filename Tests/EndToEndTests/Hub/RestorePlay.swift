@@ -25,7 +25,7 @@ private final class RestorePlay {
     private var hub: RunningProgram?
     private var agents: [RunningProgram?] = Array(repeating: nil, count: agents)
     /// Messages that are in the hub's log at the end.
-    private var owed: [String] = []
+    private var pending: [String] = []
     /// Messages that each restore has lost; whoever listened may have them.
     private var lost: [[String]] = []
     private var sent = 0
@@ -44,9 +44,9 @@ private final class RestorePlay {
             let away = agents.indices.filter { _ in Bool.random(using: &random) }
             // Some are away since before the copy, some since after it, and some listen all the time.
             let isEarly = Bool.random(using: &random)
-            owed += try await send()
+            pending += try await send()
             if isEarly { await leave(away) }
-            owed += try await send()
+            pending += try await send()
             let restore = try await copy()
             var lost = try await send()
             if !isEarly { await leave(away) }
@@ -65,14 +65,14 @@ private final class RestorePlay {
                 try await startAgents()
                 try await startHub()
             }
-            owed += try await send()
+            pending += try await send()
             if Bool.random(using: &random) {
                 // An ordinary crash on top.
                 await hub?.killNow()
                 try await startHub()
             }
         }
-        owed.append(Self.last)
+        pending.append(Self.last)
         try await send(Self.last)
     }
 
@@ -178,7 +178,7 @@ private final class RestorePlay {
             let titles = rows.filter { $0.kind == "message" }.map(\.title)
             let gone = Set(lost.joined())
             #expect(Set(titles).count == titles.count, note)
-            #expect(titles.filter { !gone.contains($0) } == owed, note)
+            #expect(titles.filter { !gone.contains($0) } == pending, note)
             #expect(rows.filter { $0.kind == "gap" }.count >= lost.count, note)
             try checkPlaces(rows, note)
         }

@@ -28,29 +28,29 @@ import Testing
         return entry
     }
 
-    @Test func `an alert is told in the list's language, else in English, else in its first`() throws {
+    @Test func `an alert is announced in the list's language, else in English, else in its first`() throws {
         let alert = entry(info("Sturm", "de-DE"), info("Gale", "en-GB"), info("Tempête", "fr"))
         let french = try LanguageName("French")
         #expect(LanguageCodes.code(of: french) == "fr")
         #expect(LanguageCodes.code(of: try LanguageName("Deutsch")) == "de")
-        #expect(alert.told(in: LanguageCodes.code(of: french)).title == "Tempête")
-        #expect(alert.told(in: "de").title == "Sturm")
-        #expect(alert.told(in: "it").title == "Gale")
-        #expect(entry(info("Sturm", "de"), info("Tempête", "fr")).told(in: nil).title == "Sturm")
+        #expect(alert.localized(in: LanguageCodes.code(of: french)).title == "Tempête")
+        #expect(alert.localized(in: "de").title == "Sturm")
+        #expect(alert.localized(in: "it").title == "Gale")
+        #expect(entry(info("Sturm", "de"), info("Tempête", "fr")).localized(in: nil).title == "Sturm")
     }
 
-    @Test func `of several events the most severe is told, with its own text`() {
+    @Test func `of several events the most severe is announced, with its own text`() {
         let alert = entry(info("Rain"), info("Thunderstorm", severity: "Severe"), info("Fog", severity: "Minor"))
-        #expect(alert.told(in: "en").title == "Thunderstorm")
-        #expect(alert.told(in: "en").summary == "Thunderstorm.")
+        #expect(alert.localized(in: "en").title == "Thunderstorm")
+        #expect(alert.localized(in: "en").summary == "Thunderstorm.")
         let urgent = entry(info("Hail", severity: "Severe"), info("Flood", urgency: "Immediate"))
-        #expect(urgent.told(in: "en").title == "Flood")
+        #expect(urgent.localized(in: "en").title == "Flood")
     }
 
     @Test func `a title of the entry's own stays`() {
         var alert = entry(info("Sturm", "de"), info("Gale", "en"))
         alert.title = "Warnings for the coast"
-        #expect(alert.told(in: "en").title == "Warnings for the coast")
+        #expect(alert.localized(in: "en").title == "Warnings for the coast")
     }
 
     @Test(arguments: [

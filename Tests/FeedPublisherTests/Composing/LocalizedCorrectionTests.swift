@@ -71,7 +71,7 @@ import Testing
         en: Item("Correction: Mayor stays", id: "e1", link: "https://news.example/en/1"),
         fr: Item("Correctif : Le maire reste", id: "f1", link: "https://news.example/fr/1")
     )
-    private static let told = "Mayor resigns | Flash : Le maire part []"
+    private static let bothLanguages = "Mayor resigns | Flash : Le maire part []"
 
     @Test func `a French retraction withdraws for French readers only, and the main language goes on`() async throws {
         let desk = try await Desk()
@@ -81,7 +81,7 @@ import Testing
         try await desk.bring([Self.retracted.en], [Self.mayor.fr])
         #expect(
             try desk.sent() == [
-                Self.told, "- | Flash : Rétracté : Le maire part [withdrawn] for the first",
+                Self.bothLanguages, "- | Flash : Rétracté : Le maire part [withdrawn] for the first",
                 "Correction: Mayor stays | - [correction] for the first",
                 "Retracted: Mayor resigns | - [withdrawn] for the first",
             ]
@@ -97,26 +97,26 @@ import Testing
             #expect(
                 try desk.sent().sorted() == [
                     "- | Flash : Correctif : Le maire reste [correction] for the first",
-                    "Correction: Mayor stays | - [correction] for the first", Self.told,
+                    "Correction: Mayor stays | - [correction] for the first", Self.bothLanguages,
                 ]
             )
         }
     }
 
-    @Test func `a retraction in the main language is told in each that was shown the story`() async throws {
+    @Test func `a retraction in the main language is announced in each language that showed the story`() async throws {
         for isJoined in [true, false] {
             let desk = try await Desk()
             try await desk.bring([Self.mayor.en], isJoined ? [Self.mayor.fr] : nil)
             try await desk.bring(nil, [Self.mayor.fr])
             try await desk.bring([Self.retracted.en], nil)
             try await desk.bring(nil, [Self.retracted.fr])
-            let shown = isJoined ? [Self.told] : ["Mayor resigns | - []", "- | Flash : Le maire part []"]
+            let shown = isJoined ? [Self.bothLanguages] : ["Mayor resigns | - []", "- | Flash : Le maire part []"]
             let withdrawal = "Retracted: Mayor resigns | Flash : Withdrawn: Le maire part [withdrawn] for the first"
             #expect(try desk.sent() == shown + [withdrawal])
         }
     }
 
-    @Test func `a translation of what was withdrawn is no news`() async throws {
+    @Test func `a translation of a withdrawn story is not news`() async throws {
         let desk = try await Desk()
         try await desk.bring([Self.mayor.en], nil)
         try await desk.bring([Self.retracted.en], nil)
@@ -137,7 +137,7 @@ import Testing
         let report = try await desk.room.pass(desk.lists)
         #expect(report.announced == 1 && report.recorded == 0 && report.pending == 1)
         try await desk.bring(nil, nil, after: 5 * 3_600)
-        #expect(try desk.sent() == [Self.told])
+        #expect(try desk.sent() == [Self.bothLanguages])
     }
 
     struct Waiting: CustomTestStringConvertible {
@@ -220,7 +220,7 @@ import Testing
         try await desk.room.pass(desk.lists)
     }
 
-    @Test func `an alert in two languages is one message, and its updates and its end are told`() async throws {
+    @Test func `an alert in two languages is one message, and its updates and its end are announced`() async throws {
         let desk = try await Desk()
         let flood = (en: alert(1, "Flood"), fr: alert(1, "Crue"))
         try await bring(desk, [flood.en], [flood.fr])

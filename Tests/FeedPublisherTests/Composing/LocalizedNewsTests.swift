@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `a translation of a later pass goes out by itself, once`() async throws {
+    @Test func `a translation of a later pass is sent on its own, once`() async throws {
         let (room, lists) = try await room()
         publish(room, "/en", item("Mayor resigns", "en/1"))
         try await room.pass(lists)
@@ -290,11 +290,11 @@ import Testing
         let store = try PublisherStore(path: folder.file("p.db"))
         _ = try store.transaction { try $0.insert(message, feed: nil, now: Date()) }
         #expect(try store.pending().map(\.message) == [message])
-        var told = message
-        told.urgency = MessageUrgency.critical.rawValue
-        told.shares = ["French": LanguageShare(entries: 2, headlines: "a\nb")]
-        try store.transaction { try $0.amend(1, told) }
-        #expect(try store.pending().map(\.message) == [told])
+        var amended = message
+        amended.urgency = MessageUrgency.critical.rawValue
+        amended.shares = ["French": LanguageShare(entries: 2, headlines: "a\nb")]
+        try store.transaction { try $0.amend(1, amended) }
+        #expect(try store.pending().map(\.message) == [amended])
         try store.close()
     }
 }

@@ -134,7 +134,7 @@ import Testing
         #expect(StoryName.of("worldk", "ey") != name)
     }
 
-    @Test func `a digest names what it stands for and counts the rest`() throws {
+    @Test func `a digest names some of its entries and counts the rest`() throws {
         let rows = (1...12).map { number in
             OutboxMessage(
                 category: "World",

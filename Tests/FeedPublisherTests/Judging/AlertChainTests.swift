@@ -8,7 +8,7 @@ import Testing
 @Suite struct AlertChainTests {
     private typealias Warning = AlertRoom.Warning
 
-    @Test func `an update takes the place of what was announced, and so does an update of the update`() async throws {
+    @Test func `an update replaces the announced alert, and so does an update of the update`() async throws {
         let alerts = try await AlertRoom()
         try await alerts.bring([Warning(1)])
         try await alerts.bring([Warning(2, "Update", [1]), Warning(1)])
@@ -78,7 +78,7 @@ import Testing
         exercise.status = "Exercise"
         alerts.publish("/w", [Warning(2, "Ack", [1]), Warning(3, "Error", [1]), exercise, Warning(6, "Cancel", [5])])
         #expect(
-            try await alerts.silences() == [
+            try await alerts.skipped() == [
                 "Ack 2": "acknowledgement", "Error 3": "acknowledgement", "exercise": "notForThePublic",
                 "Cancel 6": "nothingToWithdraw",
             ]
@@ -204,7 +204,9 @@ import Testing
     ]
 
     @Test(arguments: documents, [false, true])
-    func `of a chain in one document its end is told, in any order`(document: Document, isReversed: Bool) async throws {
+    func `the end of a chain in one document is announced, in any order`(document: Document, isReversed: Bool)
+        async throws
+    {
         let alerts = try await AlertRoom()
         if document.isShownBefore { try await alerts.bring([Warning(1)]) }
         let before = alerts.room.hub.messages.count
@@ -225,7 +227,7 @@ import Testing
 
     // MARK: What waits
 
-    @Test func `an update takes the place of an alert that was not sent, and a cancel takes it out`() async throws {
+    @Test func `an update replaces an alert that was not sent, and a cancel removes it`() async throws {
         let alerts = try await AlertRoom()
         // Attempted, and so no more to be changed; what follows is not.
         alerts.room.hub.answer { _ in 503 }
@@ -265,7 +267,7 @@ import Testing
         #expect(found[2]["replaces"] == found[0]["story"])
     }
 
-    @Test func `an update of several alerts takes the place of all of them`() async throws {
+    @Test func `an update of several alerts replaces all of them`() async throws {
         let alerts = try await AlertRoom()
         try await alerts.bring([Warning(1)])
         try await alerts.bring([Warning(2), Warning(1)])
@@ -278,7 +280,7 @@ import Testing
         #expect(try alerts.properties().last?["replaces"] == names[0])
     }
 
-    @Test func `an alert that was told in a digest only is cancelled in a message of its own`() async throws {
+    @Test func `an alert that was announced only in a digest is cancelled in a message of its own`() async throws {
         let alerts = try await AlertRoom()
         alerts.publish("/w", [Warning(1), Warning(2)])
         try await alerts.pass { $0.cap = 0 }
@@ -328,7 +330,7 @@ import Testing
         #expect(room.lines().contains("notice: the alert 'Alert 2' for Weather expired before it could be sent"))
     }
 
-    @Test func `an update that is over ends what it replaces, shown or waiting`() async throws {
+    @Test func `an update that has expired ends what it replaces, shown or waiting`() async throws {
         let alerts = try await AlertRoom()
         try await alerts.bring([Warning(1)])
         // Attempted, and so no more to be changed; what follows is not.
@@ -362,7 +364,9 @@ import Testing
     @Test(arguments: [
         ("Immediate", "Minor", "critical"), ("Future", "Extreme", "critical"), ("Expected", "Severe", nil),
     ])
-    func `who has to act at once is told so`(urgency: String, severity: String, expected: String?) async throws {
+    func `an alert that demands immediate action is marked urgent`(urgency: String, severity: String, expected: String?)
+        async throws
+    {
         let alerts = try await AlertRoom()
         var warning = Warning(1)
         warning.urgency = urgency

@@ -105,7 +105,7 @@ struct AlertRoom {
     }
 
     /// Why the entries of the first feed are silent in a dry run, by title.
-    func silences() async throws -> [String: String] {
+    func skipped() async throws -> [String: String] {
         room.advance(60)
         let entries = try await room.preview(try lists()).feeds.first?.entries ?? []
         return Dictionary(

@@ -95,7 +95,7 @@ import Testing
     ]
 
     @Test(arguments: marked, [false, true])
-    func `a marked entry takes the place of its story`(marked: Marked, isAlone: Bool) async throws {
+    func `a marked entry replaces its story`(marked: Marked, isAlone: Bool) async throws {
         let desk = try await Desk()
         let first = Item(Self.headline, id: "1", link: Self.link)
         try await desk.bring([first])
@@ -152,7 +152,7 @@ import Testing
         #expect(marks.mark(of: entry)?.status == expected)
     }
 
-    @Test func `a second feed's correction corrects, and a third's is no news`() async throws {
+    @Test func `a second feed's correction corrects, and a third's is not news`() async throws {
         let desk = try await Desk(["/a", "/b", "/c"])
         let link = desk.room.site.url("/1")
         try await desk.bring([Item(Self.headline, id: "1", link: link)], to: "/a")
@@ -224,7 +224,7 @@ import Testing
         #expect(try desk.sent().dropFirst(3) == ["Retracted: 6 [withdrawn] for the first"])
     }
 
-    @Test func `what is said of a withdrawn story under another id is no news`() async throws {
+    @Test func `an entry about a withdrawn story under another id is not news`() async throws {
         let desk = try await Desk()
         try await desk.bring([Item(Self.headline, id: "1")])
         try await desk.bring([Item("Retracted: \(Self.headline)", id: "2")])
@@ -253,7 +253,7 @@ import Testing
         #expect(try desk.sent() == ["Correction: Mayor stays []"])
     }
 
-    @Test func `a page that many entries link to is no story's`() async throws {
+    @Test func `a page that many entries link to identifies no story`() async throws {
         let desk = try await Desk()
         let page = "https://status.example/incidents"
         try await desk.bring([Item("Resolved", id: "0", link: page)])
@@ -269,14 +269,14 @@ import Testing
         )
     }
 
-    @Test func `an update that the list asks for takes the place of the story, too`() async throws {
+    @Test func `an update that the list asks for replaces the story, too`() async throws {
         let desk = try await Desk(rules: "updates: announce")
         try await desk.bring([Item("Mayor resigns", id: "1")])
         try await desk.bring([Item("Mayor resigns after row", id: "1")])
         #expect(try desk.sent() == ["Mayor resigns []", "Mayor resigns after row [update] for the first"])
     }
 
-    @Test func `what is taken back is not told again as an update in the same pass`() async throws {
+    @Test func `a withdrawn story is not announced again as an update in the same pass`() async throws {
         let desk = try await Desk(rules: Self.rules + "\nupdates: announce")
         try await desk.bring([Item("Mayor resigns", id: "1", link: Self.link)])
         let edited = Item("Mayor resigns after row", id: "1", link: Self.link)
@@ -286,8 +286,7 @@ import Testing
         #expect(try desk.sent() == ["Mayor resigns []", "Retracted: mayor stays [withdrawn] for the first"])
     }
 
-    @Test func `an entry of a first reading that is corrected is no news, and filters stop no correction`() async throws
-    {
+    @Test func `a corrected entry of a first reading is not news, and filters stop no correction`() async throws {
         let desk = try await Desk(rules: Self.rules + "\ninclude: mayor")
         let old = Item("Old mayor", id: "old")
         let feed = "  - url: \(desk.room.site.url("/n"))\n    local: true"

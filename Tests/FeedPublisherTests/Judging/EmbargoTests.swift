@@ -128,7 +128,7 @@ import Testing
         let (room, lists) = try await room()
         publish(room, [Item("today", date: "Thu, 28 May 2569 20:00:00 GMT")])
         let entry = try await room.preview(lists).feeds.first?.entries.first
-        #expect(entry?.dateTrouble == .calendar)
+        #expect(entry?.dateProblem == .calendar)
         try await room.pass(lists)
         #expect(room.hub.titles == ["today"])
     }

@@ -160,13 +160,13 @@ import Testing
     }
 
     @Test(arguments: ["7", "24:00", "07:60", "07:0", "-1:00", "07:00:00", "007:00", "", "a:bc", "٠٧:٠٠"])
-    func `what is no hour is refused with its line`(text: String) throws {
+    func `an invalid hour is refused with its line`(text: String) throws {
         let list = "category: World\nnotBefore: \"\(text)\"\nfeeds: []"
         let error = #expect(throws: FeedListsError.self) { try FeedLists.parse([(file: "w.yaml", text: list)]) }
         #expect("\(error.map { "\($0)" } ?? "")".contains("notBefore"))
     }
 
-    @Test func `a feed's hour stands in place of its list's`() throws {
+    @Test func `a feed's hour overrides its list's`() throws {
         let text = """
             category: World
             notBefore: 07:00

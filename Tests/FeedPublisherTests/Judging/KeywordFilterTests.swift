@@ -37,7 +37,7 @@ import Testing
         #expect(try isIn(term, title) == expected)
     }
 
-    @Test func `titles, summaries and categories are looked at, each by itself`() throws {
+    @Test func `titles, summaries and categories are matched, each on its own`() throws {
         #expect(try isIn("quake", nil, summary: "a quake"))
         #expect(try isIn("quake", "x", categories: ["y", "Quake"]))
         #expect(try !isIn("great quake", "great", summary: "quake"))
@@ -54,7 +54,7 @@ import Testing
             include: [try Keyword(parsing: "quake"), try Keyword(parsing: "flood")],
             exclude: [try Keyword(parsing: "drill")]
         )
-        func silence(_ title: String) -> SilenceReason? {
+        func silence(_ title: String) -> SkipReason? {
             var entry = Entry()
             entry.title = title
             return filter.silence(KeywordFilter.FilterText(entry))

@@ -17,7 +17,7 @@ extension NewsJudgeTests {
         _ = reader.read(hourly(0..<before))
         let judgement = reader.judge([entry("new", daysAgo: -0.001)] + hourly(0..<after))
         #expect(judgement.announcements.map(\.entry.id) == ["new"])
-        #expect(judgement.silences[after] == .old)
+        #expect(judgement.skipped[after] == .old)
     }
 
     @Test func `entries that move up into the places of deleted ones are old`() {
@@ -97,14 +97,14 @@ extension NewsJudgeTests {
         #expect(reader.read(after) == [])
     }
 
-    @Test func `many new entries beside the old ones are no reset`() {
+    @Test func `many new entries beside the old ones are not a reset`() {
         var reader = Reader()
         let old = (0..<5).map { entry("old\($0)", daysAgo: 400) }
         _ = reader.read(old)
         #expect(reader.read((0..<30).map { entry("new\($0)", daysAgo: 300) } + old).count == 30)
     }
 
-    @Test func `a document that turned over after days without a poll is no reset`() {
+    @Test func `a document that turned over after days without a poll is not a reset`() {
         var reader = Reader()
         _ = reader.read((0..<10).map { entry("old\($0)", daysAgo: 1) })
         reader.now += 5 * 86_400
@@ -170,7 +170,7 @@ extension NewsJudgeTests {
         reader.title = "Shop news"
         let shop = (0..<8).map { entry("s\($0)", "Offer \($0)", daysAgo: -0.001) }
         let judgement = reader.judge(shop, link: "https://shop.example/")
-        #expect(judgement.isForeign && judgement.announcements.isEmpty && judgement.silences[0] == .foreign)
+        #expect(judgement.isForeign && judgement.announcements.isEmpty && judgement.skipped[0] == .foreign)
         #expect(reader.record.title == "Example")
         reader.title = "Example"
         #expect(reader.read([entry("n", daysAgo: -0.001)] + own) == ["n"], "our own document again")

@@ -60,13 +60,13 @@ import Testing
         #expect(titles == ["same", "old", "new", "undated 1", "undated 2"])
     }
 
-    @Test func `an edited entry is no news`() {
+    @Test func `an edited entry is not news`() {
         var reader = Reader()
         _ = reader.read([entry("a", "Mayor resigns", daysAgo: 1)])
         #expect(reader.read([entry("a", "Mayor resigns after row", daysAgo: 0)]) == [])
     }
 
-    @Test func `an entry that left and came back is no news`() {
+    @Test func `an entry that left and came back is not news`() {
         var reader = Reader()
         _ = reader.read([entry("a"), entry("b")])
         _ = reader.read([entry("b")])
@@ -76,13 +76,13 @@ import Testing
     @Test(arguments: [
         ("http://news.example/1", "https://news.example/1"), ("https://www.news.example/1", "https://news.example/1"),
     ])
-    func `an id that changes scheme or www is no news`(before: String, after: String) {
+    func `an id that changes scheme or www is not news`(before: String, after: String) {
         var reader = Reader()
         _ = reader.read([entry(before, "one"), entry("x"), entry("y")])
         #expect(reader.read([entry(after, "one, edited"), entry("x"), entry("y")]) == [])
     }
 
-    @Test func `a changed id with the same link and date, title or content is no news`() {
+    @Test func `a changed id with the same link and date, title or content is not news`() {
         let link = "https://news.example/one"
         let first = entry("1#0", "one", link: link + "?utm_source=rss", daysAgo: 1.1)
         for second in [
@@ -168,7 +168,7 @@ import Testing
         #expect(other.read([incident("1", "Main street"), incident("2", "Mill street")]).count == 2)
     }
 
-    @Test func `an entry whose title and address were corrected together is no news`() {
+    @Test func `an entry whose title and address were corrected together is not news`() {
         var reader = Reader()
         let others = (0..<5).map { entry("o\($0)", link: "https://news.example/o\($0)", daysAgo: Double($0)) }
         _ = reader.read(others)

@@ -143,7 +143,7 @@ import Testing
         #expect(room.hub.titles.count == 3)
     }
 
-    @Test func `another date alone is no update`() async throws {
+    @Test func `another date alone is not an update`() async throws {
         let (room, lists) = try await room(rules: "updates: announce")
         for date in ["Thu, 28 May 2026 20:27:00 GMT", "Thu, 28 May 2026 20:28:00 GMT"] {
             room.site.set("/w", document([Item("a", date: date)]))

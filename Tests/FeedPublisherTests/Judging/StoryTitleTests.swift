@@ -84,9 +84,9 @@ import Testing
         #expect(StoryTitle("Line 4 - closed", by: status).key != StoryTitle("Line 4 - open", by: status).key)
     }
 
-    @Test func `a story told with an unknown ending has told the title without it, but not the reverse`() throws {
-        let told = StoryTitle("Snow closes the northern pass - Bravo Times")
-        #expect(told.shownKeys.contains(try #require(StoryTitle("Snow closes the northern pass").keyAcrossFeeds)))
-        #expect(!StoryTitle("Snow closes the northern pass").shownKeys.contains(try #require(told.keyAcrossFeeds)))
+    @Test func `a story announced with an unknown ending covers the title without it, but not the reverse`() throws {
+        let longer = StoryTitle("Snow closes the northern pass - Bravo Times")
+        #expect(longer.shownKeys.contains(try #require(StoryTitle("Snow closes the northern pass").keyAcrossFeeds)))
+        #expect(!StoryTitle("Snow closes the northern pass").shownKeys.contains(try #require(longer.keyAcrossFeeds)))
     }
 }

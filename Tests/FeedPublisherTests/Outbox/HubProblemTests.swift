@@ -10,7 +10,7 @@ import Testing
         return HubProblem(error, at: "news", pending: 1)
     }
 
-    @Test func `a key that may not send is told from a wrong one, and each is news`() {
+    @Test func `a key without the right to send is distinguished from a wrong one, and each is reported`() {
         let listening = problem(.claimRequired, "Send claim is required for this operation.")
         #expect(listening.line.hasSuffix("401: Send claim is required for this operation; 1 message waits"))
         #expect(listening.hint == .listenersKey)

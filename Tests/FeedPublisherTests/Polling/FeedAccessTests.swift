@@ -115,12 +115,12 @@ import Testing
             room.advance(900)
             try await room.pass(lists) { $0.force = true }
             let failing = try lists.health(storePath: room.storePath, now: room.now)[0]
-            #expect(failing.state == .failing && failing.trouble?.contains("answered \(status)") == true)
+            #expect(failing.state == .failing && failing.problem?.contains("answered \(status)") == true)
             room.site.set("/w", document(["a"]))
             room.advance(900)
             try await room.pass(lists) { $0.force = true }
             let well = try lists.health(storePath: room.storePath, now: room.now)[0]
-            #expect(well.state == .well && well.trouble == nil)
+            #expect(well.state == .well && well.problem == nil)
             lines += room.lines()
         }
         #expect(lines.count == 1 && lines[0].contains("answered 503"), "\(lines)")

@@ -82,7 +82,7 @@ import Testing
         #expect(lines.first?.contains("/b' sent a document that crashed this program") == true, "\(lines)")
         let health = try lists.health(storePath: room.storePath, now: room.now)
         #expect(health.map(\.state) == [.well, .failing, .well])
-        #expect(health[1].trouble?.contains("crashed this program") == true)
+        #expect(health[1].problem?.contains("crashed this program") == true)
         // Said once; the feed is asked for at its own interval, and all others go on.
         publish(room, "/c", ["c2", "c1"])
         let asked = room.site.requests("/b").count

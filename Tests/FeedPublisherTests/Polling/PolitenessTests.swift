@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `the validators of a 304 take the place of the old ones`() async throws {
+    @Test func `the validators of a 304 replace the old ones`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w"]])
         room.site.set("/w", document(["a"], headers: [("ETag", "\"1\"")]))
@@ -171,7 +171,7 @@ import Testing
         room.site.set("/bad", bad.document)
         try await room.pass(lists) { $0.force = true }
         let after = try record(room, "/bad")
-        #expect(after.failures == 1 && after.trouble != nil && after.lastSuccess == before.lastSuccess)
+        #expect(after.failures == 1 && after.problem != nil && after.lastSuccess == before.lastSuccess)
         #expect(after.baseline == before.baseline && after.pace == before.pace && after.title == before.title)
         room.site.set("/bad", document(["c", "b", "a"], etag: "\"2\""))
         try await room.pass(lists) { $0.force = true }
@@ -270,7 +270,7 @@ import Testing
         #expect(lines.count == 2 && lines.count { $0.contains("is not polled again") } == 1, "\(lines)")
     }
 
-    @Test func `a proxy that wants a password is told of, and blames no feed`() async throws {
+    @Test func `a proxy that wants a password is reported, and no feed is blamed`() async throws {
         let room = try Newsroom(isProxied: true)
         let url = "http://a.example/1"
         let lists = try FeedLists.parse([(file: "w.yaml", text: "category: World\nfeeds:\n  - url: \(url)")])

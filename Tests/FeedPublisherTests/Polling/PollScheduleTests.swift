@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: ["", "5", "m", "5 m", "-5m", "5M", "1.5h", "5mm", "99999999d", "٥m"])
-    func `anything else is no interval`(text: String) {
+    func `anything else is refused as an interval`(text: String) {
         #expect(PollInterval(parsing: text) == nil)
     }
 

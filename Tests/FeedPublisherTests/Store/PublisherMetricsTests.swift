@@ -21,7 +21,7 @@ struct PublisherMetricsTests {
         return samples
     }
 
-    @Test func `feeds, the outbox and the pass are told`() async throws {
+    @Test func `feeds, the outbox and the pass are measured`() async throws {
         let room = try Newsroom()
         let lists = try room.lists(["World": ["/w", "/broken"]])
         room.site.set("/w", FakeSite.Document(body: FakeSite.rss([Item("a")])))
@@ -44,7 +44,7 @@ struct PublisherMetricsTests {
         #expect(samples["newswire_feed_last_success_timestamp_seconds{category=\"World\",feed=\"\(broken)\"}"] == nil)
     }
 
-    @Test func `keys in addresses stay out, and feeds that differ there only are told apart`() async throws {
+    @Test func `keys in addresses stay out, and feeds that differ only there are distinguished`() async throws {
         let room = try Newsroom()
         let address = room.site.url("/w").replacingOccurrences(of: "http://", with: "http://user:canary@")
         let lists = try FeedLists.parse([

@@ -45,7 +45,7 @@ import Testing
             let marks = keys.map { SeenMark($0.kind, $0.key) }
             try store.mark(marks, of: record, now: now)
             try store.forgetMarks(beside: marks, of: record)
-            try store.record(Edition(stories: stories), of: record.id, in: "world", now: now)
+            try store.record(ComposedMessages(stories: stories), of: record.id, in: "world", now: now)
             try store.save(record)
             return state
         }
@@ -61,13 +61,17 @@ import Testing
             #expect(record == FeedRecord(id: record.id, url: address.text))
             record.movedURL = "https://news.example/new"
             record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: now, polls: 2)
-            record.validators = Validators(etag: [0x22, 0xFF, 0x22], lastModified: Array("yesterday".utf8), url: "u")
+            record.validators = FeedValidators(
+                etag: [0x22, 0xFF, 0x22],
+                lastModified: Array("yesterday".utf8),
+                url: "u"
+            )
             record.bodyHash = [9, 8, 7]
             record.identicalAnswers = 2
             record.due = DueTime(after: .milliseconds(1_500), from: now)
             record.failures = 3
             record.failingSince = now
-            record.trouble = FeedTrouble(kind: "html", line: "…")
+            record.problem = FeedProblem(kind: "html", line: "…")
             record.lastSuccess = now
             record.newestEntry = now
             record.baseline = now
@@ -94,7 +98,7 @@ import Testing
         #expect(try store.hostWaits().mapValues(\.due) == ["news.example": DueTime(after: .seconds(9), from: now)])
     }
 
-    @Test func `a corrected address keeps the feed's number and baseline, and nothing of the old one's troubles`()
+    @Test func `a corrected address keeps the feed's number and baseline, and none of the old one's failures`()
         throws
     {
         let folder = try ScratchFolder()
@@ -110,9 +114,9 @@ import Testing
         record.retired = now
         record.due = DueTime(after: .seconds(86_400), from: now)
         (record.failures, record.failingSince) = (4, now)
-        record.trouble = FeedTrouble(kind: "status 410", line: "…")
+        record.problem = FeedProblem(kind: "status 410", line: "…")
         record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: now, polls: 2)
-        record.validators = Validators(etag: [0x22], lastModified: Array("yesterday".utf8), url: "u")
+        record.validators = FeedValidators(etag: [0x22], lastModified: Array("yesterday".utf8), url: "u")
         (record.bodyHash, record.identicalAnswers) = ([9], 3)
         try store.transaction { try $0.save(record) }
         #expect(try store.enroll([new])[new.text] == expected)
@@ -166,7 +170,7 @@ import Testing
         #expect(try store.pending().map(\.id) == [ids[0], digest.id])
     }
 
-    @Test func `bytes are frozen as they are when a row is marked, and no later telling changes them`() throws {
+    @Test func `bytes are frozen as they are when a row is marked, and no later version changes them`() throws {
         let folder = try ScratchFolder()
         let address = try FeedAddress(parsing: "https://news.example/feed", allowsFile: false)
         let store = try PublisherStore(path: folder.file("p.db"))
@@ -176,8 +180,8 @@ import Testing
         func amend(_ body: [UInt8]) throws {
             var amended = row.message
             amended.body = body
-            let edition = Edition(amended: [row.id: amended])
-            try store.transaction { try $0.record(edition, of: record.id, in: "world", now: now) }
+            let composed = ComposedMessages(amended: [row.id: amended])
+            try store.transaction { try $0.record(composed, of: record.id, in: "world", now: now) }
         }
         try amend([3])
         #expect(try store.markAttempted(row.id) == [3], "amended since the row was read")

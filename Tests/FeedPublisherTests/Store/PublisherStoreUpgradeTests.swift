@@ -41,7 +41,7 @@ import Testing
         let store = try PublisherStore(path: folder.file("p.db"))
         var record = try #require(try store.feeds()["https://news.example/feed"])
         #expect(record.id == 7 && record.failures == 2 && record.title == "Example")
-        #expect(record.validators == Validators(etag: [0x22, 0x31, 0xFF, 0x22], lastModified: [0x31]))
+        #expect(record.validators == FeedValidators(etag: [0x22, 0x31, 0xFF, 0x22], lastModified: [0x31]))
         #expect(record.pace == FeedPace())
         let rows = try store.pending()
         let messages = rows.map(\.message)
@@ -50,7 +50,7 @@ import Testing
         #expect(messages.map(\.isUrgent) == [false, true, false])
         #expect(rows.map(\.wasAttempted) == [false, false, true])
         #expect(try store.hostWaits().keys.sorted() == ["news.example"])
-        #expect(try store.note(.hubTrouble) == "unreachable")
+        #expect(try store.note(.hubProblem) == "unreachable")
 
         let key = try #require(EntryKey(bytes: Array(UInt8(0)...15)))
         let link = try #require(EntryKey(bytes: Array((UInt8(0)...15).reversed())))
@@ -138,11 +138,11 @@ import Testing
         var record = FeedRecord(id: 7, url: "https://news.example/feed")
         record.movedURL = "https://news.example/new"
         record.move = MoveCandidate(url: "https://news.example/newer", firstSeen: seconds(1), polls: 2)
-        record.validators = Validators(lastModified: [0x31], url: "https://news.example/new")
+        record.validators = FeedValidators(lastModified: [0x31], url: "https://news.example/new")
         record.bodyHash = [1, 2]
         record.identicalAnswers = 3
         record.failingSince = seconds(2)
-        record.trouble = FeedTrouble(kind: FeedTrouble.endedProgram, line: "it is skipped")
+        record.problem = FeedProblem(kind: FeedProblem.endedProgram, line: "it is skipped")
         (record.lastSuccess, record.newestEntry, record.baseline) = (seconds(3), seconds(4), seconds(5))
         (record.readings, record.completeReading, record.incompleteReadings) = (6, 5, 1)
         record.identityRule = try #require(IdentityRule(rawValue: 1))

@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["UPDATE feed", "SELECT * FROM outbox"])
-    func `a store that no waiting mends ends it, whichever of its tasks finds out`(statement: String) async throws {
+    func `a permanent failure of the store ends it, whichever of its tasks finds out`(statement: String) async throws {
         let room = try Newsroom()
         room.site.set("/w", FakeSite.Document(body: FakeSite.rss([FakeSite.Item("a")])))
         let text = "category: World\nfeeds:\n  - {url: \"\(room.site.url("/w"))\", local: true}\n"

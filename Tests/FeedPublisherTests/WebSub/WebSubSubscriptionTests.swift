@@ -114,15 +114,15 @@ import Testing
         var isConfirmed = active.confirms(question("unsubscribe"), now: now, random: 0)
         #expect(!isConfirmed, "not asked for yet")
         for _ in 1...3 {
-            #expect(!active.isOver(at: active.due))
+            #expect(!active.hasEnded(at: active.due))
             active.ask(now: active.due, random: 0)
         }
-        #expect(active.isOver(at: active.due))
+        #expect(active.hasEnded(at: active.due))
         isConfirmed = active.confirms(question("unsubscribe"), now: now, random: 0)
         #expect(isConfirmed)
     }
 
-    @Test func `a request says what is wished, and names the secret`() {
+    @Test func `a request names the wanted mode and the secret`() {
         let form = subscription().request
         #expect(
             String(decoding: form.encoded, as: UTF8.self)
@@ -141,7 +141,7 @@ import Testing
     @Test(arguments: [
         "sha1=bf6a9c3ab87d8a37a3c9f5d4b1f0d9e1b4c6a1f1", "sha256", "sha256=", "sha256=zz", "sha256=abc", "md5=00", nil,
     ])
-    func `what is no signature, or another's, is refused`(value: String?) {
+    func `a malformed signature, or that of another secret, is refused`(value: String?) {
         #expect(!WebSubSignature.isValid(value, of: Array("body".utf8), secret: "secret"))
     }
 

@@ -93,7 +93,7 @@ import Testing
         ("SharedAccessSignature sr=a&sig=b&se=1&skn=%FF", 40105),
         ("SharedAccessSignature sr=\(String(repeating: "a", count: 9_000))&sig=b&se=1&skn=c", 40105),
     ])
-    func `a header that is no token is refused by its kind`(header: String, code: Int) {
+    func `a header that is not a token is refused by its kind`(header: String, code: Int) {
         #expect { try SharedAccessToken(parsing: header) } throws: { error in
             (error as? ProtocolError)?.code == code && (error as? ProtocolError)?.status == 401
         }

@@ -231,8 +231,8 @@ import Testing
         let long = String(repeating: "n", count: 201)
         #expect(Self.problems(Self.agent(",\"templates\":{\"\(long)\":{\"body\":\"{}\"}}")).contains("1 to 200"))
         #expect(Self.problems(Self.agent(",\"x\":\"\(String(repeating: "x", count: 65_536))\"")).hasPrefix("413 "))
-        let strangers = (0..<500).map { _ in "\"$x\"" }.joined(separator: ",")
-        #expect(Self.problems(Self.agent(",\"tags\":[\(strangers)]")).hasSuffix("and 480 more"))
+        let invalidTags = (0..<500).map { _ in "\"$x\"" }.joined(separator: ",")
+        #expect(Self.problems(Self.agent(",\"tags\":[\(invalidTags)]")).hasSuffix("and 480 more"))
     }
 
     @Test func `it survives a store`() throws {

@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `an empty list of former keys, as an earlier version has stored it, is no change`() throws {
+    @Test func `an empty list of former keys, as an earlier version stored it, is not a change`() throws {
         var made = try Self.changed(nil, Self.credential("BrowserCredential", Self.own[4].known))
         let former = PlatformCredential.Property(name: PlatformCredential.formerVapidKeys, value: "")
         made.credentials = made.credentials.map { PlatformCredential($0.kind, $0.properties + [former]) }
@@ -259,7 +259,7 @@ import Testing
         #expect(amazon.xml.contains("<Name>ClientId</Name>"))
     }
 
-    @Test func `rules that are sent take the place of all, and keep the keys they leave out`() throws {
+    @Test func `rules that are sent replace all, and keep the keys they leave out`() throws {
         let made = try Self.changed(nil, "<AuthorizationRules>\(Self.rule("Senders", ["Send"]))</AuthorizationRules>")
         let changed = try NotificationHubChange(
             xml: Self.entry(
@@ -377,7 +377,7 @@ import Testing
         #expect(throws: ProtocolError.self) { try Self.changed(nil, "<UserMetadata>\(emoji)x</UserMetadata>") }
     }
 
-    @Test func `bytes that are no text are refused`() {
+    @Test func `bytes that are not text are refused`() {
         #expect(throws: ProtocolError.self) { try NotificationHubChange(xml: [0x3C, 0xFF]) }
     }
 }

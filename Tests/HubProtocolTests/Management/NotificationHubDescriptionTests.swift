@@ -44,7 +44,7 @@ import Testing
         #expect(Self.hub.xml == Self.hubXML)
     }
 
-    @Test func `an entry is one line with the description right behind its tag`() throws {
+    @Test func `an entry is one line with the description directly after its tag`() throws {
         let entry = Self.hub.entry(
             of: try HubName("news"),
             root: "https://ns1.servicebus.windows.net",
@@ -222,7 +222,7 @@ import Testing
         "P1DT1.2.3S",
         "P9999999999999D", "P１D", "P1W", " P1D", "P23H", "PT23H59M", "PT0S",
     ])
-    func `what is no duration of a day or more is refused`(text: String) {
+    func `a duration of less than a day, or an invalid one, is refused`(text: String) {
         #expect(throws: ProtocolError.self) { try RegistrationTimeToLive(parsing: text) }
     }
 }

@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    @Test func `a job that is over tells all, in the order that dotNET reads and with the prefix that Java reads`() {
+    @Test func `a finished job has all elements, in the order that dotNET reads and with the prefix that Java reads`() {
         let job = NotificationHubJob(
             id: "1",
             request: .init(
@@ -118,7 +118,7 @@ import Testing
             "longer than 4096"
         ),
     ])
-    func `what is no job is refused with the reason`(inner: String, says: String) {
+    func `a body that is not a job is refused with the reason`(inner: String, says: String) {
         let error = #expect(throws: ProtocolError.self) { try NotificationHubJob.Request(xml: Self.entry(inner)) }
         #expect(error?.detail.contains(says) == true, "\(error?.detail ?? "")")
     }

@@ -75,7 +75,7 @@ import Testing
         #expect(!MessageProperty.title.isLocalized)
     }
 
-    @Test func `the texts of an object are told, and other members passed over`() {
+    @Test func `the texts of an object are read, and other members ignored`() {
         let texts = MessageProperty.texts(of: #"{"title":"t","n":1,"o":{"link":"x"},"other":""}"#)
         #expect(texts == [.title: "t", "other": ""])
         for body in ["", "[]", #""title""#, #"{"title":"t""#] { #expect(MessageProperty.texts(of: body) == [:]) }

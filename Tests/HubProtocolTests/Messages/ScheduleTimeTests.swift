@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "", " ", "tomorrow", "2030-13-01T00:00:00", "1893553445", "2030-01-02T03:04:05Zulu"])
-    func `what is no time is refused, saying what to send`(header: String?) {
+    func `an invalid time is refused, saying what to send`(header: String?) {
         #expect {
             try ScheduleTime(parsing: header)
         } throws: { error in

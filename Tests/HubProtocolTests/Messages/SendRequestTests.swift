@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"aps":{"alert":"x"}}"#, "words"])
-    func `a body that is no template's is refused with the header that is missing`(body: String) throws {
+    func `a body that is not for a template is refused with the header that is missing`(body: String) throws {
         for headers in [[:], ["ServiceBusNotification-Format": ""]] {
             let missing = try refusal(headers, body)
             #expect(missing.status == 400)
@@ -110,7 +110,7 @@ import Testing
         #expect(error.status == 400 && error.detail.contains("not UTF-8") && error.detail.contains("name its charset"))
     }
 
-    @Test func `a .NET toast that says utf-16 in UTF-8 is taken as it is, and its kind told by its root`() throws {
+    @Test func `a .NET toast that says utf-16 in UTF-8 is taken as it is, and its root gives its kind`() throws {
         let toast = #"<?xml version="1.0" encoding="utf-16"?><toast launch="a"><visual>é</visual></toast>"#
         let request = try send(
             ["ServiceBusNotification-Format": "windows", "Content-Type": "application/xml"],
@@ -218,7 +218,7 @@ import Testing
         ("Python", "api-version=2015-01&direct"),
         ("Java", "api-version=2020-06&direct="), ("Ruby-m loses the query", ""), ("any case", "Direct"),
     ])
-    func `a direct send is told by its query or its handle`(client: String, query: String) throws {
+    func `a direct send is recognized by its query or its handle`(client: String, query: String) throws {
         let request = try send(
             ["ServiceBusNotification-Format": "gcm", "ServiceBusNotification-DeviceHandle": "AA"],
             "{}".bytes,
@@ -302,7 +302,7 @@ import Testing
         (".NET and Python", "test", true), ("JS", "api-version=1&test=true", true), ("none", "testing&x=test", false),
         ("off", "test=false", false), ("any case", "TEST=", true),
     ])
-    func `a test send is told by its query`(client: String, query: String, isTest: Bool) throws {
+    func `a test send is recognized by its query`(client: String, query: String, isTest: Bool) throws {
         #expect(try send([:], #"{"a":"b"}"#.bytes, query: query).isTest == isTest, "\(client)")
     }
 

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["\"\"", "W/", "\"abc\"", "+3", "-3", "\"", "99999999999999999999", "\"3", ",", "3 3"])
-    func `what is no number is nobody's`(header: String) {
+    func `an ETag that is not a number matches nothing`(header: String) {
         #expect(Self.status(header, 3) == 412)
         #expect(Self.status(header, nil) == 404)
     }

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["", "0", "000", "-1", "+1", "1.0", "ten", " 1", "٣", "1e2"])
-    func `what is no number of registrations is refused`(text: String) {
+    func `an invalid number of registrations is refused`(text: String) {
         #expect { try PageSize(top: text) } throws: {
             ($0 as? ProtocolError) == .badRequest("$top '\(text)' is not a number from 1 to 100")
         }

@@ -255,7 +255,7 @@ import Testing
             "the body's root is 'AppleRegistrationDescription' in namespace 'http://schemas"
         ),
     ])
-    func `what is no entry is refused with what was expected`(body: String, part: String) {
+    func `a body that is not an entry is refused with what was expected`(body: String, part: String) {
         let said = Texts.problems(body.bytes)
         #expect(said.hasPrefix("400 ") && said.contains(part), "\(said)")
     }

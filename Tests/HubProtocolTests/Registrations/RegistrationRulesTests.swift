@@ -199,7 +199,7 @@ import Testing
         #expect(Texts.problems(root, rest) == "")
     }
 
-    @Test func `every problem is told at once`() {
+    @Test func `all problems are reported at once`() {
         let said = Texts.problems(
             "AppleTemplateRegistrationDescription",
             "<Tags>a b,$c</Tags><PushVariables>x</PushVariables><DeviceToken>x</DeviceToken><BodyTemplate>x</BodyTemplate>"

@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: ["", "<NotificationDetails/>", "<NotificationDetails><NotificationId>a", "<Error/>"])
-    func `what is no telemetry is not read`(text: String) {
+    func `a document that is not telemetry is not read`(text: String) {
         #expect(NotificationDetails(xml: text) == nil)
     }
 

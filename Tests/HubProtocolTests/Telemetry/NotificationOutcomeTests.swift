@@ -132,7 +132,7 @@ import Testing
             "03182030-+2", "03182030-02", "0318203x", "٠٣١٨٢٠٣٠",
         ]
     )
-    func `what is not the name of a file is none`(name: String) {
+    func `a text that is not the name of a file is refused`(name: String) {
         #expect(FeedbackFileName(name) == nil)
     }
 }

@@ -28,11 +28,11 @@ struct AlarmSilenceTests {
             #expect(silenced.isSilenced && silenced.silencedUntil == nil && silenced.isRaised)
             try await hub.accept("news", tags: "World")
             try await hub.pass(minutes: 10)
-            #expect(try await hub.told().count == 1)
+            #expect(try await hub.notices().count == 1)
             #expect(try await hub.alarms().alarms.isEmpty)
             // The silence has ended with it.
             try await hub.pass(minutes: 75)
-            #expect(try await hub.told().count == 2)
+            #expect(try await hub.notices().count == 2)
         }
     }
 
@@ -42,14 +42,14 @@ struct AlarmSilenceTests {
             #expect(try await silence(hub, alarm.id, #"{"until":"\#(until)"}"#) == 200)
             #expect(try await hub.alarms().alarms.first?.silencedUntil == until)
             try await hub.pass(minutes: 55)
-            #expect(try await hub.told().count == 1)
+            #expect(try await hub.notices().count == 1)
             try await hub.pass(minutes: 5)
-            #expect(try await hub.told().count == 2)
+            #expect(try await hub.notices().count == 2)
             #expect(try await silence(hub, alarm.id) == 200)
             let ended = try await hub.send("DELETE", "alarms/\(alarm.id)/silence", as: hub.full)
             #expect(ended.status == 200)
             try await hub.pass(minutes: 5)
-            #expect(try await hub.told() == Array(repeating: "No news in 'World'", count: 3))
+            #expect(try await hub.notices() == Array(repeating: "No news in 'World'", count: 3))
         }
     }
 
@@ -65,7 +65,7 @@ struct AlarmSilenceTests {
         try await TestHub.runAlarmed(scratch, clock: clock) { hub in
             #expect(try await hub.alarms().alarms.map(\.isSilenced) == [true])
             try await hub.pass(minutes: 60)
-            #expect(try await hub.told().count == 1)
+            #expect(try await hub.notices().count == 1)
         }
     }
 
@@ -116,7 +116,7 @@ struct AlarmSilenceTests {
             try await hub.pass(minutes: 60)
             // The six standard categories are announced first.
             let count = AlarmObserver.maximumCategories - CategoryList.standard.count
-            #expect(try await hub.told() == ["\(count) silent categories"])
+            #expect(try await hub.notices() == ["\(count) silent categories"])
             let list = try await hub.alarms()
             #expect(list.alarms.count == AlarmList.maximum && list.omitted == count - AlarmList.maximum)
         }
@@ -131,11 +131,11 @@ struct AlarmSilenceTests {
                 let urls = (0..<50).map { "https://\(look)-\($0).example/" }
                 try await hub.report(failing: look % 2 == 0 ? urls.map { ($0, since) } : [])
             }
-            let told = try await hub.told()
-            #expect(told.count > 12 && Double(told.count) <= AlarmBudget.burst + 4 * AlarmBudget.hourly)
+            let notices = try await hub.notices()
+            #expect(notices.count > 12 && Double(notices.count) <= AlarmBudget.burst + 4 * AlarmBudget.hourly)
             try await hub.pass(minutes: 60) { try await hub.report() }
             #expect(try await hub.alarms().alarms.isEmpty)
-            let last = try await hub.told().last
+            let last = try await hub.notices().last
             #expect(last?.hasPrefix("Ended: ") == true, "the end is told, if late")
         }
     }

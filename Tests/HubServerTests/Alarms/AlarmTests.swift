@@ -71,22 +71,22 @@ struct AlarmTests {
             let since = hub.clock.now - 86_400 + 1_200
             try await hub.report(failing: [(url, since)])
             try await hub.pass(minutes: 15) { try await hub.report(failing: [(url, since)]) }
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
             try await hub.pass(minutes: 30) { try await hub.report(failing: [(url, since)]) }
-            #expect(try await hub.told() == ["Feed fails: \(url)"])
+            #expect(try await hub.notices() == ["Feed fails: \(url)"])
             let alarm = try #require(try await hub.alarms().alarms.first)
             #expect(alarm.publisher == "desk" && alarm.since == ISODateTime.formatSeconds(since))
             try await hub.report()
             try await hub.pass(minutes: 5)
             try await hub.pass(minutes: 35)
             #expect(
-                try await hub.told() == [
+                try await hub.notices() == [
                     "Feed fails: \(url)", "Ended: Feed fails: \(url)", "Publisher 'desk' does not report",
                 ]
             )
             try await hub.report()
             try await hub.pass(minutes: 5)
-            #expect(try await hub.told().last == "Ended: Publisher 'desk' does not report")
+            #expect(try await hub.notices().last == "Ended: Publisher 'desk' does not report")
         }
     }
 
@@ -98,7 +98,7 @@ struct AlarmTests {
                 for name in ["a", "z"] { try await hub.report(name, failing: [(url, recent)]) }
                 try await hub.report("desk", failing: [(url, since)])
             }
-            #expect(try await hub.told() == ["Feed fails: \(url)"])
+            #expect(try await hub.notices() == ["Feed fails: \(url)"])
             #expect(try await hub.alarms().alarms.first?.publisher == "desk")
         }
     }
@@ -156,22 +156,22 @@ struct AlarmTests {
             $0.alarmAgents = [try InstallationID("lobby"), try InstallationID("never")]
         } _: { hub in
             try await hub.pass(minutes: 120)
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
             let agent = Agent("lobby")
             try await hub.register(agent)
             try await hub.pass(minutes: 60)
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
             try await hub.pass(minutes: 10)
-            #expect(try await hub.told() == ["Agent 'lobby' is not connected"])
+            #expect(try await hub.notices() == ["Agent 'lobby' is not connected"])
             let stream = try hub.probe(agent)
             try await hub.settle([stream])
             try await hub.pass(minutes: 5)
-            #expect(try await hub.told().last == "Ended: Agent 'lobby' is not connected")
+            #expect(try await hub.notices().last == "Ended: Agent 'lobby' is not connected")
             stream.disconnect()
             let removed = try await hub.send("DELETE", "installations/lobby", as: hub.full)
             #expect(removed.status == 204, "\(removed.body)")
             try await hub.pass(minutes: 70)
-            #expect(try await hub.told().count == 3, "one that was removed is missed, too")
+            #expect(try await hub.notices().count == 3, "one that was removed is missed, too")
         }
     }
 
@@ -182,15 +182,15 @@ struct AlarmTests {
         } _: { hub in
             service.set(expiry: Timestamp(hub.clock.now) + .seconds(20 * 86_400))
             try await hub.pass(minutes: 30)
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
             let end = Timestamp(hub.clock.now) + .seconds(13 * 86_400)
             service.set(expiry: end)
             try await hub.pass(minutes: 30)
-            #expect(try await hub.told() == ["Credential for apns expires on \(end.wholeSecond.prefix(10))"])
+            #expect(try await hub.notices() == ["Credential for apns expires on \(end.wholeSecond.prefix(10))"])
             #expect(try await hub.alarms().alarms.first?.deadline == end.wholeSecond)
             service.set(expiry: nil)
             try await hub.pass(minutes: 30)
-            #expect(try await hub.told().count == 2)
+            #expect(try await hub.notices().count == 2)
         }
     }
 
@@ -209,7 +209,7 @@ struct AlarmTests {
             try await hub.pass(minutes: 30)
             let day = Timestamp(identity.facts.notAfter).wholeSecond.prefix(10)
             let expected = isOurs ? [] : ["TLS certificate of localhost expires on \(day)"]
-            #expect(try await hub.told() == expected)
+            #expect(try await hub.notices() == expected)
         }
     }
 
@@ -219,12 +219,12 @@ struct AlarmTests {
             try await hub.pass(minutes: 20)
             try await scratch.damage("UPDATE retention SET bySize = bySize + 7")
             try await hub.pass(minutes: 30)
-            #expect(try await hub.told() == ["The hub drops messages before they expire"])
+            #expect(try await hub.notices() == ["The hub drops messages before they expire"])
             try await scratch.damage("UPDATE retention SET bySize = bySize + 7")
             try await hub.pass(minutes: 60)
-            #expect(try await hub.told().count == 1)
+            #expect(try await hub.notices().count == 1)
             try await hub.pass(minutes: 10)
-            #expect(try await hub.told().last == "Ended: The hub drops messages before they expire")
+            #expect(try await hub.notices().last == "Ended: The hub drops messages before they expire")
         }
     }
 }
@@ -235,7 +235,7 @@ extension AlarmTests {
     @Test func `a fresh install is quiet`() async throws {
         try await TestHub.runAlarmed(try Scratch()) { hub in
             try await hub.pass(minutes: 1_440)
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
             #expect(try await hub.alarms().alarms.isEmpty)
         }
     }
@@ -246,22 +246,22 @@ extension AlarmTests {
             await hub.service.alarms.look()
             try await hub.accept("news", tags: "World")
             try await hub.pass(minutes: 75)
-            #expect(try await hub.told().count == 1)
+            #expect(try await hub.notices().count == 1)
         }
         for _ in 1...2 {
             clock.advance(by: 3_600)
             try await TestHub.runAlarmed(scratch, clock: clock) { hub in
                 #expect(try await hub.alarms().alarms.map(\.subject) == ["World"])
                 try await hub.pass(minutes: 60)
-                #expect(try await hub.told() == ["No news in 'World'"])
+                #expect(try await hub.notices() == ["No news in 'World'"])
             }
         }
         try await TestHub.runAlarmed(scratch, clock: clock) { hub in
             try await hub.accept("news", tags: "World")
             try await hub.pass(minutes: 10)
-            #expect(try await hub.told().count == 1, "a start settles")
+            #expect(try await hub.notices().count == 1, "a start settles")
             try await hub.pass(minutes: 10)
-            #expect(try await hub.told() == ["No news in 'World'", "Ended: No news in 'World'"])
+            #expect(try await hub.notices() == ["No news in 'World'", "Ended: No news in 'World'"])
         }
     }
 
@@ -272,7 +272,7 @@ extension AlarmTests {
                 await hub.service.alarms.look()
                 try await hub.accept("news", tags: "World")
                 try await hub.pass(minutes: 40)
-                #expect(try await hub.told().isEmpty)
+                #expect(try await hub.notices().isEmpty)
             }
             clock.advance(by: 20_000)
         }
@@ -295,9 +295,9 @@ extension AlarmTests {
         try scratch.restoreHub(from: "older")
         clock.advance(by: 40_000)
         try await TestHub.runAlarmed(scratch, clock: clock) { hub in
-            let before = try await hub.told()
+            let before = try await hub.notices()
             try await hub.pass(minutes: 25)
-            #expect(try await hub.told() == before)
+            #expect(try await hub.notices() == before)
         }
     }
 
@@ -309,10 +309,10 @@ extension AlarmTests {
             hub.clock.jump(by: 400 * 86_400)
             // It has to be steady for an hour before it is trusted.
             try await hub.pass(minutes: 60)
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
             hub.clock.jump(by: -400 * 86_400)
             try await hub.pass(minutes: 60)
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
             #expect(try await hub.alarms().alarms.isEmpty)
         }
     }
@@ -326,7 +326,7 @@ extension AlarmTests {
             try await hub.pass(minutes: 300)
             try await hub.set { $0.isDisabled = false }
             try await hub.pass(minutes: 10)
-            #expect(try await hub.told().isEmpty)
+            #expect(try await hub.notices().isEmpty)
         }
     }
 }

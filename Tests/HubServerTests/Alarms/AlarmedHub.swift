@@ -45,7 +45,7 @@ extension TestHub {
     }
 
     /// The titles of the messages that were sent of alarms, oldest first.
-    func told() async throws -> [String] {
+    func notices() async throws -> [String] {
         var titles: [String] = []
         for message in try await newest("?last=100").reversed() where message.tags == Self.alarmTag {
             let stored = try #require(

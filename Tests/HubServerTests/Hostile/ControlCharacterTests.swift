@@ -66,7 +66,7 @@ struct ControlCharacterTests {
     }
 
     /// Stored by a hub of before, which took such names.
-    @Test func `an installation that has such names can be read, mended, replaced and deleted`() async throws {
+    @Test func `an installation that has such names can be read, patched, replaced and deleted`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let bad = "a\u{0}b"
             let old = InstallationTemplate(body: "<t/>", headers: ["X-WNS-Type": "wns/toast"])
@@ -86,9 +86,9 @@ struct ControlCharacterTests {
             try await store()
             #expect(try await send("GET") == 200)
             let name = Self.json(bad)
-            let mending =
+            let repair =
                 #"[{"op":"remove","path":"/templates/\#(name)"},{"op":"remove","path":"/secondaryTiles/\#(name)"}]"#
-            #expect(try await send("PATCH", mending) == 200)
+            #expect(try await send("PATCH", repair) == 200)
             #expect(try await send("DELETE") == 204)
             try await store()
             let good = installation(#""templates":{"a":\#(template),"b":\#(template)}"#)

@@ -108,7 +108,7 @@ struct RequestHeadTests {
         #expect(received == expected)
     }
 
-    @Test func `blanks at the end of a stream's fields are no part of them`() async throws {
+    @Test func `blanks at the end of a stream's fields are removed`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let agent = Agent("a")
             #expect(try await hub.put(agent).status == 200)

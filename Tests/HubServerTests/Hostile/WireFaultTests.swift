@@ -120,7 +120,7 @@ struct WireFaultTests {
         }
     }
 
-    @Test func `a client that goes away while it is answered is no failure`() async throws {
+    @Test func `a client that goes away while it is answered is not a failure`() async throws {
         try await run { hub, _ in
             let agent = Agent("a")
             try await hub.register(agent)

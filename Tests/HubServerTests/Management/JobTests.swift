@@ -154,7 +154,9 @@ struct JobTests {
         }
     }
 
-    @Test func `an installation's registration is not overwritten, and goes with what it stands for`() async throws {
+    @Test func `an installation's registration is not overwritten, and goes with its part of the installation`()
+        async throws
+    {
         try await TestHub.run(try Scratch()) { hub in
             let phone = #"{"installationId":"p","platform":"apns","pushChannel":"CD"}"#
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, phone).status == 200)

@@ -184,7 +184,7 @@ struct SeveralHubsTests {
         }
     }
 
-    @Test func `a deleted first hub does not come back by itself`() async throws {
+    @Test func `a deleted first hub does not come back on its own`() async throws {
         let scratch = try Scratch()
         try await TestHub.run(scratch) { hub async throws in
             #expect(try await hub.manage("DELETE", "/news").status == 200)

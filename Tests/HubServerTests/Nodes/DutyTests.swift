@@ -10,19 +10,19 @@ import Testing
 @testable import HubServer
 
 /// Duties that one of several nodes has at a time.
-struct DutyTests {
+struct LeaseTests {
     @Test func `one node has the duties, and keeps them while it renews them`() async throws {
         try await TwoNodes.run { nodes in
             let (a, b) = (nodes.a, nodes.b)
-            let term = try #require(a.service.duties.current)
+            let term = try #require(a.service.lease.current)
             for _ in 0..<10 {
                 for node in [a, b] { node.clock.advance(by: 5) }
-                for node in [a, b] { await node.keepDuties() }
+                for node in [a, b] { await node.keepLease() }
                 try await nodes.catchUp()
-                #expect(a.service.duties.current == term && b.service.duties.current == nil)
+                #expect(a.service.lease.current == term && b.service.lease.current == nil)
             }
-            let duty = try await b.hub.store.duty()
-            #expect(duty.node == "a" && duty.term == term.number && duty.renewals == 10)
+            let lease = try await b.hub.store.lease()
+            #expect(lease.node == "a" && lease.term == term.number && lease.renewals == 10)
         }
     }
 
@@ -31,44 +31,44 @@ struct DutyTests {
     {
         try await TwoNodes.run { nodes in
             let (a, b) = (nodes.a, nodes.b)
-            await b.keepDuties()
+            await b.keepLease()
             b.clock.jump(by: 86_400)
             b.clock.advance(by: 14.9)
-            await b.keepDuties()
-            #expect(b.service.duties.current == nil)
+            await b.keepLease()
+            #expect(b.service.lease.current == nil)
             a.clock.advance(by: 9.9)
-            #expect(a.service.duties.current != nil)
+            #expect(a.service.lease.current != nil)
             a.clock.advance(by: 0.1)
-            #expect(a.service.duties.current == nil, "a node that cannot renew stops before another takes over")
+            #expect(a.service.lease.current == nil, "a node that cannot renew stops before another takes over")
             b.clock.advance(by: 0.1)
-            await b.keepDuties()
-            let term = try #require(b.service.duties.current?.number)
-            let duty = try await b.hub.store.duty()
-            #expect(duty == DutyRecord(node: "b", term: term, renewals: 0))
-            await a.keepDuties()
-            #expect(a.service.duties.term == nil && b.service.duties.current?.number == term)
+            await b.keepLease()
+            let term = try #require(b.service.lease.current?.number)
+            let lease = try await b.hub.store.lease()
+            #expect(lease == LeaseRecord(node: "b", term: term, renewals: 0))
+            await a.keepLease()
+            #expect(a.service.lease.term == nil && b.service.lease.current?.number == term)
         }
     }
 
     @Test func `a renewal that a node has not seen yet keeps it from taking over`() async throws {
         try await TwoNodes.run { nodes in
             let (a, b) = (nodes.a, nodes.b)
-            await b.keepDuties()
+            await b.keepLease()
             a.clock.advance(by: 5)
-            await a.keepDuties()
+            await a.keepLease()
             b.clock.advance(by: 60)
-            await b.keepDuties()
-            #expect(b.service.duties.term == nil && a.service.duties.current != nil)
+            await b.keepLease()
+            #expect(b.service.lease.term == nil && a.service.lease.current != nil)
         }
     }
 
     @Test func `a term that has lapsed goes on if nobody has taken over`() async throws {
         try await TwoNodes.run { nodes in
-            let term = nodes.a.service.duties.term
+            let term = nodes.a.service.lease.term
             nodes.a.clock.advance(by: 3_600)
-            #expect(nodes.a.service.duties.current == nil)
-            await nodes.a.keepDuties()
-            #expect(nodes.a.service.duties.current == term)
+            #expect(nodes.a.service.lease.current == nil)
+            await nodes.a.keepLease()
+            #expect(nodes.a.service.lease.current == term)
         }
     }
 
@@ -78,32 +78,32 @@ struct DutyTests {
             let secrets = first.path + ".key"
             func configure(_ configuration: inout HubConfiguration) {
                 configuration.secretsPath = secrets
-                configuration.dutyInterval = .seconds(3_600)
+                configuration.leaseInterval = .seconds(3_600)
             }
             try await TestHub.run(scratch, log: log.node(node), configure: configure, body)
         }
         try await run(second, "b") { b in
-            await b.keepDuties()
+            await b.keepLease()
             try await run(first, "a") { a in
-                await a.keepDuties()
+                await a.keepLease()
                 a.clock.advance(by: 15)
-                await a.keepDuties()
-                #expect(a.service.duties.current != nil)
+                await a.keepLease()
+                #expect(a.service.lease.current != nil)
             }
             try await b.service.catchUp()
-            await b.keepDuties()
-            #expect(b.service.duties.term == nil, "the other one had them meanwhile")
-            await b.keepDuties()
-            #expect(b.service.duties.current != nil, "at once")
+            await b.keepLease()
+            #expect(b.service.lease.term == nil, "the other one had them meanwhile")
+            await b.keepLease()
+            #expect(b.service.lease.current != nil, "at once")
         }
         // As after a crash: the row names the node.
         let store = try HubStore(path: second.path, log: log.node("b"))
-        let take = { @Sendable (transaction: Transaction) in try transaction.takeDuties(by: "b") }
+        let take = { @Sendable (transaction: Transaction) in try transaction.takeLease(by: "b") }
         let term = try await store.commit([take])[0].get()
         try store.close()
         try await run(second, "b") { b in
-            await b.keepDuties()
-            let number = try #require(b.service.duties.current?.number)
+            await b.keepLease()
+            let number = try #require(b.service.lease.current?.number)
             #expect(number > term)
         }
     }
@@ -111,9 +111,9 @@ struct DutyTests {
     @Test func `a hub with one node has its duties without a row`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             hub.clock.advance(by: 86_400)
-            #expect(hub.service.duties.current == .unshared && hub.service.dutyKeeper == nil)
-            let duty = try await hub.hub.store.duty()
-            #expect(duty == DutyRecord(node: nil, term: 0, renewals: 0))
+            #expect(hub.service.lease.current == .unshared && hub.service.leaseKeeper == nil)
+            let lease = try await hub.hub.store.lease()
+            #expect(lease == LeaseRecord(node: nil, term: 0, renewals: 0))
         }
     }
 
@@ -132,11 +132,11 @@ struct DutyTests {
             try #require(reply.status == 201)
             try await nodes.takeOver()
             // `a` does not know yet: it was paused.
-            let term = try #require(a.service.duties.term)
+            let term = try #require(a.service.lease.term)
             for node in [a, b] { node.clock.jump(by: 3_600) }
             let now = a.hub.configuration.timestamp
-            await #expect(throws: DutyLost.self) { try await a.hub.scheduled.releaseDue(at: now, in: term) }
-            let held = try #require(b.service.duties.current)
+            await #expect(throws: LeaseLost.self) { try await a.hub.scheduled.releaseDue(at: now, in: term) }
+            let held = try #require(b.service.lease.current)
             #expect(try await b.hub.scheduled.releaseDue(at: now, in: held) == false)
             #expect(try await b.hub.scheduled.releaseDue(at: now, in: held) == false)
             try await nodes.catchUp()
@@ -156,7 +156,7 @@ struct DutyTests {
             time.monotonic += .seconds(73 * 3_600)
             try await b.service.housekeeping.purge(monotonic: time.monotonic)
             #expect(try await b.newest().count == 1)
-            await a.keepDuties()
+            await a.keepLease()
             try await a.service.housekeeping.purge(monotonic: time.monotonic)
             try await b.service.catchUp()
             #expect(try await b.newest().isEmpty)
@@ -190,7 +190,7 @@ struct DutyTests {
             let hub = b.hub.record.id
             let id = try #require(try await b.hub.store.jobs(hub: hub, limit: 1).first).job.id
             var job: StoredJob?
-            while job?.job.status.isOver != true { job = try await b.hub.store.job(hub: hub, id: id) }
+            while job?.job.status.isFinished != true { job = try await b.hub.store.job(hub: hub, id: id) }
             #expect(job?.node == "b" && job?.job.status == .completed)
             try await a.service.catchUp()
             #expect(try await a.manage("GET", "/news/jobs/\(id)").body.contains("<Status>Completed</Status>"))
@@ -228,7 +228,7 @@ struct DutyTests {
             for name in ["a", "b"] { await nodes.channel.settle(name) }
             func statuses(after seconds: Double) async throws -> [NotificationHubJob.Status] {
                 for node in [a, b] { node.clock.advance(by: seconds) }
-                await a.keepDuties()
+                await a.keepLease()
                 for node in [b, a] { try await node.service.abandonedJobs?.look() }
                 let jobs = try await a.hub.store.jobs(hub: a.hub.record.id, limit: 9)
                 return jobs.sorted { $0.job.id < $1.job.id }.map(\.job.status)
@@ -295,7 +295,7 @@ struct DutyTests {
             func pass(_ minutes: Int) async throws {
                 for _ in 0..<minutes / 5 {
                     for node in [a, b] { node.clock.advance(by: 300) }
-                    await a.keepDuties()
+                    await a.keepLease()
                     for node in [a, b] { await node.service.alarms.look() }
                     try await nodes.catchUp()
                 }
@@ -305,7 +305,7 @@ struct DutyTests {
             try await pass(30)
             let alarm = try #require(try await b.alarms().alarms.first)
             #expect(alarm.kind == "silentCategory" && !alarm.isSilenced)
-            #expect(try await b.told() == ["No news in 'World'"], "the node without duties says nothing of its own")
+            #expect(try await b.notices() == ["No news in 'World'"], "the node without duties says nothing of its own")
             #expect(try await b.send("PUT", "alarms/\(alarm.id)/silence", as: b.full).status == 200)
             try await pass(10)
             for node in [a, b] { #expect(try await node.alarms().alarms.map(\.isSilenced) == [true]) }
@@ -327,7 +327,7 @@ struct DutyTests {
             func pass(_ minutes: Int) async throws {
                 for _ in 0..<minutes {
                     for node in [a, b] { node.clock.advance(by: 60) }
-                    await a.keepDuties()
+                    await a.keepLease()
                     await b.service.alarms.look()
                     // The announcement arrives a moment later.
                     await nodes.channel.settle("a")
@@ -339,7 +339,7 @@ struct DutyTests {
             #expect(try await a.alarms().alarms.isEmpty)
             for _ in 0..<40 {
                 a.clock.advance(by: 60)
-                await a.keepDuties()
+                await a.keepLease()
                 await a.service.alarms.look()
             }
             #expect(try await a.alarms().alarms.map(\.kind) == ["absentAgent"])
@@ -362,7 +362,7 @@ struct DutyTests {
             func pass(_ minutes: Int, at node: TestHub) async throws {
                 for _ in 0..<minutes / 5 {
                     for node in [a, b] { node.clock.advance(by: 300) }
-                    await node.keepDuties()
+                    await node.keepLease()
                     await node.service.alarms.look()
                     try await nodes.catchUp()
                 }
@@ -370,7 +370,7 @@ struct DutyTests {
             await a.service.alarms.look()
             try await a.accept("news", tags: "World")
             try await pass(45, at: a)
-            try await a.hub.write(a.hub.alarms.record, in: try #require(a.service.duties.term))
+            try await a.hub.write(a.hub.alarms.record, in: try #require(a.service.lease.term))
             #expect(try await a.alarms().alarms.isEmpty)
             try await nodes.takeOver()
             try await nodes.catchUp()
@@ -417,11 +417,11 @@ struct DutyTests {
             $0.alarmTag = tag
         } _: { nodes in
             let (a, b) = (nodes.a, nodes.b)
-            let term = try #require(a.service.duties.term)
+            let term = try #require(a.service.lease.term)
             try await nodes.takeOver()
-            await #expect(throws: DutyLost.self) { try await a.hub.write(a.hub.alarms.record, in: term) }
+            await #expect(throws: LeaseLost.self) { try await a.hub.write(a.hub.alarms.record, in: term) }
             await b.service.alarms.look()
-            #expect(b.service.duties.current != nil)
+            #expect(b.service.lease.current != nil)
         }
     }
 }

@@ -25,7 +25,7 @@ struct KeyProofTests {
         func configure(_ configuration: inout HubConfiguration) {
             configuration.secretsPath = key
             configuration.certificate = certificate
-            configuration.dutyInterval = .seconds(3_600)
+            configuration.leaseInterval = .seconds(3_600)
             configuration.presenceInterval = .seconds(3_600)
         }
         try await TestHub.run(
@@ -51,7 +51,7 @@ struct KeyProofTests {
         await #expect(throws: NodeRefusal.missingFiles([key])) { try await run(second, "b", key: key) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: second.folder).isEmpty)
         #expect("\(both)".contains("'\(key)' and '\(authority)'"))
-        #expect(HubLogFile.trouble(both)?.isTemporary == false, "exit 78")
+        #expect(HubLogFile.problem(both)?.isTemporary == false, "exit 78")
         try FileManager.default.copyItem(atPath: first.folder + "/secrets.key", toPath: key)
         await #expect(throws: NodeRefusal.missingFiles([authority])) {
             try await run(second, "b", key: key, certificate: certificate)
@@ -66,7 +66,7 @@ struct KeyProofTests {
         _ = try SecretsFile(path: key).box()
         let refusal = NodeRefusal.otherKey(path: key)
         await #expect(throws: refusal) { try await run(second, "b", key: key) }
-        #expect(HubLogFile.trouble(refusal)?.isTemporary == false, "exit 78")
+        #expect(HubLogFile.problem(refusal)?.isTemporary == false, "exit 78")
         // It is not the key of the database either that a later start would find.
         await #expect(throws: refusal) { try await run(second, "b", key: key) }
     }
@@ -88,16 +88,16 @@ struct KeyProofTests {
             }
         }
         try await run(second, "b", key: other, logger: lines) { b in
-            await b.keepDuties()
-            #expect(b.service.duties.current != nil)
+            await b.keepLease()
+            #expect(b.service.lease.current != nil)
             #expect(try await b.hub.store.keyProof() == nil, "a node that cannot decrypt credentials proves nothing")
             try await run(first, "a", key: key) { a in
                 try await b.service.catchUp()
-                await b.keepDuties()
-                #expect(b.service.duties.current == nil && b.service.duties.term == nil)
+                await b.keepLease()
+                #expect(b.service.lease.current == nil && b.service.lease.term == nil)
                 try await a.service.catchUp()
-                await a.keepDuties()
-                #expect(a.service.duties.current != nil)
+                await a.keepLease()
+                #expect(a.service.lease.current != nil)
                 let warnings = lines.all.filter { $0.hasPrefix("warning this node takes no duties") }
                 #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("secrets.key is not that of") })
                 let reply = try await b.send("GET", "overview", as: b.full)

@@ -100,7 +100,7 @@ struct NodeClockTests {
 
     // MARK: Duties
 
-    private let patience = Double(DutyKeeper.patience.components.seconds)
+    private let patience = Double(LeaseKeeper.patience.components.seconds)
 
     /// Both nodes and the log's server report their times.
     private func report(_ nodes: TwoNodes, server: Date) async {
@@ -129,22 +129,22 @@ struct NodeClockTests {
             try await schedule(a, at: "2030-03-17T18:46:40Z")
             try await b.service.catchUp()
             await report(nodes, server: right.now)
-            await b.keepDuties()
+            await b.keepLease()
             // `a` does not renew its term any more.
             for node in [a, b] { node.clock.advance(by: patience) }
             await report(nodes, server: right.now)
-            await b.keepDuties()
+            await b.keepLease()
             await b.service.releases.look()
-            #expect(b.service.duties.term == nil)
+            #expect(b.service.lease.term == nil)
             #expect(try await b.newest().map(\.state) == [.scheduled])
             #expect(b.hub.status.scheduled.messages == 1)
 
             b.clock.jump(by: -7_200)
-            await b.keepDuties()
+            await b.keepLease()
             for node in [a, b] { node.clock.advance(by: patience) }
             await report(nodes, server: right.now)
-            await b.keepDuties()
-            #expect(b.service.duties.current != nil)
+            await b.keepLease()
+            #expect(b.service.lease.current != nil)
         }
     }
 
@@ -153,14 +153,14 @@ struct NodeClockTests {
         try await TwoNodes.run(logger: lines.logger) { nodes in
             let (a, b) = (nodes.a, nodes.b)
             await report(nodes, server: a.clock.now)
-            await a.keepDuties()
-            try #require(a.service.duties.current != nil)
+            await a.keepLease()
+            try #require(a.service.lease.current != nil)
             a.clock.jump(by: 30)
-            #expect(a.service.duties.current == nil, "before it has looked at its duties again")
-            for _ in 0..<3 { await a.keepDuties() }
+            #expect(a.service.lease.current == nil, "before it has looked at its duties again")
+            for _ in 0..<3 { await a.keepLease() }
             try await b.service.catchUp()
-            await b.keepDuties()
-            #expect(b.service.duties.current != nil, "without waiting")
+            await b.keepLease()
+            #expect(b.service.lease.current != nil, "without waiting")
 
             let words = "its clock is 30 s ahead of the other hubs"
             let warnings = lines.all.filter { $0.hasPrefix("warning this node takes no duties") }
@@ -174,7 +174,7 @@ struct NodeClockTests {
             #expect(metrics.contains(#"newswire_node_clock_ahead_seconds{node="a"} 30"#))
 
             a.clock.jump(by: -30)
-            await a.keepDuties()
+            await a.keepLease()
             #expect(lines.all.contains { $0.hasPrefix("notice this node may have duties again") })
         }
     }
@@ -183,7 +183,7 @@ struct NodeClockTests {
         try await TwoNodes.run { nodes in
             nodes.announcePresence(of: "c")
             await nodes.channel.settle("a")
-            let comparison = try #require(nodes.a.hub.others).fitness.clocks.compare()
+            let comparison = try #require(nodes.a.hub.others).eligibility.clocks.compare()
             #expect(comparison.verdict == .agrees && comparison.nodes.isEmpty)
         }
     }

@@ -9,7 +9,7 @@ import Testing
 @testable import HubServer
 
 /// Deliveries of several nodes to push services.
-struct PushDutyTests {
+struct PushLeaseTests {
     private func run(_ service: ScriptedPushService, _ body: (TwoNodes) async throws -> Void) async throws {
         try await TwoNodes.run {
             $0.pushServices = service
@@ -70,7 +70,7 @@ struct PushDutyTests {
             #expect(service.sent.count == 3, "the push in flight again, and the new message")
             door.open()
             await a.service.push.settle()
-            await a.keepDuties()
+            await a.keepLease()
             await a.service.push.settle()
             #expect(a.service.push.lanes.allSatisfy { $0.term == nil })
             _ = try await a.send(format: "template", #"{"title":"third"}"#, tags: "World")
@@ -97,11 +97,11 @@ struct PushDutyTests {
             service.answer { _ in .accepted(id: nil) }
             try await nodes.takeOver()
             b.clock.advance(by: 120)
-            await b.keepDuties()
+            await b.keepLease()
             await b.service.push.settle()
             #expect(service.sent.count == 2)
             #expect(try await b.report(id).outcomes == ["apns": ["Success": 1]])
-            #expect(a.service.duties.term != nil, "it has not learnt of this yet")
+            #expect(a.service.lease.term != nil, "it has not learnt of this yet")
         }
     }
 
@@ -112,7 +112,7 @@ struct PushDutyTests {
             // The term is renewed a moment later.
             let lane = try #require(nodes.a.service.push.lanes.first)
             _ = try await nodes.a.send(format: "template", #"{"title":"Flood"}"#, tags: "World")
-            await nodes.a.keepDuties()
+            await nodes.a.keepLease()
             await nodes.a.service.push.settle()
             #expect(nodes.a.service.push.lanes.first === lane, "the same lane continues")
             #expect(service.sent.count == 1)

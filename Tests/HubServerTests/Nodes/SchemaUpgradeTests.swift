@@ -40,7 +40,7 @@ struct SchemaUpgradeTests {
                 of: store,
                 named: name,
                 version: "1",
-                fitness: DutyFitness(
+                eligibility: LeaseEligibility(
                     clocks: NodeClocks(wall: { 0 }, monotonic: { .zero }, servers: { [:] }),
                     proof: KeyProof(SecretBox(key: Array(repeating: 1, count: SecretBox.keyBytes)))
                 ),

@@ -30,23 +30,23 @@ struct TwoNodes {
         func prepare(_ configuration: inout HubConfiguration) {
             configuration.secretsPath = first.path + ".key"
             // Tests let the nodes look.
-            configuration.dutyInterval = .seconds(3_600)
+            configuration.leaseInterval = .seconds(3_600)
             configuration.presenceInterval = .seconds(3_600)
             result = Result { try configure(&configuration) }
         }
         try await TestHub.run(
             first,
-            log: log.node("a", isTold: false),
+            log: log.node("a", isNotified: false),
             channel: channel.node("a"),
             clock: clocks.a,
             logger: logger,
             configure: prepare
         ) { a in
             try result.get()
-            await a.keepDuties()
+            await a.keepLease()
             try await TestHub.run(
                 second,
-                log: log.node("b", isTold: false),
+                log: log.node("b", isNotified: false),
                 channel: channel.node("b"),
                 clock: clocks.b,
                 logger: logger,
@@ -59,10 +59,10 @@ struct TwoNodes {
 
     /// Lets time pass at `b` without a word from `a`, until `b` has the duties.
     func takeOver() async throws {
-        await b.keepDuties()
-        b.clock.advance(by: DutyKeeper.patience.seconds)
-        await b.keepDuties()
-        try #require(b.service.duties.current != nil)
+        await b.keepLease()
+        b.clock.advance(by: LeaseKeeper.patience.seconds)
+        await b.keepLease()
+        try #require(b.service.lease.current != nil)
     }
 
     /// Announces another node of an earlier version, `sender` with the same name.
@@ -83,7 +83,7 @@ struct TwoNodes {
 
 extension TestHub {
     /// Looks at the duties, as the node does twice a second.
-    func keepDuties() async { await service.dutyKeeper?.look() }
+    func keepLease() async { await service.leaseKeeper?.look() }
 }
 
 extension Duration {

@@ -51,7 +51,7 @@ struct EmulatedClientTests {
         request.operation.hasPrefix("send: ") && request.status == 201
     }
 
-    @Test func `each recorded send comes to the outcome that its client is told`() async throws {
+    @Test func `each recorded send has the outcome that its client receives`() async throws {
         let names = ["localhost"].compactMap { HostName($0) }
         let configure = { (scratch: Scratch, configuration: inout HubConfiguration) in
             configuration.certificate = .local(LocalCertificates(directory: scratch.folder, names: names))

@@ -100,15 +100,15 @@ struct EmulatedFlowTests {
     func `a direct send, a batch and a test send reach their devices`(_ platform: EmulatedPlatform) async throws {
         try await EmulatedHub.run { hub, emulator in
             let devices = try await register(platform, hub, emulator)
-            let stranger = platform.channel("stranger", emulator)
-            var headers = [HeaderName.format: platform.rawValue, HeaderName.deviceHandle: stranger.handle]
-            if case .browser(let browser) = stranger {
+            let unregistered = platform.channel("stranger", emulator)
+            var headers = [HeaderName.format: platform.rawValue, HeaderName.deviceHandle: unregistered.handle]
+            if case .browser(let browser) = unregistered {
                 (headers["P256DH"], headers["Auth"]) = (browser.p256dh, browser.auth)
             }
             let direct = try await hub.send("POST", "messages/?direct", as: hub.full, headers: headers, platform.body)
             await hub.settlePushes()
             #expect(try await hub.outcomes(direct.messageID) == [platform.platform: [.success: 1]])
-            try check(emulator.inbox(of: stranger.handle), platform, stranger, hub)
+            try check(emulator.inbox(of: unregistered.handle), platform, unregistered, hub)
 
             let handles = try [devices.native, devices.template, devices.native].map { channel in
                 String(decoding: try JSONEncoder().encode(channel), as: UTF8.self)

@@ -50,16 +50,16 @@ struct EmulatedKeyTests {
     @Test func `a subscription with a foreign key is a wrong token, and stays`() async throws {
         try await EmulatedHub.run { hub, emulator in
             let foreign = [UInt8](P256.Signing.PrivateKey().publicKey.x963Representation)
-            let stranger = emulator.makeBrowserSubscription(senderKey: foreign)
+            let foreignBrowser = emulator.makeBrowserSubscription(senderKey: foreign)
             let own = emulator.makeBrowserSubscription()
-            try await hub.register("1-1-1", .browser, .browser(stranger), tags: ["Foreign"])
+            try await hub.register("1-1-1", .browser, .browser(foreignBrowser), tags: ["Foreign"])
             try await hub.register("2-2-2", .browser, .browser(own))
             let id = try await hub.send(format: "browser", "{}", tags: "Foreign")
             await hub.settlePushes()
             #expect(try await hub.outcomes(id) == [.browser: [.wrongToken: 1]])
             #expect(try await hub.failures(id).first?.reason.contains("VAPID key") == true)
             #expect(try await hub.send("GET", "registrations/1-1-1", as: hub.full).status == 200)
-            #expect(emulator.inbox(of: stranger.endpoint).isEmpty)
+            #expect(emulator.inbox(of: foreignBrowser.endpoint).isEmpty)
             #expect(try await send(hub) == [.browser: [.success: 1]], "nothing waits for it")
         }
     }

@@ -167,7 +167,7 @@ struct FeedbackContainerTests {
                 try await hub.hub.store.message(hub: hub.hub.record.id, id: id, through: hub.head)
             )
             let (key, sequence, at) = (hub.hub.record.id, message.logged.sequence, hub.hub.configuration.timestamp)
-            let count = FeedbackInquiry.rowsOfFile + 5
+            let count = FeedbackLookup.rowsOfFile + 5
             try await hub.hub.perform { transaction, _ in
                 let delivery = DeliveryKey(sequence: sequence, platform: "apns")
                 let ordinals = (1...count).map { Ordinal(rawValue: Int64($0)) }

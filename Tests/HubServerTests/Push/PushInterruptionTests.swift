@@ -52,14 +52,14 @@ import Testing
             await hub.settlePushes()
             try #require(held.sent.count == 1)
             let service = ScriptedPushService()
-            let roster = DutyRoster(isShared: false, clock: { .zero })
+            let lease = NodeLease(isShared: false, clock: { .zero })
             let lane = DeliveryLane(
                 hub: hub.hub,
                 platform: "apns",
                 service: service,
                 audience: nil,
-                duties: roster,
-                term: roster.term,
+                lease: lease,
+                term: lease.term,
                 isClockSteady: { true }
             )
             try await hub.hub.store.rename("delivery", to: "hidden")

@@ -43,16 +43,16 @@ struct PushRulesTests {
     }
 
     @Test func `a doubtful answer is believed after a success, while such answers are few`() {
-        var doubts = HandleDoubts()
-        let isFirstBelieved = doubts.noteDoubtful()
+        var rejectionGuard = RejectionGuard()
+        let isFirstBelieved = rejectionGuard.noteDoubtful()
         #expect(!isFirstBelieved, "nothing has worked yet")
-        for _ in 0..<200 { doubts.noteSuccess() }
-        let isBelieved = doubts.noteDoubtful()
+        for _ in 0..<200 { rejectionGuard.noteSuccess() }
+        let isBelieved = rejectionGuard.noteDoubtful()
         #expect(isBelieved)
-        let believed = (0..<200).count { _ in doubts.noteDoubtful() }
+        let believed = (0..<200).count { _ in rejectionGuard.noteDoubtful() }
         #expect(believed < 20)
-        for _ in 0..<HandleDoubts.window { doubts.noteSuccess() }
-        let isBelievedAgain = doubts.noteDoubtful()
+        for _ in 0..<RejectionGuard.window { rejectionGuard.noteSuccess() }
+        let isBelievedAgain = rejectionGuard.noteDoubtful()
         #expect(isBelievedAgain, "the many are forgotten")
     }
 
@@ -112,7 +112,7 @@ struct PushRulesTests {
         #expect(hostFailures.allowance("a.example", at: start + .seconds(60)) == .everything)
     }
 
-    @Test func `a stranger's many hosts are forgotten again`() {
+    @Test func `a client's many hosts are forgotten again`() {
         var hostFailures = HostFailures()
         var hostRefusals = HostRefusals()
         for number in 0..<5_000 {

@@ -66,7 +66,7 @@ struct RepeatedTestSendTests {
             try await register(hub, ["AA01"])
             let body = Array(#"{"aps":{"alert":"x"}}"#.utf8)
             let message = try Message(format: .apple, audience: .matching(TagExpression(parsing: "World")), body: body)
-            let inquiry = DeliveryInquiry(hub: hub.hub, loops: hub.service.directory.loops(of: hub.hub))
+            let lookup = DeliveryLookup(hub: hub.hub, loops: hub.service.directory.loops(of: hub.hub))
             // Each one has begun to wait when the next one comes.
             let answers = (0..<5).map { _ in
                 let incoming = IncomingMessage(
@@ -76,7 +76,7 @@ struct RepeatedTestSendTests {
                     idempotencyKey: "k",
                     contentHash: body
                 )
-                return Task.immediate { try await hub.hub.testSends.answer(to: incoming, inquiry) }
+                return Task.immediate { try await hub.hub.testSends.answer(to: incoming, lookup) }
             }
             #expect(hub.hub.counters.repeated.count == 4)
             door.open()

@@ -90,7 +90,7 @@ struct ListenQuotaTests {
         }
     }
 
-    @Test func `many agents that return at once through one proxy are admitted, and a flood is told to wait`()
+    @Test func `many agents that return at once through one proxy are admitted, and a flood has to wait`()
         async throws
     {
         let clock = TestClock()

@@ -29,7 +29,7 @@ struct RateLimiterTests {
         #expect(limiter.admit("b") == nil)
     }
 
-    @Test func `refused callers that wait as they were told are admitted one after the other`() {
+    @Test func `refused callers that wait as asked are admitted one after the other`() {
         let limiter = limiter(burst: 10, perSecond: 10)
         var returns: [Duration] = []
         for _ in 0..<100 { if let wait = limiter.admit("proxy") { returns.append(wait) } }
@@ -44,7 +44,7 @@ struct RateLimiterTests {
         }
     }
 
-    @Test func `no caller is told to wait longer than a minute, however many are refused`() {
+    @Test func `no caller has to wait longer than a minute, however many are refused`() {
         let limiter = limiter(burst: 1, perSecond: 1)
         for _ in 0..<1_000 {
             let wait = limiter.admit("a") ?? .zero

@@ -364,7 +364,7 @@ struct ClientSendTests {
         }
     }
 
-    @Test func `a listener does not send, and is told which right that needs`() async throws {
+    @Test func `a listener cannot send, and learns which right that needs`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let calls = [
                 ("POST", "messages"), ("POST", "messages/$batch"), ("POST", "schedulednotifications"),

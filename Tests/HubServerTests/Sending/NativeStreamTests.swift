@@ -30,7 +30,7 @@ struct NativeStreamTests {
         }
     }
 
-    @Test func `a template's own tag is no tag of the device`() async throws {
+    @Test func `a template's own tag is not a tag of the device`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             var agent = Agent("a", tags: ["World"])
             agent.templates["second"] = InstallationTemplate(body: AgentTemplate.body, tags: [try Tag("Extra")])

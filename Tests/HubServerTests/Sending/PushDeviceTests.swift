@@ -27,7 +27,7 @@ struct PushDeviceTests {
         )
     }
 
-    @Test func `an installation's registrations are told apart, tag by tag`() async throws {
+    @Test func `an installation's registrations are distinguished, tag by tag`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.install("phone", handle: "AABB", tags: ["World"])
             let native = try await hub.send(format: "apple", "{}", tags: "World && !Sports")
@@ -68,10 +68,10 @@ struct PushDeviceTests {
 
     @Test func `of a handle with very many registrations some are looked at`() async throws {
         try await TestHub.run(try Scratch()) { hub in
-            for _ in 0...DeviceInquiry.maximumOfHandle { try await put(hub, registration(tags: ["World"])) }
+            for _ in 0...DeviceLookup.maximumOfHandle { try await put(hub, registration(tags: ["World"])) }
             let id = try await hub.send(format: "apple", "{}", tags: "World")
             let device = try #require(try await hub.report(id, "AABB").device)
-            #expect(device.registrations?.count == DeviceInquiry.maximumOfHandle)
+            #expect(device.registrations?.count == DeviceLookup.maximumOfHandle)
             #expect(device.explanation.last == "it has many registrations; only the first 100 of them were examined")
             let filter = try RegistrationSelection.handle(
                 HandleFilter(parsing: "ChannelUri eq 'AABB'"),
@@ -143,10 +143,10 @@ struct PushDeviceTests {
                     "for its native registration the message was sent directly to another handle"
                 )
             )
-            let stranger = try #require(try await hub.report(other, "ccdd").device)
-            #expect(stranger.outcome == .notDelivered && stranger.registrations == nil)
+            let unknown = try #require(try await hub.report(other, "ccdd").device)
+            #expect(unknown.outcome == .notDelivered && unknown.registrations == nil)
             #expect(
-                stranger.explanation[0].contains(": this hub had no credential for platform 'apns'")
+                unknown.explanation[0].contains(": this hub had no credential for platform 'apns'")
             )
         }
     }
@@ -174,7 +174,7 @@ struct PushDeviceTests {
         }
     }
 
-    @Test func `a phone that an agent's message went by is told of its platform`() async throws {
+    @Test func `a message for other platforms is explained by the device's platform`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             try await hub.register(Agent("agent", tags: ["World"]))
             try await hub.install("phone", handle: "AABB", tags: ["World"])

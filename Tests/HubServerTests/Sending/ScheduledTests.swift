@@ -311,7 +311,7 @@ struct ScheduledTests {
         }
     }
 
-    @Test func `a message that cannot be read has its place all the same, and streams are told`() async throws {
+    @Test func `a message that cannot be read keeps its place, and streams report it`() async throws {
         let clock = TestClock()
         try await TestHub.run(try Scratch(), clock: clock) { hub in
             let agent = Agent("a")

@@ -76,7 +76,7 @@ struct TestSendTests {
         }
     }
 
-    @Test func `at most ten of those who match get it, and the others are told why not`() async throws {
+    @Test func `at most ten of the matching devices get it, and the others learn why not`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let agents = (0..<12).map { Agent("a\($0)", tags: ["World"]) }
             for agent in agents { try await hub.register(agent) }

@@ -19,18 +19,18 @@ struct EveryChange {
         try await deliveries(hub)
         try await reports(hub)
         try await upkeep(hub)
-        try await duties()
+        try await lease()
         try await deletion()
     }
 
-    private func duties() async throws {
+    private func lease() async throws {
         for node in ["a", "b"] {
             try await store.change { transaction in
                 try transaction.claimJobs(by: node)
-                _ = try transaction.takeDuties(by: node)
+                _ = try transaction.takeLease(by: node)
                 if try transaction.keyProof() == nil { try transaction.setKeyProof("sealed") }
-                try transaction.renewDuties()
-                try transaction.giveBackDuties()
+                try transaction.renewLease()
+                try transaction.releaseLease()
             }
         }
     }

@@ -41,7 +41,7 @@ struct FormerLogTests {
     }
 
     @Test(arguments: [0, 1, 3, 5])
-    func `after a log was started again, a former node is told to take a copy, never to start it again`(entries: Int)
+    func `after a log was started again, a former node is asked to take a copy, never to start it again`(entries: Int)
         async throws
     {
         let scratch = try Scratch()

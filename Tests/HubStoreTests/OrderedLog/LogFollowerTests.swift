@@ -56,7 +56,7 @@ struct LogFollowerTests {
     }
 
     private func bodies(_ store: HubStore, _ hub: HubKey) async throws -> [String] {
-        try await store.owedMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 100).messages
+        try await store.pendingMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 100).messages
             .map { String(decoding: $0.body, as: UTF8.self) }
     }
 
@@ -134,7 +134,7 @@ struct LogFollowerTests {
         #expect(try await bodies(nodes.stores[1], nodes.hub) == [texts[0]], "the only one that reached the log")
     }
 
-    @Test func `what a node keeps for itself, and what fails, is no entry`() async throws {
+    @Test func `changes that a node keeps for itself, and failed ones, are not entries`() async throws {
         let nodes = try await Nodes()
         let before = try nodes.log.entries.count
         try await nodes.stores[0].change { try $0.noteClock(5) }

@@ -58,7 +58,7 @@ struct MergeTests {
                 let place = Array("\(sequence.rawValue)".utf8)
                 try transaction.recordKey(key, hub: hub, message: record.id, contentHash: place, at: 0)
             case .categories(let names): try transaction.setCategories(names, publisher: "p", hub: hub)
-            case .takeover(let node): _ = try transaction.takeDuties(by: node)
+            case .takeover(let node): _ = try transaction.takeLease(by: node)
             case .failing: throw Refused()
             }
             return sequence
@@ -128,7 +128,7 @@ struct MergeTests {
         try await expectEqual(files)
         var model = Model()
         var places: [String: LogSequence] = [:]
-        let messages = try await stores[0].owedMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 1_000)
+        let messages = try await stores[0].pendingMessages(hub: hub, ordinal: 0, after: 0, through: .end, limit: 1_000)
         for message in messages.messages {
             let body = String(decoding: message.body, as: UTF8.self)
             #expect(places[body] == nil, "it is there once")
@@ -142,8 +142,8 @@ struct MergeTests {
                 #expect(places[body] == place)
             }
         }
-        let duty = try await stores[0].duty()
-        #expect(duty.node == model.holder && duty.term == model.term)
+        let lease = try await stores[0].lease()
+        #expect(lease.node == model.holder && lease.term == model.term)
         #expect(try await stores[0].categories(hub: hub) == model.categories)
         let keys = model.keys
         try await stores[1].change { transaction in

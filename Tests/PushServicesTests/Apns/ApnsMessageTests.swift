@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: ["", "0", "xyz1", "../../3/device/00", String(repeating: "0", count: 202), "00 ", "００"])
-    func `a handle that is no token is not sent anything`(handle: String) async throws {
+    func `a handle that is not a token is not sent anything`(handle: String) async throws {
         let server = try ScriptedHTTPServer { _ in .status(200) }
         let service = try ApnsAnswerTests.directory(server).service(for: ApnsCredentialTests.credential())
         let push = try service.prepare(PushMessage(format: .apple, body: Array("{}".utf8), acceptedAt: 0))

@@ -138,7 +138,7 @@ import Testing
         await client.shutdown()
     }
 
-    @Test func `a connection that another request opened is no way around`() async throws {
+    @Test func `a connection that another request opened does not bypass the guard`() async throws {
         let server = try ScriptedHTTPServer { _ in .status(201) }
         let open = OutboundRequest(method: "POST", url: server.url("/first"), body: [1], addresses: .any)
         #expect(try await client.send(open).status == 201)

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `a subscription bound to an older key is reached, and one of a stranger's is not`() async throws {
+    @Test func `a subscription bound to an older key is reached, and one bound to a foreign key is not`() async throws {
         let keys = (0..<3).map { _ in P256.Signing.PrivateKey() }
         try await run(keys[0], former: [keys[1]]) { play async throws in
             for key in keys[..<2] {

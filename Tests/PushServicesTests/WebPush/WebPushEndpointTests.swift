@@ -88,7 +88,7 @@ import Testing
     @Test func `more than sixty spellings are tried`() { #expect(Self.bad.count + Self.unknown.count >= 90) }
 
     @Test(arguments: bad)
-    func `an address that is no endpoint is asked nowhere`(_ text: String) {
+    func `an address that is not an endpoint is never contacted`(_ text: String) {
         for hosts in [[], ["push.home.example"]] {
             let outcome = refusal(text, WebPushSender.surroundings(hosts: hosts))
             #expect(outcome?.kind == "unsendable", "\(hosts)")

@@ -181,7 +181,7 @@ import Testing
         #expect(request.header("TTL") != nil)
     }
 
-    @Test func `a handle that is no subscription and keys that are none are not sent to`() async throws {
+    @Test func `invalid subscriptions and keys are not sent to`() async throws {
         let peer = try WebPushPeer { _ in .status(201) }
         let handle = PushTarget(channel: .handle("https://127.0.0.1/push/x"), id: WebPushPeer.targetID)
         #expect(try await peer.send(to: handle).kind == "unsendable")

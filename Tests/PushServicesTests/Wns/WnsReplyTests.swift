@@ -21,18 +21,18 @@ import Testing
         init(_ status: Int, _ outcome: String) { self.init(status, [], outcome) }
     }
 
-    private static func told(_ text: String) -> (String, String) { ("X-WNS-Error-Description", text) }
+    private static func description(_ text: String) -> (String, String) { ("X-WNS-Error-Description", text) }
 
     static let rows = [
         Row(200, [("X-WNS-Status", "received"), ("X-WNS-Msg-ID", "7E")], "accepted 7E"), Row(200, "accepted"),
         Row(200, [("X-WNS-Status", "dropped"), ("X-WNS-DeviceConnectionStatus", "disconnected")], "dropped"),
         Row(200, [("X-WNS-Status", "Dropped")], "dropped"),
         Row(200, [("X-WNS-Status", "channelthrottled")], "throttled handle"),
-        Row(400, [told("Conflicting headers")], "badMessage"), Row(401, "refusedCredential"),
+        Row(400, [description("Conflicting headers")], "badMessage"), Row(401, "refusedCredential"),
         Row(403, "badRoute"), Row(404, "dead"), Row(405, "badMessage"), Row(406, "throttled credential"),
         Row(406, [("Retry-After", "30")], "throttled credential 30"),
-        Row(410, [told("The channel expired.")], "dead"), Row(410, "dead"),
-        Row(410, [told("The sending domain is blocked.")], "refusedCredential"), Row(413, "tooLarge"),
+        Row(410, [description("The channel expired.")], "dead"), Row(410, "dead"),
+        Row(410, [description("The sending domain is blocked.")], "refusedCredential"), Row(413, "tooLarge"),
         Row(500, "retry"), Row(503, "retry"), Row(503, [("Retry-After", "120")], "retry 120"),
         // What nobody has written down.
         Row(429, [("Retry-After", "3")], "throttled credential 3"), Row(408, "retry"), Row(502, "retry"),

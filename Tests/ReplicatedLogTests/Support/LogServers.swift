@@ -85,7 +85,7 @@ final class LogServers: Sendable {
     /// The server that leads the log's stream.
     func leader(of node: ReplicatedLog) async throws -> LogServerProcess {
         let name = try await ReplicatedLog.blocking {
-            try Patience(.seconds(20)).run { rest in
+            try RetryDeadline(.seconds(20)).run { rest in
                 guard let leader = try node.log.stream.info(within: rest).cluster?.leader, !leader.isEmpty else {
                     throw LogStream.Unanswered("no leader")
                 }
@@ -98,9 +98,9 @@ final class LogServers: Sendable {
     /// Gives the lead of the log's stream to a server.
     func lead(_ node: ReplicatedLog, with name: String) async throws {
         let stream = node.log.stream.configuration.subjects.stream
-        let wish = #"{"placement":{"preferred":"\#(name)"}}"#
+        let placement = #"{"placement":{"preferred":"\#(name)"}}"#
         for _ in 0..<20 where try await leader(of: node).name != name {
-            _ = try? await node.engine("STREAM.LEADER.STEPDOWN.\(stream)", wish)
+            _ = try? await node.engine("STREAM.LEADER.STEPDOWN.\(stream)", placement)
         }
         try #require(try await leader(of: node).name == name)
     }

@@ -1,7 +1,7 @@
 import Foundation
 
 /// The credentials in an `Authorization` header.
-enum Credentials: Sendable {
+enum PresentedCredentials: Sendable {
     case none
     case password(PasswordLogin)
     case token(AccessToken)
@@ -25,7 +25,7 @@ enum Credentials: Sendable {
         }
     }
 
-    private static func bearer(_ text: String) -> Credentials {
+    private static func bearer(_ text: String) -> PresentedCredentials {
         if let token = AccessToken(text) { return .token(token) }
         // Our own tokens contain no full stop.
         return text.contains(".") ? .foreignToken(text) : .unusable

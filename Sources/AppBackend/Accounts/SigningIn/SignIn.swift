@@ -47,7 +47,7 @@ package final class SignIn: Sendable {
     ///
     /// - Throws: ``SignInRefusal``; a `DatabaseError` or `HostError` for failures of the server.
     package func caller(authorization: String?, network: ClientNetwork) async throws -> Caller {
-        switch Credentials(header: authorization) {
+        switch PresentedCredentials(header: authorization) {
         case .none: throw SignInRefusal.noCredentials
         case .unusable: throw SignInRefusal.wrongCredentials
         case .token(let token): try await caller(account(token, network))

@@ -8,7 +8,7 @@ internal import FoundationEssentials
 struct Held: EntryRule {
     func decision(on candidate: Candidate, _ known: Knowledge) -> Decision? {
         guard known.rules.holdsFuture, let date = candidate.entry.date, date > known.now, candidate.alert == nil,
-            known.dates.trouble(date) != .calendar
+            known.dates.problem(date) != .calendar
         else { return nil }
         return .silent(.held(until: date))
     }

@@ -48,8 +48,8 @@ struct Timeline: Sendable {
     init(_ entries: [ReadEntry], new: Set<Int>, _ known: Knowledge) {
         newest = known.record.newestEntry
         lastReading = known.record.lastSuccess ?? known.record.baseline
-        let told = entries.filter { !new.contains($0.place) }
-        let dated = told.compactMap { read in read.date.map { (place: read.place, date: min($0, known.now)) } }
+        let listed = entries.filter { !new.contains($0.place) }
+        let dated = listed.compactMap { read in read.date.map { (place: read.place, date: min($0, known.now)) } }
         let dates = Self.withoutOutliers(dated.map { $0.date }.sorted())
         oldest = dates.first
         gap = Self.usualGap(dates)
@@ -63,7 +63,7 @@ struct Timeline: Sendable {
             read.date.map { last.timeIntervalSince($0) > Self.clearlyLate.inSeconds } ?? false
         }
         hasGrown = older.count >= Self.fewestOfGrowth && isLate
-        let hasSlid = known.seen.vanished > 0 && entries.count <= known.seen.before && told.count * 2 >= entries.count
+        let hasSlid = known.seen.vanished > 0 && entries.count <= known.seen.before && listed.count * 2 >= entries.count
         guard hasSlid, let first = dated.first, let end = dated.last, first.date != end.date else {
             (slidPlaces, slidPlacesAbove) = (nil, nil)
             return

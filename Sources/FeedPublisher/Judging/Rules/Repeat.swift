@@ -36,7 +36,7 @@ struct Repeat: EntryRule {
             let text: EntryKey?
         }
         var verdicts = verdicts
-        var told: [Report: Date] = [:]
+        var announced: [Report: Date] = [:]
         let order = dates.inOrder(verdicts.filter(\.isNews).map(\.candidate)).map(\.place)
         let indices = Dictionary(verdicts.indices.map { (verdicts[$0].candidate.place, $0) }) { first, _ in first }
         for index in order.compactMap({ indices[$0] }) {
@@ -44,10 +44,10 @@ struct Repeat: EntryRule {
             guard tells(candidate), let title = candidate.keys.storyTitle else { continue }
             let report = Report(title: title, text: candidate.keys.text)
             let date = dates.shown(candidate.entry.date) ?? dates.now
-            if let earlier = told[report], date.timeIntervalSince(earlier) <= SameStory.window.inSeconds {
+            if let earlier = announced[report], date.timeIntervalSince(earlier) <= SameStory.window.inSeconds {
                 verdicts[index].decision = .silent(.repeat)
             } else {
-                told[report] = date
+                announced[report] = date
             }
         }
         return verdicts

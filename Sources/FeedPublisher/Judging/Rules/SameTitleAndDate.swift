@@ -12,13 +12,13 @@ struct SameTitleAndDate: EntryRule {
         {
             return nil
         }
-        let isTold = isToldByTitle(candidate) && !known.document.recognizedTitles.contains(title)
-        return known.document.isMostlyUnknown || isTold ? .silent(.seenBefore(.title)) : nil
+        let isNotified = isKnownByTitle(candidate) && !known.document.recognizedTitles.contains(title)
+        return known.document.isMostlyUnknown || isNotified ? .silent(.seenBefore(.title)) : nil
     }
 
     /// True if title and date identify an entry; two alerts of one minute often share them, and have reliable
     /// identifiers.
-    private func isToldByTitle(_ candidate: Candidate) -> Bool {
+    private func isKnownByTitle(_ candidate: Candidate) -> Bool {
         candidate.entry.date != nil && candidate.alert == nil
     }
 }

@@ -34,12 +34,12 @@ struct StoryTitle: Sendable, Equatable {
         by publishers: PublisherNames = PublisherNames(),
         without marks: EditorialMarks = EditorialMarks()
     ) {
-        let told = publishers.removed(from: TitleLabels.removed(from: publishers.removed(from: title[...])))
-        let words = TitleWords(told, without: marks)
+        let headline = publishers.removed(from: TitleLabels.removed(from: publishers.removed(from: title[...])))
+        let words = TitleWords(headline, without: marks)
         text = words.text
         meaning = words.meaning + words.runOnLetters * Self.fewestWordsAcrossFeeds / Self.runOnLetters
-        isCut = ["…", "...", "[…]", "[...]"].contains { told.hasSuffix($0) }
-        shorter = PublisherNames.split(told).flatMap { parts in
+        isCut = ["…", "...", "[…]", "[...]"].contains { headline.hasSuffix($0) }
+        shorter = PublisherNames.split(headline).flatMap { parts in
             let words = TitleWords(TitleLabels.removed(from: parts.rest), without: marks)
             return words.meaning >= Self.fewestWordsAcrossFeeds ? words.text : nil
         }
