@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """usage: .ci/check-wording.py [MODULE…]
 
-Checks doc comments and string literals of Sources, and the text of README.md, CHANGELOG.md and docs/, against the phrases in
-.ci/wording/phrases.
-.ci/wording/exceptions names the modules that are not yet checked and the texts that may stay; a module that is named on the command line is
-checked in any case."""
+Checks doc comments and string literals of Sources, the text of README.md, CHANGELOG.md and docs/, and the identifiers and the names of
+tests in Sources, Tests and Fuzz, against the phrases in .ci/wording/phrases. No two modules may have a type of the same name.
+.ci/wording/exceptions names the modules that are not yet checked and the texts that may stay, and .ci/wording/names the names that may; an
+entry that nothing needs is an error. A module that is named on the command line is checked in any case, without its names."""
 
+import collections
+import functools
 import pathlib
 import re
 import sys
@@ -16,6 +18,11 @@ TOKEN = re.compile(
     r'|"""(?P<long>.*?)(?<!\\)"""|"(?P<short>(?:\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\\.|[^"\\\n])*)"',
     re.S,
 )
+
+# A comment, or a literal with all of its code: names are checked where they are declared.
+INTERPOLATED = re.compile(r'/(?:\\.|[^\\/\n\s])(?:\\.|[^\\/\n])*/(?=[,)])|' + TOKEN.pattern, re.S)
+
+TYPE = re.compile(r"^(?:(?:package|public|final|indirect|nonisolated) )*(?:struct|class|enum|actor|protocol) (\w+)", re.M)
 
 
 def lines_of(name):
@@ -46,6 +53,50 @@ def literals(text):
             # A line of a long literal that ends in a backslash goes on in the next.
             literal = re.sub(r"\\\n\s*", lambda match: match.group().strip("\\ "), literal)
             yield text.count("\n", 0, match.start()) + 1, re.sub(r"\\\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)", "…", literal)
+
+
+def names(text):
+    """Each identifier and each quoted name of the code with its line and words."""
+    code = INTERPOLATED.sub(lambda match: re.sub(r"[^\n]", " ", match.group()), text)
+    for match in re.finditer(r"`([^`\n]+)`|\b[A-Za-z_]\w*", code):
+        name = match[1] or match[0]
+        yield code.count("\n", 0, match.start()) + 1, name, re.sub(r"_|(?<=[a-z0-9])(?=[A-Z])", " ", name)
+
+
+def check_names(rules):
+    """Prints the names that break a rule, and the types of one name in two modules; returns their number."""
+    allowed = {tuple(line.split("  ")[0].split(" ", 1)) for line in lines_of("names")}
+    unused, problems, modules = set(allowed), 0, collections.defaultdict(dict)
+    patterns = [(pattern, advice) for kind, pattern, advice in rules if kind == "text"]
+
+    @functools.cache
+    def problem(words):
+        return next(((match.group(), advice) for pattern, advice in patterns if (match := pattern.search(words))), None)
+
+    for path in (path for folder in ["Sources", "Tests", "Fuzz"] for path in sorted((ROOT / folder).rglob("*.swift"))):
+        file, text, reported = str(path.relative_to(ROOT)), path.read_text(), set()
+        for number, name, words in names(text):
+            found = problem(words)
+            if found is None or name in reported:
+                continue
+            reported.add(name)
+            if (file, name) in allowed:
+                unused.discard((file, name))
+                continue
+            problems += 1
+            print(f"{file}:{number}: error: '{found[0]}' in the name '{name}': {found[1]}")
+        for name in TYPE.findall(text) if file.startswith("Sources/") else []:
+            modules[name].setdefault(path.relative_to(ROOT).parts[1], file)
+    for name, files in sorted(modules.items()):
+        if len(files) > 1 and ("type", name) in allowed:
+            unused.discard(("type", name))
+        elif len(files) > 1:
+            problems += 1
+            print(f"{', '.join(files.values())}: error: modules have types of one name, '{name}': rename one of them")
+    for entry in sorted(unused):
+        problems += 1
+        print(f".ci/wording/names: error: nothing needs the entry \"{' '.join(entry)}\"")
+    return problems
 
 
 def covers(phrase, words, match):
@@ -97,6 +148,7 @@ def main(wanted):
                         line = number + words.count("\n", 0, match.start())
                         print(f"{path}:{line}: error: '{' '.join(match.group().split())}': {advice}")
     if not wanted:
+        problems += check_names(rules)
         for path, phrase in sorted(unused):
             problems += 1
             print(f".ci/wording/exceptions: error: nothing in '{path}' needs the exception \"{phrase}\"")
