@@ -312,7 +312,7 @@ def live(container, package, version, folder):
     back_up(container)
 
     before = container.process_of("newswire-hub")
-    container.command("kill", "-9", before)
+    container.command("sh", "-c", f"kill -9 {before}")
     wait_until(lambda: container.process_of("newswire-hub") not in (before, "0") and container.run("newswire", "health", "hub").returncode == 0, "a new hub")
     newsroom.announce("Bridge open")
     step("a killed hub comes back")
