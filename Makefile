@@ -11,8 +11,8 @@ LINKING = $(if $(filter release,$(CONFIG)),--static-swift-stdlib -Xlinker --no-e
 # Relocations take 0.1 MB instead of 4 in this form, which lld writes and glibc 2.36 or later reads. All are applied at the start, after which their table
 # can be read-only.
 SMALL = -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
-# Prints the options that link 6 MB of ICU's data, which the program needs, instead of 34; 'ICU_DATA=' links all.
-ICU_DATA ?= packaging/icu-data
+# Links 6 MB of ICU's data, which the program needs, instead of 34; 'FILTER_ICU=' links all.
+FILTER_ICU ?= yes
 # The same commit gives the same program in every folder: exactly the resolved packages, relative paths, and a build id that is the commit's.
 REPRODUCIBLE = --force-resolved-versions -Xcc -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. $(BUILD_ID)
 BUILD_ID = $(if $(findstring dirty,$(NEWSWIRE_COMMIT)),,$(addprefix -Xlinker --build-id=0x,$(shell git rev-parse HEAD 2>/dev/null)))
@@ -121,7 +121,7 @@ oracles: ## installs the Python libraries that tests compare results with, in .b
 build: program $(SHARE) ## writes .build/release/newswire, completions and manual pages
 
 program: deps
-	@icu=; [ $(CONFIG) != release ] || [ -z "$(ICU_DATA)" ] || icu="$$($(ICU_DATA))" || exit; mapfile -t icu <<<"$$icu"; \
+	@icu=; [ $(CONFIG) != release ] || [ -z "$(FILTER_ICU)" ] || icu="$$(packaging/icu-data)" || exit; mapfile -t icu <<<"$$icu"; \
 	swift build --configuration $(CONFIG) --product newswire $(LINKING) $${icu:+"$${icu[@]}"}
 
 $(SHARE): $(NEWSWIRE) packaging/share .ci/manual-pages.swift
