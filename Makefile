@@ -120,7 +120,9 @@ oracles: ## installs the Python libraries that tests compare results with, in .b
 
 build: program $(SHARE) ## writes .build/release/newswire, completions and manual pages
 
+# 'packaging/strip' reads where the toolchain is.
 program: deps
+	@mkdir -p .build && swift -print-target-info >.build/toolchain.json
 	@icu=; [ $(CONFIG) != release ] || [ -z "$(FILTER_ICU)" ] || icu="$$(packaging/icu-data)" || exit; mapfile -t icu <<<"$$icu"; \
 	swift build --configuration $(CONFIG) --product newswire $(LINKING) $${icu:+"$${icu[@]}"}
 
