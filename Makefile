@@ -79,8 +79,8 @@ demo-cluster: deps oracles ## runs three hubs and three log servers, of which so
 
 # Programs that the tests need, each in the package of its name; dbus-daemon is the session bus of the desktop's tests.
 test test-long: TEST_PROGRAMS := dbus-daemon python3
-# Python writes down what the program is linked with.
-build install deb image reproduce release test-deb: TEST_PROGRAMS := python3
+# Python filters ICU's data, and writes down what the program is linked with.
+program build bench install deb image reproduce release test-deb: TEST_PROGRAMS := python3
 # What a test needs that is skipped without it.
 test judgement: WANTED_PROGRAMS := faketime
 lint test-browser demo-cluster judgement test-packaging: TEST_PROGRAMS := python3
