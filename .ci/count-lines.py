@@ -11,9 +11,9 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SUFFIXES = {".swift", ".c", ".h", ".js", ".css", ".html"}
+SUFFIXES = {".swift", ".c", ".h", ".js", ".css", ".html", ".mustache"}
 # A text in quotes, which may contain what looks like a comment, or a comment. Swift's texts of several lines come first.
-TOKENS = re.compile(r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|/\*[\s\S]*?\*/|//[^\n]*|<!--[\s\S]*?-->')
+TOKENS = re.compile(r'"""[\s\S]*?"""|"(?:\\.|[^"\\\n])*"|/\*[\s\S]*?\*/|//[^\n]*|<!--[\s\S]*?-->|\{\{![\s\S]*?\}\}')
 IGNORED = re.compile(r"\s*(?:(?:(?:@\w+|internal|package|public|private|fileprivate)\s+)*import\s.*|#include\s.*|[\])}>;,()\s]*)$")
 
 
