@@ -3,11 +3,10 @@
 
     Tests/Packaging/booted.py PACKAGE.deb [--distribution bookworm]
 
-mmdebstrap makes the system, and systemd-nspawn boots it without a network. Prints each step; skipped with a notice where tools or root are missing, and
-where systemd cannot be booted.
+mmdebstrap makes the system, of this machine's distribution unless another is named, and systemd-nspawn boots it without a network; MIRROR and KEYRING are
+those of packaging/deb/build-in. Prints each step; skipped with a notice where tools or root are missing, and where systemd cannot be booted.
 """
 
-import argparse
 import contextlib
 import os
 import pathlib
@@ -15,34 +14,18 @@ import pty
 import re
 import select
 import shlex
-import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
+from machine import COMMAND_SECONDS, INSTALL_SECONDS, WAIT_SECONDS
+from machine import System, equal, field_of, make_system, run_as_root, skipped, step, with_version, write_feed, write_settings
+
 TOOLS = {"mmdebstrap": "mmdebstrap", "systemd-nspawn": "systemd-container", "dpkg-deb": "dpkg", "nsenter": "util-linux", "unshare": "util-linux"}
 DOCS = pathlib.Path(__file__).resolve().parent.parent.parent / "docs"
-PACKAGES = "systemd,systemd-sysv,dbus,libpam-systemd,ca-certificates,curl,openssl"
+PACKAGES = ["systemd", "systemd-sysv", "dbus", "libpam-systemd", "ca-certificates", "curl", "openssl"]
 NAME = "news.example.org"
-INSTALL_SECONDS, WAIT_SECONDS, COMMAND_SECONDS = 60, 60, 300
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SERVICES = ["newswire-agent@newsdesk.service", "newswire-hub.service", "newswire-publish.timer"]
-FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>Town</title><link>https://example.org/</link><description>x</description>
-%s</channel></rss>"""
-
-
-def step(text):
-    print(f"booted: {text}", flush=True)
-
-
-def skipped(reason):
-    print(f"booted: skipped, because {reason}")
-    sys.exit(0)
-
-
-def equal(found, expected, what):
-    assert found == expected, f"{what}:\n  found    {found}\n  expected {expected}"
 
 
 def wait_until(condition, what, seconds=WAIT_SECONDS):
@@ -53,11 +36,12 @@ def wait_until(condition, what, seconds=WAIT_SECONDS):
     return value
 
 
-class Container:
+class Container(System):
     """A system with its own service manager; only inside mount and process namespaces of the test's own."""
 
     def __init__(self, root):
-        self.root, self.process, self.leader = pathlib.Path(root), None, None
+        super().__init__(root)
+        self.process, self.leader = None, None
         self.has_manager = pathlib.Path("/run/systemd/system").exists()
         if not self.has_manager:
             # nspawn leaves folders there.
@@ -65,15 +49,6 @@ class Container:
             subprocess.run(["mount", "-t", "tmpfs", "tmpfs", "/run/systemd"], check=True)
         mounts = [line.split() for line in pathlib.Path("/proc/mounts").read_text().splitlines()]
         self.groups = [pathlib.Path(words[1], f"newswire-test-{os.getpid()}") for words in mounts if words[2] == "cgroup2" or "name=systemd" in words[3]]
-
-    def path(self, name):
-        return self.root / name.lstrip("/")
-
-    def write(self, name, text, mode=0o644):
-        path = self.path(name)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        path.chmod(mode)
 
     def boot(self):
         """Returns what is wrong if the system does not come up."""
@@ -105,19 +80,8 @@ class Container:
                     state = self.run("systemctl", "is-system-running").stdout.strip()
         return None
 
-    def arguments(self, *command):
-        variables = [f"PATH={PATH}", "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
-        return ["nsenter", "--target", self.leader, "--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd=/", "env", "-i", *variables, *command]
-
-    def run(self, *command):
-        return subprocess.run(self.arguments(*command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=COMMAND_SECONDS)
-
-    def command(self, *command, status=0):
-        """What a command of root prints; fails if it ends with another status."""
-        done = self.run(*command)
-        text = done.stdout + done.stderr
-        assert done.returncode == status, f"{shlex.join(command)} ended with {done.returncode}, not {status}:\n{text}"
-        return text
+    def entered(self):
+        return ["nsenter", "--target", self.leader, "--mount", "--uts", "--ipc", "--net", "--pid", "--root", "--wd=/"]
 
     def dialogue(self, answers, *command):
         """What a command prints on a terminal, where each of the answers follows a question."""
@@ -170,20 +134,17 @@ class Container:
 
 class Newsroom:
     def __init__(self, container):
-        self.container, self.items = container, ""
+        self.container, self.titles = container, []
 
     def configure(self):
-        for path in self.container.path("/etc/newswire/feeds").glob("*.yaml"):
-            path.unlink()
-        self.container.write("/etc/newswire/feeds/world.yaml", "category: World\nfeeds:\n  - url: file:///srv/feed.xml\n    local: true\n    every: 1s\n")
-        self.container.write("/etc/newswire/agent/newsdesk.conf", "NEWSWIRE_SUBSCRIBE=--categories World\n")
+        write_settings(self.container)
         self.add("Old entry")
         self.container.command("systemctl", "start", "newswire-publish")
         self.container.command("systemctl", "enable", "--quiet", "--now", "newswire-agent@newsdesk")
 
     def add(self, title):
-        self.items = f"<item><title>{title}</title><guid isPermaLink='false'>{title}</guid></item>{self.items}"
-        self.container.write("/srv/feed.xml", FEED % self.items)
+        self.titles.append(title)
+        write_feed(self.container, self.titles)
 
     def announce(self, title):
         """An entry of the feed, and a message of root's, reach the agent."""
@@ -197,20 +158,10 @@ class Newsroom:
         """True after a pass, in which the feed may not be due yet."""
         # Not too many starts for the service manager.
         self.container.run("systemctl", "reset-failed", "newswire-publish")
-        return self.container.command("systemctl", "start", "newswire-publish") == ""
+        return self.container.command("systemctl", "start", "newswire-publish", with_errors=True) == ""
 
     def inbox(self):
         return self.container.command("newswire", "inbox", "--profile", "newsdesk")
-
-
-def copy_with_version(package, version, folder):
-    content, copy = folder / "content", folder / "newswire_next.deb"
-    subprocess.run(["dpkg-deb", "--raw-extract", package, content], check=True)
-    control = content / "DEBIAN/control"
-    control.write_text(re.sub(r"^Version: .*", f"Version: {version}", control.read_text(), flags=re.M))
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", content, copy], check=True, stdout=subprocess.DEVNULL)
-    shutil.rmtree(content)
-    return copy
 
 
 def set_up(container):
@@ -241,7 +192,7 @@ def check_sandbox(container):
     seen = container.command("stat", "--format=%a", f"/proc/{hub}/root/etc/newswire/agent", f"/proc/{hub}/root/home", f"/proc/{hub}/root/root").split()
     equal(seen, ["0", "0", "0"], "modes of what the hub may not see")
     units = sorted(f"/usr/lib/systemd/system/{path.name}" for path in container.path("/usr/lib/systemd/system").glob("newswire*"))
-    equal(container.command("systemd-analyze", "verify", "--man=no", *units), "", "systemd's remarks on the units")
+    equal(container.command("systemd-analyze", "verify", "--man=no", *units, with_errors=True), "", "systemd's remarks on the units")
     step("the hub runs with the restrictions of its unit")
 
 
@@ -255,7 +206,7 @@ def refuse_certificate(container):
         container.command("chown", "root:newswire-hub", f"{folder}/key.pem")
         container.command("chmod", "640", f"{folder}/key.pem")
         setup = ["newswire", "setup", "--host-name", NAME, "--no-operator-link", "--certificate", f"{folder}/cert.pem {folder}/key.pem"]
-        assert f"cannot read '{folder}/cert.pem'" in container.command(*setup, status=78)
+        assert f"cannot read '{folder}/cert.pem'" in container.command(*setup, status=78, with_errors=True)
     equal(container.process_of("newswire-hub"), before, "the hub's process")
     step("a certificate that the hub's service cannot read is refused, and the hub goes on")
 
@@ -272,21 +223,18 @@ def back_up(container):
     step("the documented backup runs as a service")
 
 
-def run(package, distribution, folder):
-    field = lambda name: subprocess.run(["dpkg-deb", "--field", package, name], check=True, capture_output=True, text=True).stdout.strip()
-    depends = [re.match(r"[^ ]+", entry.strip()).group() for entry in field("Depends").split(",")]
-    root = folder / "root"
-    step(f"mmdebstrap makes '{distribution}'")
-    components = ["--components=main,universe"] if distribution == "noble" else []
-    include = ",".join([PACKAGES, *depends])
-    subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=apt", *components, f"--include={include}", distribution, root], check=True, timeout=600)
+def run(arguments, folder):
+    package, root = arguments.package, folder / "root"
+    depends = [re.match(r"[^ ]+", entry.strip()).group() for entry in field_of(package, "Depends").split(",")]
+    make_system(root, arguments.distribution, PACKAGES + depends)
     container = Container(root)
     try:
         problem = container.boot()
         if problem:
             skipped(f"systemd cannot be booted here: {problem.strip()}")
         step(container.command("systemctl", "--version").splitlines()[0] + " is booted")
-        live(container, package, field("Version"), folder)
+        live(container, package, field_of(package, "Version"), folder)
+        step("passed")
     finally:
         container.shut_down()
 
@@ -325,7 +273,7 @@ def live(container, package, version, folder):
     equal([line for line in container.journal("--boot", "--unit=newswire-*").splitlines() if "error" in line], [], "errors in the journal")
     step("after the next boot everything runs again")
 
-    container.path("/root/next.deb").write_bytes(copy_with_version(package, f"{version}+next", folder).read_bytes())
+    container.path("/root/next.deb").write_bytes(with_version(package, f"{version}+next", folder).read_bytes())
     before = [container.process_of(unit) for unit in SERVICES[:2]]
     container.command("apt-get", "install", "--yes", "--quiet", "/root/next.deb")
     assert all(container.process_of(unit) not in (process, "0") for unit, process in zip(SERVICES, before)), "an upgrade does not restart the services"
@@ -338,37 +286,10 @@ def live(container, package, version, folder):
     equal((container.active(), container.run("pgrep", "-f", "/usr/bin/newswire").stdout), ([], ""), "what runs after removing")
     container.command("apt-get", "purge", "--yes", "--quiet", "newswire")
     equal(container.command("systemctl", "list-units", "--all", "--plain", "--no-legend", "newswire*"), "", "units after purging")
+    # One of the folders is gone.
     left = container.command("find", "/etc/systemd", "/var/lib/newswire", "/usr/lib/systemd", "-name", "*newswire*", "-not", "-name", "backup-*", status=1)
-    equal([line for line in left.splitlines() if not line.startswith("find:")], [], "paths after purging")
+    equal(left, "", "paths after purging")
     step("removed and purged, nothing of it runs")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("package", type=pathlib.Path)
-    parser.add_argument("--distribution")
-    parser.add_argument("--inside", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.inside:
-        run(options.package.resolve(), options.distribution, pathlib.Path(options.inside))
-        return
-    if os.geteuid() != 0:
-        skipped("only root can boot a container")
-    missing = [package for tool, package in TOOLS.items() if not shutil.which(tool)]
-    if missing:
-        skipped(f"tools are missing: apt-get install {' '.join(missing)}")
-    if not options.distribution:
-        release = dict(line.rstrip().split("=", 1) for line in open("/etc/os-release") if "=" in line)
-        options.distribution = release.get("VERSION_CODENAME", "").strip('"') or skipped("this machine's distribution has no codename")
-    folder = tempfile.mkdtemp(prefix="newswire-booted.")
-    os.chmod(folder, 0o755)
-    try:
-        # Mounts and processes end with the namespaces; the folder is removed outside of them, and nothing else through a mount.
-        namespaces = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        inside = [sys.executable, __file__, str(options.package), "--distribution", options.distribution, "--inside", folder]
-        sys.exit(subprocess.run([*namespaces, *inside]).returncode)
-    finally:
-        subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
-
-
-main()
+run_as_root(__doc__, TOOLS, run)

@@ -3,11 +3,10 @@
 
     Tests/Packaging/debian.py PACKAGE.deb [--previous PACKAGE.deb] [--distribution bookworm]
 
-The chroot is made by mmdebstrap, of this machine's distribution. Without --previous, the upgrade is from the same package with a lower version.
-Prints each step; skipped with a notice where tools or root are missing.
+The chroot is made by mmdebstrap, of this machine's distribution unless another is named; MIRROR and KEYRING are those of packaging/deb/build-in. Without
+--previous, the upgrade is from the same package with a lower version. Prints each step; skipped with a notice where tools or root are missing.
 """
 
-import argparse
 import functools
 import http.server
 import os
@@ -15,35 +14,16 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
 import threading
 import time
 
-from machine import Machine
+from machine import INSTALL_SECONDS, LISTS, Machine, equal, field_of, make_system, run_as_root, step, with_version, write_feed, write_settings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TOOLS = {"mmdebstrap": "mmdebstrap", "reprepro": "reprepro", "gpg": "gpg", "gpgv": "gpgv", "dpkg-deb": "dpkg", "unshare": "util-linux", "chroot": "coreutils"}
-INSTALL_SECONDS = 60
 # The placeholder of docs/installing.md.
 PLACEHOLDER = "https://packages.example.org/newswire"
 ROLES = ("hub", "backend", "publisher", "agent")
-LISTS = "/etc/newswire/feeds"
-FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>Town</title><link>https://example.org/</link><description>x</description>
-%s</channel></rss>"""
-
-
-def step(text):
-    print(f"package: {text}", flush=True)
-
-
-def skipped(reason):
-    print(f"package: skipped, because {reason}")
-    sys.exit(0)
-
-
-def equal(found, expected, what):
-    assert found == expected, f"{what}:\n  found    {found}\n  expected {expected}"
 
 
 class Repository:
@@ -91,20 +71,14 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
 
 
 def version_of(package):
-    return subprocess.run(["dpkg-deb", "--field", package, "Version"], check=True, capture_output=True, text=True).stdout.strip()
+    return field_of(package, "Version")
 
 
 def older(package, version, folder):
     """A copy of a package with a version before `version`, unless it has one."""
     if subprocess.run(["dpkg", "--compare-versions", version_of(package), "lt", version]).returncode == 0:
         return package
-    content, copy = folder / "content", folder / "newswire_before.deb"
-    subprocess.run(["dpkg-deb", "--raw-extract", package, content], check=True)
-    control = content / "DEBIAN/control"
-    control.write_text(re.sub(r"^Version: .*", f"Version: {version}~before", control.read_text(), flags=re.M))
-    subprocess.run(["dpkg-deb", "--root-owner-group", "-Znone", "--build", content, copy], check=True, stdout=subprocess.DEVNULL)
-    shutil.rmtree(content)
-    return copy
+    return with_version(package, f"{version}~before", folder)
 
 
 def documented_installation(url):
@@ -148,10 +122,7 @@ class Newsroom:
     def configure(self):
         with http.server.HTTPServer(("127.0.0.1", 0), QuietHandler) as listener:
             port = listener.server_port
-        for file in self.machine.path(LISTS).glob("*.yaml"):
-            file.unlink()
-        self.machine.write(f"{LISTS}/world.yaml", "category: World\nfeeds:\n  - url: file:///srv/feed.xml\n    local: true\n    every: 1s\n")
-        self.machine.write("/etc/newswire/agent/newsdesk.conf", "NEWSWIRE_SUBSCRIBE=--categories World\n")
+        write_settings(self.machine)
         self.machine.write("/etc/systemd/system/newswire-hub.service.d/override.conf", f"[Service]\nEnvironment=NEWSWIRE_HUB_PORT={port}\n")
         self.machine.command("systemctl.distrib", "--root=/", "enable", "newswire-hub.service", "newswire-publish.timer", "newswire-agent@newsdesk.service")
 
@@ -172,8 +143,7 @@ class Newsroom:
         """A pass over the feed with these entries more; the agent must get each of them, if there was a pass before."""
         is_first = not self.titles
         self.titles += titles
-        items = [f"<item><title>{title}</title><guid isPermaLink='false'>{title}</guid></item>" for title in reversed(self.titles)]
-        self.machine.write("/srv/feed.xml", FEED % "\n".join(items))
+        write_feed(self.machine, self.titles)
         self.machine.service("newswire-publish", "--force").end()
         for title in [] if is_first else titles:
             self.agent.wait_for(title)
@@ -190,7 +160,8 @@ def users_of(machine):
     return [machine.command("getent", "passwd", f"newswire-{role}") for role in ROLES]
 
 
-def run(package, previous, distribution, folder):
+def run(arguments, folder):
+    package, previous, distribution = arguments.package, arguments.previous, arguments.distribution
     version = version_of(package)
     if shutil.which("lintian"):
         step("lintian finds no error and no warning")
@@ -205,9 +176,7 @@ def run(package, previous, distribution, folder):
     repository.publish(before)
     repository.verify()
     root = folder / "root"
-    step(f"mmdebstrap makes '{distribution}'")
-    components = ["--components=main,universe"] if distribution == "noble" else []
-    subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=apt", *components, "--include=systemd,curl,ca-certificates", distribution, root], check=True, timeout=600)
+    make_system(root, distribution, ["systemd", "curl", "ca-certificates"])
     machine = Machine(root)
     newsroom = Newsroom(machine)
     untouched = machine.named()
@@ -287,37 +256,7 @@ def run(package, previous, distribution, folder):
     repository.publish(package, key=repository.make_key("second@example.org"))
     machine.command("sh", "-c", "apt-get update --quiet --error-on=any", status=100)
     step("apt refuses a repository that another key has signed")
+    step("passed")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("package", type=pathlib.Path)
-    parser.add_argument("--previous", type=pathlib.Path)
-    parser.add_argument("--distribution")
-    parser.add_argument("--inside", help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.inside:
-        run(options.package.resolve(), options.previous and options.previous.resolve(), options.distribution, pathlib.Path(options.inside))
-        print("1 passed, 0 failed")
-        return
-    if os.geteuid() != 0:
-        skipped("only root can install in a chroot")
-    missing = [package for tool, package in TOOLS.items() if not shutil.which(tool)]
-    if missing:
-        skipped(f"tools are missing: apt-get install {' '.join(missing)}")
-    if not options.distribution:
-        release = dict(line.rstrip().split("=", 1) for line in open("/etc/os-release") if "=" in line)
-        options.distribution = release.get("VERSION_CODENAME", "").strip('"') or skipped("this machine's distribution has no codename")
-    folder = tempfile.mkdtemp(prefix="newswire-package.")
-    os.chmod(folder, 0o755)
-    arguments = [str(options.package), "--distribution", options.distribution, "--inside", folder]
-    arguments += ["--previous", str(options.previous)] if options.previous else []
-    try:
-        # Mounts and processes end with the namespaces; the folder is removed outside of them, and nothing else through a mount.
-        namespaces = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc"]
-        sys.exit(subprocess.run([*namespaces, sys.executable, __file__, *arguments]).returncode)
-    finally:
-        subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
-
-
-main()
+run_as_root(__doc__, TOOLS, run, "--previous")
