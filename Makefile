@@ -148,10 +148,11 @@ uninstall: ## removes what 'make install' has installed; settings and state stay
 deb: build ## writes .build/newswire_VERSION_ARCH.deb
 	@BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build
 
-test-deb: build ## installs, upgrades, removes and purges the package in a chroot and in a booted system; PREVIOUS=FILE.deb
-	@package="$$(BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build)" && \
-	export PYTHONDONTWRITEBYTECODE=1 && Tests/Packaging/debian.py "$$package" $(if $(PREVIOUS),--previous '$(PREVIOUS)') && \
-	Tests/Packaging/booted.py "$$package"
+# PACKAGE=FILE.deb, with DISTRIBUTION=CODENAME, is one of packaging/deb/build-in.
+test-deb: $(if $(PACKAGE),,build) ## installs, upgrades, removes and purges the package in a chroot and in a booted system; PREVIOUS, PACKAGE=FILE.deb
+	@package='$(PACKAGE)'; [ -n "$$package" ] || package="$$(BUILT=$(NEWSWIRE) SHARE=$(SHARE) packaging/deb/build)" || exit; \
+	set -- "$$package" $(if $(DISTRIBUTION),--distribution '$(DISTRIBUTION)'); export PYTHONDONTWRITEBYTECODE=1; \
+	Tests/Packaging/debian.py "$$@" $(if $(PREVIOUS),--previous '$(PREVIOUS)') && Tests/Packaging/booted.py "$$@"
 
 # Builds for itself, in chroots.
 repository: ## writes a signed apt repository to .build/repository; SIGNING_KEY, REPOSITORY_URL
