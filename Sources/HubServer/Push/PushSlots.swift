@@ -54,7 +54,8 @@ final class PushSlots: Sendable {
     /// - Parameters:
     ///   - limit: Number of targets that one host may have in flight now, at least 1.
     ///   - host: Empty for a service with hosts of its own.
-    ///   - deadline: Time to stop waiting for the host's share; `nil` to wait without limit.
+    ///   - deadline: Time to stop waiting for the host's share; `nil` to wait without limit. A deadline that has passed
+    ///     still takes a slot that is free.
     /// - Returns: ``Turn/taken``, or the reason why there is no slot.
     func take(
         limit: Int,
@@ -62,8 +63,11 @@ final class PushSlots: Sendable {
         waitingUntil deadline: ContinuousClock.Instant? = nil
     ) async -> Turn {
         while true {
-            if let turn = takeNow(limit: limit, for: host, waitingUntil: deadline) { return turn }
-            if let deadline, deadline > .now { await freed.wait(before: deadline) } else { await freed.wait() }
+            // Read once, before the slots are: a deadline that passed in between would start a wait without limit.
+            let hasPassed = Self.hasPassed(deadline)
+            if let turn = takeNow(limit: limit, for: host, waits: !hasPassed) { return turn }
+            // After the deadline only the recording of outcomes is waited for.
+            if let deadline, !hasPassed { await freed.wait(before: deadline) } else { await freed.wait() }
             if Task.isCancelled { return .closed }
         }
     }
@@ -72,11 +76,16 @@ final class PushSlots: Sendable {
     ///
     /// - Returns: `nil` if ``take(limit:for:waitingUntil:)`` would wait.
     func takeNow(limit: Int, for host: String, waitingUntil deadline: ContinuousClock.Instant?) -> Turn? {
+        takeNow(limit: limit, for: host, waits: !Self.hasPassed(deadline))
+    }
+
+    /// Takes a slot if one is free now; `waits` is false for a caller that no longer waits for the host's share.
+    private func takeNow(limit: Int, for host: String, waits: Bool) -> Turn? {
         state.withLock { state in
             guard !state.isClosed else { return .closed }
             state.limit = max(1, limit)
             state.awaitedHost = host
-            guard state.hasRoom(host) else { return Self.hasEnded(deadline) ? .hostIsFull : nil }
+            guard state.hasRoom(host) else { return waits ? nil : .hostIsFull }
             guard state.isFree(for: host) else { return nil }
             state.awaitedHost = nil
             state.inFlight += 1
@@ -86,7 +95,7 @@ final class PushSlots: Sendable {
         }
     }
 
-    private static func hasEnded(_ deadline: ContinuousClock.Instant?) -> Bool {
+    private static func hasPassed(_ deadline: ContinuousClock.Instant?) -> Bool {
         deadline.map { $0 <= .now } ?? false
     }
 

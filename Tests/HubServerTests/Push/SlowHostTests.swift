@@ -247,6 +247,25 @@ import class HubTestServer.Gate
         #expect(await slots.take(limit: 100, for: "b") == .closed)
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a deadline that passes while slots are looked at ends the wait`() async {
+        let slots = PushSlots()
+        _ = await fill(slots, "a")
+        for nanoseconds in 0..<10_000 {
+            let deadline = ContinuousClock.now + .nanoseconds(nanoseconds)
+            let turn = await slots.take(limit: 100, for: "a", waitingUntil: deadline)
+            guard turn == .hostIsFull else {
+                Issue.record("\(turn) with a deadline after \(nanoseconds) ns")
+                return
+            }
+        }
+    }
+
+    @Test func `a deadline that has passed takes a slot that is free`() async {
+        let slots = PushSlots()
+        #expect(await slots.take(limit: 1, for: "a", waitingUntil: .now - .seconds(1)) == .taken)
+        #expect(await slots.take(limit: 1, for: "a", waitingUntil: .now - .seconds(1)) == .hostIsFull)
+    }
+
     @Test func `one probe is one target, whatever its host`() async {
         let slots = PushSlots()
         #expect(await fill(slots, "a", limit: 1) == 1)
