@@ -211,13 +211,20 @@ extension PublishPass {
     }
 
     /// Takes a feed's turn; in a publisher that keeps running, after other work on the feed.
+    ///
+    /// - Returns: `nil` if the task was cancelled before the turn came or while the document was fetched.
     private func takeTurn(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         guard let watchContext else { return try await take(turn, start) }
-        return try await watchContext.turns.holding(turn.record.id) {
-            let record = try store.feed(turn.record.id) ?? turn.record
-            let outcome = try await take(Turn(turn.feed, turn.judges, record, isRelease: turn.isRelease), start)
-            if let outcome, outcome.isPolled { try watchContext.polled(turn.source, record, outcome) }
-            return outcome
+        do {
+            return try await watchContext.turns.holding(turn.record.id) {
+                let record = try store.feed(turn.record.id) ?? turn.record
+                let outcome = try await take(Turn(turn.feed, turn.judges, record, isRelease: turn.isRelease), start)
+                if let outcome, outcome.isPolled { try watchContext.polled(turn.source, record, outcome) }
+                return outcome
+            }
+        } catch is CancellationError {
+            // A stop is no failure; the next start polls the feed.
+            return nil
         }
     }
 

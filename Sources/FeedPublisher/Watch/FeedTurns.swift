@@ -14,7 +14,7 @@ final class FeedTurns: Sendable {
 
     private let state = Mutex(State())
     /// Work on feeds' records; passes, of which there are few, and deliveries in progress may wait.
-    private let records = TurnQueue<Int64>()
+    let records = TurnQueue<Int64>()
 
     /// Returns a number for a new pass, with which it takes and releases feeds.
     func begin() -> Int {

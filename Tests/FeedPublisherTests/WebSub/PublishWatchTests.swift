@@ -4,6 +4,8 @@ import HubClient
 import HubProtocol
 import HubTestServer
 import OutboundHTTP
+import Signals
+import Synchronization
 import Testing
 
 @testable import FeedLists
@@ -151,6 +153,43 @@ import Testing
         let watch = room.watch(try FeedLists.parse([(file: "w.yaml", text: text)]), store: store)
         isBroken.append(true)
         await #expect(throws: PublisherStoreError.self) { try await watch.run() }
+    }
+
+    @Test func `a pass that is stopped while a feed is in use skips the feed, and does not fail`() async throws {
+        let room = try Newsroom()
+        room.site.set("/a", FakeSite.Document(body: FakeSite.rss([FakeSite.Item("a")])))
+        let store = try room.store()
+        let turns = FeedTurns()
+        var prepared = room.prepared(try room.lists(["World": ["/a"]]), store: store)
+        prepared.watchContext = WatchContext(
+            turns: turns,
+            pass: turns.begin(),
+            wakeSender: AsyncSignal(),
+            subscriber: nil
+        )
+        let pass = prepared
+        let hosts = try pass.due(room.now).hosts
+        let feed = try #require(hosts.first?.first).record.id
+        let (taken, waits, end) = (Gate(), Gate(), Gate())
+        let delivery = Task {
+            try await turns.holding(feed) {
+                taken.open()
+                await end.opened()
+            }
+        }
+        await taken.opened()
+        turns.records.onWait.withLock { $0 = { waits.open() } }
+        let polling = Task {
+            var course = PublishPass.Course(start: room.now)
+            try await pass.poll(hosts, &course)
+            return course.report
+        }
+        await waits.opened()
+        polling.cancel()
+        #expect(try await polling.value == PublishReport())
+        #expect(room.site.requests("/a").isEmpty && !turns.isBusy(feed, on: [], limit: 1))
+        end.open()
+        try await delivery.value
     }
 
     @Test func `a pass that ends lets go of its own feeds only, and a silent host is left alone`() {
