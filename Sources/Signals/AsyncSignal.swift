@@ -1,9 +1,14 @@
 import Synchronization
 
-/// Wakes tasks that wait for an event.
+/// Wakes tasks that wait for an event: new work, a free place, a changed condition.
 ///
 /// A signal while no task waits ends the next wait at once; several such signals count as one. A wait may also end without
 /// a signal, so callers must check what they wait for.
+///
+/// Bound: one continuation for each waiting task; signals are only counted.
+///
+/// Cancellation: a cancelled task stops waiting at once, without an error. That counts as a signal for other tasks. Only
+/// ``waitDespiteCancellation(until:)`` continues to wait.
 package final class AsyncSignal: Sendable {
     private struct State {
         var signals = 0
@@ -16,6 +21,7 @@ package final class AsyncSignal: Sendable {
 
     package init() {}
 
+    /// Wakes all tasks that wait, or ends the next ``wait()``.
     package func signal() {
         let waiting = state.withLock { state in
             state.signals += 1

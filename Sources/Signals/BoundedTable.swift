@@ -1,6 +1,8 @@
-/// A dictionary of the most recently used values, limited in their number and size.
+/// A dictionary of the most recently used values: for what can be computed again, or may be forgotten.
 ///
-/// Finding, keeping and dropping take constant time on average.
+/// Bound: a number of values and a sum of their sizes; the values that were not used for longest are dropped.
+///
+/// Finding, keeping and dropping take constant time on average. It is a value without a lock, and never waits.
 package struct BoundedTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         var value: Value

@@ -1,8 +1,12 @@
 import ServiceLifecycle
 
-/// Repeats work at an interval, counted from the end of one run to the beginning of the next.
+/// Repeats work at an interval, counted from the end of one run to the beginning of the next: for a `Service` that checks
+/// or cleans up.
 ///
-/// Ends when the services of the process stop, or the task is cancelled; both cancel the work that runs.
+/// Bound: one run at a time.
+///
+/// Cancellation: ends when the services of the process stop, or the task is cancelled. Both cancel the work that runs, and
+/// the return waits for its end.
 ///
 /// - Parameters:
 ///   - interval: Time before each run.

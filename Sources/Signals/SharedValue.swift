@@ -1,6 +1,11 @@
 import Synchronization
 
-/// A value that is computed once for all who want it at the same time, and used until it is too old.
+/// A value that is computed once for all tasks that ask for it at the same time, and used until it is too old.
+///
+/// Bound: one value and one computation.
+///
+/// Cancellation: the computation runs in a task of its own, so that a cancelled caller does not end it for others. The
+/// cancelled caller also waits for its end. Without a lifetime, each caller computes in its own task.
 package final class SharedValue<Value: Sendable>: Sendable {
     private let lifetime: Duration
     private let staleLifetime: Duration
@@ -12,8 +17,8 @@ package final class SharedValue<Value: Sendable>: Sendable {
     /// - Parameters:
     ///   - lifetime: The age up to which a value is used; zero computes one for every caller.
     ///   - staleLifetime: The age up to which a value is used while a new one is computed; `nil` for `lifetime`.
-    ///   - clock: A clock that never jumps.
-    ///   - compute: Makes a new value.
+    ///   - clock: A clock that never jumps. A value's age counts from the beginning of its computation.
+    ///   - compute: Computes a new value.
     package init(
         lifetime: Duration,
         whileComputing staleLifetime: Duration? = nil,

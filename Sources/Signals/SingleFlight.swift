@@ -1,8 +1,11 @@
 import Synchronization
 
-/// Shares one run of some work between all who want its result at the same time.
+/// Shares one run of some work between all tasks that need its result at the same time, such as a token that is fetched.
 ///
-/// The work runs in its own task: it goes on when the caller that has started it is cancelled.
+/// Bound: one task for each key in use; the owner bounds the keys. Any number of callers may wait for it.
+///
+/// Cancellation: the work runs in a task of its own, so that a cancelled caller does not end it for others. The cancelled
+/// caller also waits for its end. Nothing is kept after the end: the next caller starts anew, also after an error.
 package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private let running = Mutex<[Key: Task<Value, any Error>]>([:])
 
@@ -12,6 +15,8 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
     package subscript(key: Key) -> Task<Value, any Error>? { running.withLock { $0[key] } }
 
     /// Returns the task that works on a key, and starts it if there is none.
+    ///
+    /// - Returns: The task, and true if this call has started it.
     package func join(
         _ key: Key,
         _ work: @escaping @Sendable () async throws -> Value
@@ -27,7 +32,9 @@ package final class SingleFlight<Key: Hashable & Sendable, Value: Sendable>: Sen
         }
     }
 
-    /// The result of the work on a key that runs, or of new work.
+    /// Returns the result of the work on a key that runs, or of new work.
+    ///
+    /// - Throws: The error of the work.
     package func value(_ key: Key, _ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
         try await join(key, work).task.value
     }

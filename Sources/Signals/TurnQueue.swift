@@ -1,6 +1,12 @@
 package import Synchronization
 
-/// Runs work with the same key one after the other, or a few at once; others wait in the order of their arrival.
+/// Runs work with the same key one after the other, or a few at once; further callers wait in the order of their arrival.
+///
+/// Bound: a number of callers that wait for each key, beyond which callers are refused. A key without work takes no
+/// memory; the owner bounds the keys in use.
+///
+/// Cancellation: a cancelled caller leaves its place at once and gets `CancellationError`. Work that has begun is not
+/// interrupted; it must look at the cancellation itself.
 package final class TurnQueue<Key: Hashable & Sendable>: Sendable {
     private enum Answer { case taken, full, cancelled }
 

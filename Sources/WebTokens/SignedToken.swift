@@ -31,7 +31,7 @@ package struct SignedToken: Sendable {
     ///   - text: The three parts.
     ///   - algorithms: Accepted values of `alg`.
     ///   - types: Accepted values of `typ` in lower case, if there is one; `nil` for all.
-    /// - Throws: The first flaw of header, payload or form.
+    /// - Throws: ``SignedTokenError`` for the first flaw of form, header or payload.
     package init(
         _ text: some StringProtocol,
         algorithms: Set<SigningAlgorithm>,
@@ -64,7 +64,10 @@ package struct SignedToken: Sendable {
         return node
     }
 
-    /// True if the signature was made with the key's private part and the token's algorithm.
+    /// Checks the signature, and nothing else: the claims are the caller's to check.
+    ///
+    /// - Parameter key: The key that the token's issuer has published.
+    /// - Returns: True if the signature was made with the key's private part and the token's algorithm.
     package func isSigned(by key: VerificationKey) -> Bool { key.verify(signature, of: signed, algorithm) }
 }
 
@@ -72,6 +75,13 @@ package struct SignedToken: Sendable {
 
 extension SignedToken {
     /// Signs with ECDSA, P-256 and SHA-256 (RFC 7518 §3.4): the signature is the two numbers, without ASN.1.
+    ///
+    /// - Parameters:
+    ///   - header: Further members of the header, without `alg`; values are JSON.
+    ///   - claims: The members of the payload; values are JSON.
+    ///   - key: The private key.
+    /// - Returns: The token in its compact form.
+    /// - Throws: Errors of the cryptography library.
     package static func es256(
         header: [(name: String, value: String)],
         claims: [(name: String, value: String)],
@@ -81,6 +91,13 @@ extension SignedToken {
     }
 
     /// Signs with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 7518 §3.3).
+    ///
+    /// - Parameters:
+    ///   - header: Further members of the header, without `alg`; values are JSON.
+    ///   - claims: The members of the payload; values are JSON.
+    ///   - key: The private key.
+    /// - Returns: The token in its compact form.
+    /// - Throws: Errors of the cryptography library.
     package static func rs256(
         header: [(name: String, value: String)],
         claims: [(name: String, value: String)],
@@ -89,7 +106,6 @@ extension SignedToken {
         try sign(.rs256, header, claims) { try key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation }
     }
 
-    /// The values of header and claims are JSON.
     private static func sign(
         _ algorithm: SigningAlgorithm,
         _ header: [(name: String, value: String)],

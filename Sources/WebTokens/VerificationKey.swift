@@ -14,9 +14,10 @@ package enum VerificationKey: Sendable {
     /// Bits of the shortest accepted RSA key (RFC 7518 §3.3).
     private static let minimumBits = 2_048
 
-    /// Reads a JSON Web Key.
+    /// Reads a JSON Web Key; fails for a key of another type, one that is not valid, and an RSA key of less than 2,048
+    /// bits.
     ///
-    /// - Returns: `nil` for a key of another type, one that is not valid, and a short one.
+    /// - Parameter key: A member of `keys` in a JSON Web Key Set.
     ///
     /// Source: RFC 7517, RFC 7518 §6, RFC 8037 §2.
     package init?(_ key: JSONNode) {
@@ -65,7 +66,9 @@ package enum VerificationKey: Sendable {
         }
     }
 
-    /// True if a signature is valid; false also for an algorithm that is not one of the key's.
+    /// Checks a signature.
+    ///
+    /// - Returns: True if the signature is valid; false also for an algorithm that is not one of ``algorithms``.
     package func verify(_ signature: [UInt8], of bytes: [UInt8], _ algorithm: SigningAlgorithm) -> Bool {
         guard algorithms.contains(algorithm) else { return false }
         switch self {

@@ -16,7 +16,7 @@ struct HostFailures: Sendable {
     static let maximumHosts = 1_000
     /// Time after its last failure for which a paused host is reported: while something waits for it, it is asked again
     /// within ``RetryWait/maximum``, and that may take as long as a request without an answer.
-    static let reported = RetryWait.maximum + .seconds(60)
+    static let reportedAfterFailure = RetryWait.maximum + .seconds(60)
 
     private struct Record {
         /// Failures in a row.
@@ -53,7 +53,7 @@ struct HostFailures: Sendable {
     /// The paused hosts, each with the time until which that is to be reported unless it fails again.
     var pauses: [String: Timestamp] {
         hosts.compactMapValues { record in
-            let failing = record.pausedAt == nil ? Timestamp.distantPast : record.failedAt + Self.reported
+            let failing = record.pausedAt == nil ? Timestamp.distantPast : record.failedAt + Self.reportedAfterFailure
             let end = max(failing, record.askedUntil)
             return end == .distantPast ? nil : end
         }

@@ -4,13 +4,15 @@ import Logging
 import ServiceLifecycle
 import Signals
 
-/// Drops the rows of deleted hubs in steps, so that other hubs do not wait long; the next start continues after a stop.
+/// Drops the rows of deleted hubs in small transactions, so that the changes of other hubs do not wait long.
+///
+/// After a stop, the next start continues.
 final class HubPurgeService: Service {
     /// Maximum number of rows that one transaction drops.
     static let rows = 500
     /// Pause after a failure, such as a full disk.
     private static let pause = Duration.seconds(30)
-    /// Time between two looks without a deletion.
+    /// Time after which deleted hubs are looked for although no deletion was signalled.
     private static let interval = Duration.seconds(3_600)
 
     private let store: HubStore
@@ -21,7 +23,7 @@ final class HubPurgeService: Service {
     private let logger: Logger
     private let deletions: AsyncSignal
 
-    /// `deletions` rings when a hub was deleted, and when this node has gained or lost the duties.
+    /// `deletions` is signalled when a hub was deleted, and when this node has gained or lost the duties.
     init(
         store: HubStore,
         writer: HubWriter,
@@ -49,7 +51,7 @@ final class HubPurgeService: Service {
                 } catch is CancellationError {
                     return
                 } catch is LeaseLost {
-                    // Another node continues.
+                    // The node that has taken over continues.
                 } catch {
                     // The writer logs why it cannot write.
                     self.logger.debug(
@@ -63,7 +65,7 @@ final class HubPurgeService: Service {
         }
     }
 
-    /// Drops all rows of deleted hubs, if this node has the duties; otherwise only the files of its own jobs.
+    /// Drops all rows of deleted hubs if this node has the duties, and removes the files of this node's jobs in any case.
     func purge() async throws {
         let at = configuration.timestamp
         for hub in try await store.hubsToPurge() {
@@ -77,7 +79,7 @@ final class HubPurgeService: Service {
                     try term.check(transaction)
                     return (try transaction.purge(hub: hub, limit: Self.rows, at: at), [])
                 }
-                // Leaves the writer free for other changes for the same time.
+                // Other changes get the writer for as long as this step had it.
                 if !isDone { try await Task.sleep(for: .now - begun) }
             }
             logger.notice("all rows of a deleted hub were dropped", metadata: ["hub.id": "\(hub)"])

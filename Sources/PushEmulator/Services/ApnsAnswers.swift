@@ -47,7 +47,7 @@ struct ApnsAnswers: PushAnswers {
         )
     }
 
-    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.Met) -> EmulatorReply? {
+    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.MetFault) -> EmulatorReply? {
         switch fault.effect {
         case .dead(let since):
             let time = (since ?? request.receivedAt).milliseconds

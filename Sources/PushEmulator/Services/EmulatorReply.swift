@@ -42,7 +42,7 @@ protocol PushAnswers: Sendable {
     func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush
 
     /// Returns the reply to a valid request to which a fault applies; `nil` if the fault does not change the reply.
-    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.Met) -> EmulatorReply?
+    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.MetFault) -> EmulatorReply?
 }
 
 extension Duration {

@@ -47,7 +47,7 @@ struct FcmAnswers: PushAnswers {
         )
     }
 
-    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.Met) -> EmulatorReply? {
+    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.MetFault) -> EmulatorReply? {
         switch fault.effect {
         case .dead: FcmError.unregistered.reply
         case .malformed: FcmError.invalidHandle.reply

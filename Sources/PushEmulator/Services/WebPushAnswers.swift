@@ -40,7 +40,7 @@ struct WebPushAnswers: PushAnswers {
         )
     }
 
-    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.Met) -> EmulatorReply? {
+    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.MetFault) -> EmulatorReply? {
         switch fault.effect {
         case .dead: Self.reply(410, 106, "the subscription has ended")
         case .malformed: Self.reply(404, 102, "the endpoint is unknown")

@@ -35,7 +35,7 @@ struct WnsAnswers: PushAnswers {
         )
     }
 
-    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.Met) -> EmulatorReply? {
+    func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.MetFault) -> EmulatorReply? {
         switch fault.effect {
         case .dead: Self.refusal(410, "The channel expired.", request).reply
         case .malformed: Self.refusal(404, "The channel is unknown.", request).reply

@@ -329,9 +329,9 @@ import Testing
             hostFailures.noteFailure("a.example", at: now + .seconds(second), fraction: 1)
         }
         let last = now + .seconds(HostFailures.failuresInRow - 1)
-        #expect(hostFailures.pauses == ["a.example": last + HostFailures.reported])
+        #expect(hostFailures.pauses == ["a.example": last + HostFailures.reportedAfterFailure])
         hostFailures.noteFailure("a.example", at: last + .seconds(900), fraction: 1)
-        #expect(hostFailures.pauses == ["a.example": last + .seconds(900) + HostFailures.reported])
+        #expect(hostFailures.pauses == ["a.example": last + .seconds(900) + HostFailures.reportedAfterFailure])
         hostFailures.noteSuccess("a.example", begunAt: last + .seconds(901))
         #expect(hostFailures.pauses.isEmpty)
     }
