@@ -75,10 +75,11 @@ final class RunningProgram: Sendable {
 
     /// Starts it and returns when it is ready, or has ended.
     ///
-    /// `folder` holds its notify socket and its output. `directory` is its working directory. A program that never sends `READY=1` is not
-    /// waited for.
+    /// `launcher` is a command that starts the program in another way, such as `unshare`. `folder` holds its notify socket and its output.
+    /// `directory` is its working directory. A program that never sends `READY=1` is not waited for.
     init(
         _ arguments: [String],
+        launcher: [String] = [],
         environment: [String: String] = [:],
         folder: String,
         directory: String? = nil,
@@ -89,8 +90,9 @@ final class RunningProgram: Sendable {
         errorFile = "\(folder)/e\(tag)"
         _ = FileManager.default.createFile(atPath: errorFile, contents: nil)
         let process = Process()
-        process.executableURL = URL(filePath: BuiltProgram.path)
-        process.arguments = arguments
+        let command = launcher + [BuiltProgram.path] + arguments
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst())
         if let directory { process.currentDirectoryURL = URL(filePath: directory) }
         var variables = BuiltProgram.base.merging(environment) { $1 }
         variables["NOTIFY_SOCKET"] = notices.path
@@ -114,6 +116,8 @@ final class RunningProgram: Sendable {
     deinit { signal(SIGKILL) }
 
     var isRunning: Bool { process.isRunning }
+    /// The id of the process that was started: the launcher's, if there is one.
+    var identifier: Int32 { process.processIdentifier }
     var errors: String { (try? String(contentsOfFile: errorFile, encoding: .utf8)) ?? "" }
 
     /// Waits until the program says this to its service manager, or ends.

@@ -42,6 +42,43 @@ import Testing
         }
     }
 
+    private static let namespaces = [
+        "/usr/bin/unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child",
+    ]
+
+    /// The first process of a container: the kernel ignores a signal that it has no handler for (pid_namespaces(7)).
+    @Test(
+        .enabled(
+            if: system("\(namespaces.joined(separator: " ")) true 2>/dev/null") == 0,
+            "needs 'unshare', and the right to make a user namespace"
+        ),
+        .timeLimit(.minutes(10)),
+        arguments: [SIGTERM, SIGINT]
+    )
+    func `a container is stopped while its program still starts`(signal: Int32) async throws {
+        let scratch = try ScratchFolder()
+        let pipe = scratch.file("feed")
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let program = try await RunningProgram(
+            ["feeds", "check", pipe],
+            launcher: Self.namespaces,
+            folder: scratch.path,
+            waitsForReady: false
+        )
+        // Opening a pipe for writing waits for a reader (fifo(7)); nothing is written, so that the program goes on reading.
+        let writeEnds = Counter<Int32>()
+        BlockingThread.start { writeEnds.append(open(pipe, O_WRONLY | O_CLOEXEC)) }
+        // Ends that wait in a test that fails: with both directions, opening does not wait.
+        defer { close(open(pipe, O_RDWR | O_CLOEXEC)) }
+        let ends = await writeEnds.elements(atLeast: 1)
+        defer { for end in ends { close(end) } }
+        let list = "/proc/\(program.identifier)/task/\(program.identifier)/children"
+        let children = try String(contentsOfFile: list, encoding: .utf8).split(separator: " ").compactMap { Int32($0) }
+        try #require(children.count == 1)
+        #expect(kill(children[0], signal) == 0)
+        #expect(await program.end() == 128 + signal, "\(program.errors)")
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `a stop is reported when it begins, and waits for the handler in progress`() async throws {
         let scratch = try ScratchFolder()

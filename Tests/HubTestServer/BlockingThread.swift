@@ -1,7 +1,7 @@
 import Glibc
 
-/// A thread for a script, which may block as long as it likes.
-enum BlockingThread {
+/// A thread for a script or a system call, which may block as long as it likes.
+package enum BlockingThread {
     private final class Work {
         let body: @Sendable () -> Void
 
@@ -10,7 +10,7 @@ enum BlockingThread {
         }
     }
 
-    static func start(_ body: @escaping @Sendable () -> Void) {
+    package static func start(_ body: @escaping @Sendable () -> Void) {
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         defer { pthread_attr_destroy(&attributes) }
