@@ -37,8 +37,9 @@ package struct DatabaseCopier: Sendable {
     /// Copies a file, which a server may be using, into one file without a write-ahead log.
     ///
     /// The copy is checked, and gets its name only when it is complete; a copy that had the name before is replaced,
-    /// and nothing else. Only its owner may read it, since it may contain secrets. When the call returns, the copy and
-    /// its name are on disk.
+    /// and nothing else. Until then its name ends in `.part`; a file of that name is removed, unless it is the source.
+    /// Only its owner may read it, since it may contain secrets. When the call returns, the copy and its name are on
+    /// disk.
     ///
     /// - Parameters:
     ///   - source: The file of a database.
@@ -76,6 +77,7 @@ package struct DatabaseCopier: Sendable {
             )
         }
         let part = destination + ".part"
+        for file in Self.files(of: part) { try Self.refuseOverlap(source, file) }
         Self.remove(part)
         do {
             do {
@@ -102,7 +104,8 @@ package struct DatabaseCopier: Sendable {
     /// Replaces a database, which must not be in use, with a copy.
     ///
     /// The replaced database may be of a newer version: going back to an earlier one is a reason to restore a copy. A
-    /// call that fails leaves no file behind, and a call after one that was killed removes what that one has left.
+    /// call that fails removes the files that it has made, and no others: the copy itself may have the name of the
+    /// temporary file, `hub.sqlite.restored`, and is refused then. A call replaces what a killed one has left.
     ///
     /// - Parameters:
     ///   - copy: The file of the copy.
@@ -120,8 +123,9 @@ package struct DatabaseCopier: Sendable {
         finishKept: (Database) throws -> Void = { _ in }
     ) throws -> FormerDatabase? {
         let incoming = database + ".restored"
+        // Outside of the 'do' below: until the copying has ended, a file of this name is not of this call.
+        try self.copy(copy, to: incoming, entering: entering, finish: finish)
         do {
-            try self.copy(copy, to: incoming, entering: entering, finish: finish)
             let kept = FileManager.default.fileExists(atPath: database) ? try keep(database, finishKept) : nil
             Self.giveToFolderOwner(incoming)
             for leftover in Self.files(of: database) where leftover != database { unlink(leftover) }
@@ -129,7 +133,7 @@ package struct DatabaseCopier: Sendable {
             try Self.move(incoming, to: database)
             return kept
         } catch {
-            Self.remove(incoming)
+            unlink(incoming)
             throw error
         }
     }

@@ -229,6 +229,33 @@ struct RestoreTests {
         if failure != "not a file" { #expect(try await name(database) == "news") }
     }
 
+    @Test(arguments: ["hub.sqlite.restored", "hub.sqlite.restored.part", "hub.sqlite.restored.part-wal"])
+    func `a copy with the name of a temporary file is refused, and is still there`(name: String) async throws {
+        let scratch = try Scratch()
+        let (database, copy) = (scratch.file("hub.sqlite"), scratch.file(name))
+        try await hub(database, named: "news")
+        try HubBackup.copy(database, to: scratch.file("copy"))
+        try FileManager.default.moveItem(atPath: scratch.file("copy"), toPath: copy)
+        let before = try Data(contentsOf: URL(filePath: copy))
+        let error = #expect(throws: DatabaseCopyError.self) { try HubBackup.restore(copy, to: database) }
+        #expect(error?.description.contains("'\(copy)': it belongs to the database that is copied") == true)
+        #expect(try Data(contentsOf: URL(filePath: copy)) == before)
+        #expect(try names(scratch) == ["hub.sqlite", name])
+        #expect(try await self.name(database) == "news")
+    }
+
+    @Test func `a file with the name of the temporary one that is not a copy of a database stays`() async throws {
+        let scratch = try Scratch()
+        let (database, notes) = (scratch.file("hub.sqlite"), scratch.file("hub.sqlite.restored"))
+        try await hub(database, named: "news")
+        try HubBackup.copy(database, to: scratch.file("copy"))
+        try Data("when it was restored".utf8).write(to: URL(filePath: notes))
+        let copy = scratch.file("copy")
+        let error = #expect(throws: DatabaseCopyError.self) { try HubBackup.restore(copy, to: database) }
+        #expect(error?.description.contains("is not a copy of a database") == true)
+        #expect(try String(contentsOfFile: notes, encoding: .utf8) == "when it was restored")
+    }
+
     @Test(arguments: ["garbage", "SQLite format 3\0 and then nothing that makes sense"])
     func `a damaged database is kept as it is, with its log, and replaced`(damage: String) async throws {
         let scratch = try Scratch()
