@@ -124,6 +124,7 @@ struct SchemaHistoryTests {
                 "02b9c88b 4 names as in the hub's file",
                 "e4be950c 5 users and secure notifications",
                 "73ead0cc 6 versions of stories",
+                "90528b2b 7 generations of the installation",
             ]
         ),
     ]

@@ -412,14 +412,36 @@ import Testing
     {
         try await store.choose(["World"])
         try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
+        let ended = try await store.record().generation
         try await store.forget()
-        let taken = try await store.receive([.sample(2)], cursor: "e-2", at: .sample)
-        try await store.receive([], cursor: "e-3", at: .sample)
+        let taken = try await store.receive([.sample(2)], cursor: "e-2", of: ended, at: .sample)
+        try await store.receive([], cursor: "e-3", of: ended, at: .sample)
         try await store.setRetired(["World"])
         let record = try await store.record()
         #expect(taken.map(\.id) == ["m2"] && record.cursor == nil && record.retired.isEmpty)
         try await store.choose(["Sports"])
         #expect(try await store.record().cursor == nil)
+        // The next subscription has a position of its own, or none yet.
+        for own in [nil, "f-1"] {
+            try await store.receive([], cursor: own, at: .sample)
+            let late = try await store.receive([.sample(own == nil ? 3 : 4)], cursor: "e-4", of: ended, at: .sample)
+            #expect(late.count == 1)
+            #expect(try await store.record().cursor == own)
+        }
+    }
+
+    @Test func `a position of the time before a change of the user is not stored after it`() async throws {
+        try await store.choose(["World"])
+        let ended = try await store.record().generation
+        try await store.receive([.sample(1)], cursor: "e-1", of: ended, at: .sample)
+        try await store.setUntagged()
+        try await store.receive([.sample(2)], cursor: "e-2", of: ended, at: .sample)
+        #expect(try await store.record().cursor == nil)
+        // Deleting a position that the hub has refused leaves the installation, and its stream, as they are.
+        let present = try await store.record().generation
+        try await store.forgetCursor()
+        try await store.receive([], cursor: "f-1", of: present, at: .sample)
+        #expect(try await store.record().cursor == "f-1")
     }
 
     @Test func `the next row is found by index`() async throws {

@@ -219,6 +219,27 @@ import Testing
         #expect(!hub.state.isInstalled)
     }
 
+    @Test func `a service that outlives its subscription stores no position in the next one, and goes on with that`()
+        async throws
+    {
+        let task = try stage.start(try stage.agent())
+        await hub.streams[0].connected()
+        let other = try stage.agent()
+        #expect(try await other.unsubscribe())
+        _ = try await other.chooseCategories(CategoryChoice(typed: "Sports"))
+        hub.streams[0].message(1, id: "e-1")
+        await stage.output.wait(forLines: 1)
+        #expect(try await other.store.record().cursor == nil)
+        world.pass(StreamReceiver.cursorInterval)
+        hub.streams[0].heartbeat("e-2")
+        await hub.streams[1].connected()
+        hub.streams[1].message(2, id: "f-1")
+        await stage.output.wait(forLines: 2)
+        #expect(hub.state.cursors == [nil, nil])
+        #expect(try await other.store.record().cursor == "f-1")
+        try await stage.stop(task)
+    }
+
     @Test func `categories are listed with the chosen ones marked`() async throws {
         let agent = try stage.agent()
         _ = try await agent.chooseCategories(CategoryChoice(typed: "Sports,World"))

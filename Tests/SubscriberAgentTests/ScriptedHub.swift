@@ -204,6 +204,12 @@ final class Stage: Sendable {
 }
 
 extension AgentStore {
+    /// What the stream of the present subscription stores.
+    @discardableResult
+    func receive(_ arrivals: [Arrival], cursor: String?, at now: Timestamp) async throws -> [Arrival] {
+        try await receive(arrivals, cursor: cursor, of: try await record().generation, at: now)
+    }
+
     /// Returns when so many rows of the inbox satisfy a condition in SQL; SQLite reports each change.
     func wait(forRows count: Int, where condition: String = "true") async throws {
         let sql = "SELECT count(*) FROM inbox WHERE \(condition)"

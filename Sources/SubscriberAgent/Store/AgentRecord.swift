@@ -19,6 +19,10 @@ struct AgentRecord: Sendable, Equatable {
     let registeredUser: String?
     /// The last event id up to which all events are in the inbox.
     let cursor: String?
+    /// The number of times that the installation at the hub, and with it the position, was given up.
+    ///
+    /// Only a stream that was opened under the present number may store its position.
+    let generation: Int64
     let hub: String?
     let allowsPlainHTTP: Bool
     /// Chosen categories that were reported to the user as retired.

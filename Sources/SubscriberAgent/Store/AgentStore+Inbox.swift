@@ -9,15 +9,20 @@ extension AgentStore {
 
     /// Adds events to the inbox and moves the cursor past them, all or nothing.
     ///
-    /// An arrival with a known id and template is skipped. `cursor` is the last event id at or before the end of the
-    /// arrivals; `nil` leaves the cursor unchanged. Once another process has unsubscribed, the cursor stays deleted:
-    /// the next subscription must not begin at a position of this one.
+    /// An arrival with a known id and template is skipped. Once another process has unsubscribed, the cursor stays as
+    /// it is, also if there is a new subscription: that one must not begin at a position of this one.
     ///
+    /// - Parameters:
+    ///   - arrivals: The events, in the order of the stream.
+    ///   - cursor: The last event id at or before the end of the arrivals; `nil` leaves the cursor unchanged.
+    ///   - generation: ``AgentRecord/generation`` of the record with which the stream was opened.
+    ///   - now: The time of arrival.
     /// - Returns: The new arrivals.
     @discardableResult
     func receive(
         _ arrivals: [Arrival],
         cursor: String?,
+        of generation: Int64,
         at now: Timestamp
     ) async throws(AgentStoreError) -> [Arrival] {
         try await write { database in
@@ -63,8 +68,8 @@ extension AgentStore {
             }
             if let cursor {
                 try database.execute(
-                    sql: "UPDATE agent SET cursor = ? WHERE categories IS NOT NULL",
-                    arguments: [cursor]
+                    sql: "UPDATE agent SET cursor = ? WHERE categories IS NOT NULL AND generation = ?",
+                    arguments: [cursor, generation]
                 )
             }
             return taken

@@ -102,6 +102,14 @@ extension AgentStore {
                     """
             )
         }
+        migrator.registerMigration("7 generations of the installation") { database in
+            try database.execute(
+                sql: """
+                    -- How often the installation at the hub, and with it the position, was given up.
+                    ALTER TABLE agent ADD COLUMN generation INTEGER NOT NULL DEFAULT 0;
+                    """
+            )
+        }
         return migrator
     }
 }

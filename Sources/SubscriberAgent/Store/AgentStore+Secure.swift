@@ -112,7 +112,10 @@ extension AgentStore {
     func setUntagged() async throws(AgentStoreError) {
         try await write { database in
             try database.execute(
-                sql: "UPDATE agent SET taggedUser = NULL, registeredUser = NULL, registered = NULL, cursor = NULL"
+                sql: """
+                    UPDATE agent SET taggedUser = NULL, registeredUser = NULL, registered = NULL, cursor = NULL,
+                        generation = generation + 1
+                    """
             )
         }
     }

@@ -77,6 +77,7 @@ final class AgentStore: Sendable {
                 taggedUser: row["taggedUser"],
                 registeredUser: row["registeredUser"],
                 cursor: row["cursor"],
+                generation: row["generation"],
                 hub: row["hub"],
                 allowsPlainHTTP: row["allowsPlainHTTP"],
                 retired: try Self.list(row["retired"])
@@ -99,7 +100,7 @@ final class AgentStore: Sendable {
             try database.execute(
                 sql: """
                     UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]', taggedUser = NULL,
-                        registeredUser = NULL
+                        registeredUser = NULL, generation = generation + 1
                     """
             )
             try Self.set(.standard, in: database)

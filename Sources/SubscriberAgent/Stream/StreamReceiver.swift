@@ -43,6 +43,8 @@ struct StreamReceiver {
     /// A position that only heartbeats have reported.
     var unsavedCursor: String?
     private var cursorSavedAt: Duration?
+    /// The generation of the record with which the stream was opened.
+    private var generation: Int64 = 0
     /// The place in the stream, which distinguishes unreadable events.
     private var position = ""
     private var sincePurge = 0
@@ -134,6 +136,7 @@ struct StreamReceiver {
         isJustRegistered = false
         let stream = try await open(record)
         streamUser = record.registeredUser
+        generation = record.generation
         defer { stream.cancel() }
         renewal.streamOpened(isJustRegistered: isRegistered)
         flow.beginCatchingUp()
@@ -175,7 +178,12 @@ struct StreamReceiver {
         flow.caughtUp()
         if let unsavedCursor {
             // If this fails, the next stream only begins a little earlier.
-            _ = try? await store.receive([], cursor: unsavedCursor, at: Timestamp(environment.now()))
+            _ = try? await store.receive(
+                [],
+                cursor: unsavedCursor,
+                of: generation,
+                at: Timestamp(environment.now())
+            )
         }
         unsavedCursor = nil
         switch end {
@@ -297,19 +305,19 @@ struct StreamReceiver {
         _ stream: HubEventStream
     ) async throws(AgentStoreError) -> StreamEnd? {
         let cursor = id ?? unsavedCursor
-        let store = store
+        let (store, generation) = (self.store, self.generation)
         let now = Timestamp(environment.now())
         var end: StreamEnd?
         let taken: [Arrival]
         do {
-            taken = try await store.receive([arrival], cursor: cursor, at: now)
+            taken = try await store.receive([arrival], cursor: cursor, of: generation, at: now)
         } catch {
             guard case .blocked = error else { throw error }
             stream.cancel()
             patience.blocked(error)
             do {
                 taken = try await patience.perform { () async throws(AgentStoreError) in
-                    try await store.receive([arrival], cursor: cursor, at: now)
+                    try await store.receive([arrival], cursor: cursor, of: generation, at: now)
                 }
             } catch {
                 if case .blocked = error { return .ended("the agent was stopped while its disk was full") }
@@ -346,7 +354,7 @@ struct StreamReceiver {
     }
 
     /// Moves the cursor, on disk every ``cursorInterval``, and checks whether another process has changed the choice
-    /// and could not register it.
+    /// and could not register it, or has unsubscribed and subscribed again.
     private mutating func heartbeat(_ event: ServerSentEvent) async throws(AgentStoreError) -> StreamEnd? {
         guard let id = event.id else { return nil }
         if event.data == nil { flow.caughtUp() }
@@ -355,13 +363,14 @@ struct StreamReceiver {
         guard now - (cursorSavedAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return nil }
         cursorSavedAt = now
         do {
-            try await store.receive([], cursor: id, at: Timestamp(environment.now()))
+            try await store.receive([], cursor: id, of: generation, at: Timestamp(environment.now()))
             unsavedCursor = nil
         } catch {
             guard case .blocked = error else { throw error }
             // No event is lost: the next heartbeat tries again.
         }
         let record = try await store.record()
-        return record.categories == nil || record.needsRegistration ? .choiceChanged : nil
+        let isOther = record.categories == nil || record.generation != generation
+        return isOther || record.needsRegistration ? .choiceChanged : nil
     }
 }
