@@ -28,7 +28,7 @@ struct CheckCommand: AsyncParsableCommand {
         ),
         completion: .list(["hub", "backend", "publisher", "agent"])
     )
-    var programs: [SettingSection] = []
+    var programs: [String] = []
 
     @OptionGroup var configuration: ConfigurationOptions
 
@@ -36,6 +36,7 @@ struct CheckCommand: AsyncParsableCommand {
     var feeds: String?
 
     func run() async throws {
+        let programs: [SettingSection] = try ProgramNames.programs(self.programs)
         let environment = ProcessInfo.processInfo.environment
         let (settings, mistakes) = Settings.inspect(
             file: configuration.config,
@@ -61,5 +62,3 @@ struct CheckCommand: AsyncParsableCommand {
         if Console.isInteractive { Console.notice("no problems found") }
     }
 }
-
-extension SettingSection: ExpressibleByArgument {}

@@ -19,7 +19,7 @@ struct HealthCommand: AsyncParsableCommand {
             """
     )
 
-    enum Target: String, CaseIterable, ExpressibleByArgument {
+    enum Target: String, CaseIterable {
         case hub, backend, publisher
     }
 
@@ -32,7 +32,7 @@ struct HealthCommand: AsyncParsableCommand {
         help: ArgumentHelp("The programs to check: hub, backend, publisher.", valueName: "program"),
         completion: .list(Target.allCases.map(\.rawValue))
     )
-    var programs: [Target] = []
+    var programs: [String] = []
 
     @Option(
         help: ArgumentHelp("How long ago the publisher's last pass may have begun (default: 15m).", valueName: "time"),
@@ -43,8 +43,9 @@ struct HealthCommand: AsyncParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
 
     func run() async throws {
+        let named: [Target] = try ProgramNames.programs(self.programs)
         let settings = try configuration.load()
-        let found = programs.isEmpty ? installed(settings) : programs
+        let found = named.isEmpty ? installed(settings) : named
         guard !found.isEmpty else {
             throw Failure(
                 .failed,
