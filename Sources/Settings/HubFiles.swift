@@ -1,6 +1,7 @@
 import Foundation
 package import HostSystem
 package import HubProtocol
+internal import NetworkAddresses
 
 /// The files of a hub's state directory.
 package enum HubFiles {
@@ -86,8 +87,21 @@ package enum HubFiles {
 
     /// Returns the address of pages and of the REST API for other machines, with a slash at the end, as of the last
     /// start.
+    ///
+    /// - Throws: `HostError` if the file cannot be read, or contains something else.
     package static func webAddress(in directory: String) throws(HostError) -> String {
-        "https\(try endpoint(in: directory).drop { $0 != ":" })"
+        let text = try endpoint(in: directory)
+        guard text.hasPrefix("sb://"), text.hasSuffix("/"),
+            let authority = Authority(text.dropFirst("sb://".count).dropLast())
+        else {
+            throw HostError(
+                "cannot read the hub's address in",
+                "\(directory)/\(endpoint)",
+                because: "it is not an address such as sb://hub.example.org/",
+                hint: "restart the hub, which writes it"
+            )
+        }
+        return "https://\(authority)/"
     }
 
     /// Returns the endpoint for programs of this machine, as of the last start.

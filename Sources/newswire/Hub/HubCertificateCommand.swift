@@ -116,8 +116,9 @@ struct HubCertificateCommand: AsyncParsableCommand {
 
     /// Returns the address at which clients meet the hub's own certificate; a proxy has another.
     private func directAddress(_ state: StateDirectory, _ settings: Settings) throws -> String {
+        let proxies = settings.value(HubSettings.trustedProxies) ?? []
         guard let address = settings.value(HubSettings.publicAddress),
-            !(settings.value(HubSettings.trustedProxies) ?? []).isEmpty,
+            PublicAddress.configured(address).isOfProxy(trusted: proxies, listen: settings.value(HubSettings.listen)),
             let name = settings.value(HubSettings.hostNames)?.first ?? address.hostName,
             let port = URLComponents(string: try HubFiles.localEndpoint(in: state))?.port
         else { return try HubFiles.webAddress(in: state.path) }

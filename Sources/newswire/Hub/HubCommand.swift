@@ -352,6 +352,7 @@ struct HubServe: AsyncParsableCommand {
         let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
         let pages = try pageServer(on: service, configuration, state, backend: backend, logger)
         let log = logger
+        let isBehindProxy = endpoint.publicAddress.isOfProxy(trusted: configuration.trustedProxies, listen: listen)
         do {
             let watchdog = notifier.flatMap { notifier in
                 notifier.watchdogInterval.map { interval in
@@ -360,7 +361,16 @@ struct HubServe: AsyncParsableCommand {
             }
             let say = { @Sendable (port: Int, isFirst: Bool) in
                 do {
-                    try announce(service, endpoint, state, listen: listen, port: port, pages: pages, isFirst: isFirst)
+                    try announce(
+                        service,
+                        endpoint,
+                        state,
+                        listen: listen,
+                        port: port,
+                        isBehindProxy: isBehindProxy,
+                        pages: pages,
+                        isFirst: isFirst
+                    )
                 } catch {
                     log.error("cannot write the connection strings", metadata: ["error.reason": "\(error)"])
                 }
@@ -394,6 +404,7 @@ struct HubServe: AsyncParsableCommand {
         _ state: StateDirectory,
         listen: String,
         port: Int,
+        isBehindProxy: Bool,
         pages: PageServer?,
         isFirst: Bool
     ) throws {
@@ -419,7 +430,8 @@ struct HubServe: AsyncParsableCommand {
             let file = state.file(HubFiles.Connection.full.rawValue)
             return Console.notice("your programs on this machine find the hub with NEWSWIRE_CONNECTION_FILE=\(file)")
         }
-        guard case .local = endpoint.certificate else { return }
+        // The clients of a proxy meet its certificate.
+        guard case .local = endpoint.certificate, !isBehindProxy else { return }
         Console.notice("clients on other machines must trust the hub's certificate: see 'newswire hub certificate'")
     }
 }

@@ -92,9 +92,11 @@ struct HubInviteCommand: AsyncParsableCommand {
         guard HostFile.exists(state.file(HubFiles.endpoint)) else {
             throw stateOptions.noHub(in: state, "no hub has run with the state directory")
         }
+        // Nobody could use an invitation that was stored before one of these fails.
         let feed = try feedFile()
+        let address = try HubFiles.webAddress(in: state.path)
         let (link, notice) = try await invite(try PageStore(path: path), to: hub, feed)
-        Console.print("\(try HubFiles.webAddress(in: state.path))-/\(hub)/\(link)")
+        Console.print("\(address)-/\(hub)/\(link)")
         Console.notice(notice)
     }
 

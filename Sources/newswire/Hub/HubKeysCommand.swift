@@ -11,8 +11,10 @@ struct HubKeysCommand: AsyncParsableCommand {
         abstract: "Show the connection strings, or rotate a rule's key.",
         discussion: """
             Shows the rules of every hub, of one hub, or of the namespace, whose keys manage hubs. The strings are for \
-            SDKs and for other machines, which must trust the certificate that 'newswire hub certificate' shows. Your \
-            programs on this machine need none; --local shows the strings that they use, over plain HTTP. --rotate \
+            SDKs and for other machines. Their address is the setting 'public-address', such as that of a proxy; \
+            without it, the first of 'host-names' with the hub's own port, as of the hub's last start. At the hub's own \
+            port, clients must trust the certificate that 'newswire hub certificate' shows. Your programs on this \
+            machine need no strings; --local shows those that they use, over plain HTTP. --rotate \
             gives a rule a new primary key; the old one remains valid as its secondary key, so that programs can \
             change over, and the former secondary key is revoked at once. Rotate twice to revoke both.
 

@@ -52,6 +52,22 @@ import Testing
         await hub.stop()
     }
 
+    @Test(.timeLimit(.minutes(10)), arguments: ["nonsense", "sb://a b/", "http://127.0.0.1:1/", ""])
+    func `an invitation without an address is not stored`(address: String) async throws {
+        let scratch = try ScratchFolder()
+        let state = ["--state", scratch.file("hub")]
+        let hub = try await RunningProgram(["hub", "--port", "0"] + state, folder: scratch.path)
+        await hub.stop()
+        try scratch.write("\(address)\n", to: "hub/endpoint")
+        for kind in [[], ["--operator"], ["--feed"]] {
+            let outcome = try await BuiltProgram.run(["hub", "invite"] + kind + state)
+            #expect(outcome.status == 78 && outcome.output.isEmpty, "\(outcome)")
+            #expect(outcome.errors.contains("cannot read the hub's address in '\(scratch.file("hub"))/endpoint'"))
+        }
+        let list = try await BuiltProgram.run(["hub", "invite", "--list"] + state)
+        #expect(list.status == 0 && list.output.isEmpty, "\(list)")
+    }
+
     @Test(.timeLimit(.minutes(10)))
     func `hubs are made, listed, used and deleted from the command line`() async throws {
         let scratch = try ScratchFolder()
