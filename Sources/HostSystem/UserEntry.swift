@@ -8,6 +8,10 @@ package struct UserEntry: Sendable {
     /// `nil` if it is not an absolute path.
     let home: String?
 
+    init(name: String, user: uid_t, group: gid_t, home: String? = nil) {
+        (self.name, self.user, self.group, self.home) = (name, user, group, home)
+    }
+
     /// - Returns: `nil` if the user has no entry.
     init?(_ user: uid_t) {
         self.init { getpwuid_r(user, $0, $1, $2, $3) }
@@ -30,28 +34,41 @@ package struct UserEntry: Sendable {
         home = entry.pw_dir.map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
     }
 
-    /// True if the owners, groups and modes of a file and of the folders above it let this user read it.
+    /// The user's own group, and all others that the system's database has the user in.
+    var groups: Set<gid_t> {
+        var count: Int32 = 64
+        while true {
+            var groups = [gid_t](repeating: 0, count: Int(count))
+            let size = count
+            if getgrouplist(name, group, &groups, &count) >= 0 { return Set(groups.prefix(Int(count))) }
+            count = max(count, size * 2)
+        }
+    }
+
+    /// True if owners, groups and modes let this user read a file.
     ///
-    /// Access lists and further groups of the user are not looked at.
+    /// Those of the file count, and those of each folder on the way to it, also through symbolic links. Access lists
+    /// are not looked at.
     ///
     /// - Throws: ``HostError`` if the file or a folder cannot be examined.
     package func mayRead(_ path: String) throws(HostError) -> Bool {
-        guard let resolved = realpath(path, nil) else { throw HostError("cannot examine", path, code: errno) }
-        defer { free(resolved) }
-        var rest = String(cString: resolved)
-        guard try has(S_IRUSR, on: rest) else { return false }
-        while let slash = rest.lastIndex(of: "/"), slash != rest.startIndex {
-            rest = String(rest[..<slash])
-            guard try has(S_IXUSR, on: rest) else { return false }
+        try mayRead(path, in: groups)
+    }
+
+    /// Returns ``mayRead(_:)`` for a user of these groups.
+    func mayRead(_ path: String, in groups: Set<gid_t>) throws(HostError) -> Bool {
+        let followed = try FollowedPath(path)
+        for folder in followed.folders {
+            guard try has(S_IXUSR, on: folder, in: groups) else { return false }
         }
-        return true
+        return try has(S_IRUSR, on: followed.file, in: groups)
     }
 
     /// `permission` is the bit of owners.
-    private func has(_ permission: mode_t, on path: String) throws(HostError) -> Bool {
+    private func has(_ permission: mode_t, on path: String, in groups: Set<gid_t>) throws(HostError) -> Bool {
         var facts = stat()
         guard stat(path, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
         if facts.st_uid == user { return facts.st_mode & permission != 0 }
-        return facts.st_mode & (permission >> (facts.st_gid == group ? 3 : 6)) != 0
+        return facts.st_mode & (permission >> (groups.contains(facts.st_gid) ? 3 : 6)) != 0
     }
 }

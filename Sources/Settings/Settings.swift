@@ -38,6 +38,25 @@ package struct Settings: Sendable {
         return settings
     }
 
+    /// Returns the file of services, and of commands in any session, that no flag names.
+    ///
+    /// The variables of this session do not count, since services and other sessions do not have them: neither
+    /// `$NEWSWIRE_CONFIG` nor `$XDG_CONFIG_HOME`.
+    ///
+    /// - Parameters:
+    ///   - isRoot: True for the services of the system, false for those of a user.
+    ///   - environment: The user's `HOME`.
+    ///   - systemFile: The file of the machine, which users' programs also prefer to their own.
+    /// - Returns: The path, whether there is a file or not; `nil` for a user without a home directory.
+    package static func standardFile(
+        isRoot: Bool,
+        environment: [String: String],
+        systemFile: String = Self.systemFile
+    ) -> String? {
+        if isRoot || HostFile.exists(systemFile) { return systemFile }
+        return environment["HOME"].flatMap { $0.isEmpty ? nil : "\($0)/.config/newswire/newswire.yaml" }
+    }
+
     /// Reads like ``load(file:environment:otherVariables:systemFile:)``, but leaves invalid settings at their defaults.
     ///
     /// - Returns: The settings, and all problems in the order of their places.

@@ -49,14 +49,22 @@ package struct ConfigurationCheck {
 
     private var unknownProxy: String? {
         let listen = settings.value(HubSettings.listen)
-        let names = settings.value(HubSettings.hostNames) ?? []
         // Other machines reach such a hub through a program on this machine only.
         guard NetworkAddress(listen)?.isLoopback == true,
-            names.contains(where: { !$0.isLoopback }), (settings.value(HubSettings.trustedProxies) ?? []).isEmpty
+            (settings.value(HubSettings.trustedProxies) ?? []).isEmpty, let sign = signOfOtherMachines
         else { return nil }
         return
-            "'host-names' has names for other machines, 'listen' is a loopback address, and 'trusted-proxies' is empty: the "
-            + "clients of a proxy on this machine count as one in all limits; set 'trusted-proxies: [\(listen)]'"
+            "\(sign), 'listen' is a loopback address, and 'trusted-proxies' is empty: the clients of a proxy on this machine "
+            + "count as one in all limits; set 'trusted-proxies: [\(listen)]'"
+    }
+
+    /// The setting by which other machines are meant to reach the hub, for a message; `nil` if there is none.
+    private var signOfOtherMachines: String? {
+        if (settings.value(HubSettings.hostNames) ?? []).contains(where: { !$0.isLoopback }) {
+            return "'host-names' has names for other machines"
+        }
+        let host = settings.value(HubSettings.publicAddress)?.hostName
+        return host?.isLoopback == false ? "'public-address' is an address for other machines" : nil
     }
 
     private var unknownAddress: String? {

@@ -76,13 +76,15 @@ final class RunningProgram: Sendable {
     /// Starts it and returns when it is ready, or has ended.
     ///
     /// `launcher` is a command that starts the program in another way, such as `unshare`. `folder` holds its notify socket and its output.
-    /// `directory` is its working directory. A program that never sends `READY=1` is not waited for.
+    /// `directory` is its working directory. `terminal` is its standard error if that is not a file. A program that never sends `READY=1` is
+    /// not waited for.
     init(
         _ arguments: [String],
         launcher: [String] = [],
         environment: [String: String] = [:],
         folder: String,
         directory: String? = nil,
+        terminal: FileHandle? = nil,
         waitsForReady: Bool = true
     ) async throws {
         let tag = UUID().uuidString.prefix(8)
@@ -99,7 +101,7 @@ final class RunningProgram: Sendable {
         process.environment = variables
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
-        process.standardError = FileHandle(forWritingAtPath: errorFile)
+        process.standardError = terminal ?? FileHandle(forWritingAtPath: errorFile)
         let (ended, continuation) = AsyncStream<Void>.makeStream()
         let notices = self.notices
         process.terminationHandler = { _ in

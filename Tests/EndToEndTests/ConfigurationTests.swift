@@ -60,13 +60,26 @@ import Testing
         #expect(publisher.errors.contains("world.yaml"))
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [("", true), (", trusted-proxies: [127.0.0.1]", false)])
-    func `check warns of a hub behind a proxy that it does not know`(setting: String, isWarned: Bool) async throws {
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: [
+            ("host-names: [hub.example]", "'host-names' has names"),
+            ("public-address: \"https://hub.example\"", "'public-address' is an address"),
+            ("host-names: [localhost], public-address: \"https://hub.example\"", "'public-address' is an address"),
+            ("host-names: [hub.example], trusted-proxies: [127.0.0.1]", nil),
+            ("public-address: \"https://hub.example\", trusted-proxies: [127.0.0.1]", nil),
+            // A router, or programs of this machine only.
+            ("public-address: \"https://hub.example\", listen: 0.0.0.0", nil),
+            ("public-address: \"https://localhost:8443\"", nil),
+        ]
+    )
+    func `check warns of a hub behind a proxy that it does not know`(settings: String, sign: String?) async throws {
         let scratch = try ScratchFolder()
-        try scratch.write("hub: {state: hub, host-names: [hub.example]\(setting)}\n", to: "newswire.yaml")
+        try scratch.write("hub: {state: hub, \(settings)}\n", to: "newswire.yaml")
         let outcome = try await BuiltProgram.run(["check", "hub"], environment: environment(scratch))
         #expect(outcome.status == 0, "\(outcome.errors)")
-        #expect(outcome.errors.contains("newswire: warning: 'host-names' ") == isWarned, "\(outcome.errors)")
+        let warning = sign.map { "newswire: warning: \($0) for other machines, 'listen' is a loopback address" }
+        #expect(outcome.errors.contains(warning ?? "is a loopback address") == (sign != nil), "\(outcome.errors)")
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [("", true), (", public-address: https://hub.example", false)])

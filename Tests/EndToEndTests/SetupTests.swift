@@ -118,6 +118,52 @@ import Testing
         #expect(again.status == 0 && again.errors.contains("nothing is to be changed"), "\(again)")
     }
 
+    @Test(arguments: [
+        ("hub:\n  public-address: https://news.example.org\n", ["--certificate", "proxy"], true),
+        (
+            "hub:\n  host-names: [hub.example.org]\n  public-address: https://news.example.org\n",
+            ["--pages", "public"], true
+        ),
+        // A router, and no proxy.
+        ("hub:\n  listen: 0.0.0.0\n  public-address: https://news.example.org\n", ["--pages", "public"], false),
+        ("hub:\n  host-names: [hub.example.org]\n", ["--pages", "public"], false),
+    ])
+    func `a proxy of which the file has the address alone becomes a trusted one`(
+        text: String,
+        flags: [String],
+        isProxy: Bool
+    ) async throws {
+        let stage = try Stage(text)
+        for round in 0..<2 {
+            let outcome = try await stage.setUp(flags)
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(outcome.errors.contains("nothing is to be changed") == (round == 1), "\(outcome)")
+        }
+        let trusted = "  trusted-proxies: [\"127.0.0.1\", \"::1\"]\n"
+        #expect(stage.text.contains(trusted) == isProxy, "\(stage.text)")
+        let others = stage.text.replacing(trusted, with: "").replacing("  pages: public\n", with: "")
+        #expect(others == text, "all else stays")
+    }
+
+    @Test(arguments: ["flag", "variable"])
+    func `the printed commands name a file that they would not find`(place: String) async throws {
+        let stage = try Stage()
+        let outcome = try await BuiltProgram.run(
+            ["setup", "--host-name", "news.example.org", "--certificate", "own", "--pages", "invited"]
+                + (place == "flag" ? ["--config", stage.file] : []),
+            environment: place == "flag" ? [:] : ["NEWSWIRE_CONFIG": stage.file]
+        )
+        #expect(outcome.status == 0, "\(outcome)")
+        for command in [
+            "newswire hub", "newswire publish --watch --feeds \(stage.scratch.file("conf/feeds"))",
+            "newswire hub invite",
+            "newswire hub keys", "newswire hub certificate", "newswire hub invite --operator",
+        ] {
+            let line = " \(command) --config \(stage.file)\n"
+            #expect(outcome.output.contains(line), "\(line)\(outcome.output)")
+        }
+    }
+
     @Test func `what the operator has written stays`() async throws {
         let text = """
             # Ours.

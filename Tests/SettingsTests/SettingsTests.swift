@@ -82,6 +82,24 @@ import Testing
         #expect(throws: SettingsError.self) { try port(["NEWSWIRE_CONFIG": "/nonexistent"]) }
     }
 
+    @Test func `the standard file is that of services, whatever this session says`() throws {
+        let folder = try Folder()
+        let system = try folder.write("hub: {port: 1}", "etc/newswire.yaml")
+        let session = [
+            "HOME": "/home/alice", "XDG_CONFIG_HOME": "\(folder.path)/xdg", "NEWSWIRE_CONFIG": "/elsewhere.yaml",
+        ]
+        func file(isRoot: Bool, _ environment: [String: String], system: String = "/nonexistent") -> String? {
+            Settings.standardFile(isRoot: isRoot, environment: environment, systemFile: system)
+        }
+        #expect(file(isRoot: false, session) == "/home/alice/.config/newswire/newswire.yaml")
+        #expect(file(isRoot: false, session, system: system) == system)
+        #expect(file(isRoot: true, session, system: system) == system)
+        #expect(file(isRoot: true, session) == "/nonexistent", "root's services have no other")
+        #expect(file(isRoot: false, [:]) == nil && file(isRoot: false, ["HOME": ""]) == nil)
+        // A user's programs read what it says.
+        #expect(try Settings.load(environment: ["HOME": "/none"], systemFile: system).file == system)
+    }
+
     @Test func `all problems come at once, with file and line and the nearest name`() throws {
         let yaml = """
             hub:

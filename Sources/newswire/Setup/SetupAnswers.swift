@@ -60,9 +60,10 @@ struct SetupAnswers: Equatable {
     func changes(of settings: Settings) -> [SettingChange] {
         let present = SetupAnswers(settings)
         var changes: [SettingChange] = []
-        if hostName != present.hostName || certificate != present.certificate {
-            changes += reach(settings.value(HubSettings.hostNames) ?? [], settings)
-        }
+        let hasOtherReach = hostName != present.hostName || certificate != present.certificate
+        if hasOtherReach { changes += reach(settings.value(HubSettings.hostNames) ?? [], settings) }
+        // The address alone, without the proxy, is in files that were written by hand.
+        if hasOtherReach || isUntrusted(settings) { changes += trustedProxies(settings) }
         let address = publicAddress(settings)
         if address != settings.value(HubSettings.publicAddress) {
             let value = address.map { SettingChange.Value.word("https://\($0)") }
@@ -105,14 +106,6 @@ struct SetupAnswers: Equatable {
         } else if !names.isEmpty {
             changes.append(SettingChange(HubSettings.hostNames.entry, .none))
         }
-        let proxies = (settings.value(HubSettings.trustedProxies) ?? []).map { "\($0)" }
-        if hostName != nil, certificate == .proxy {
-            if proxies.isEmpty {
-                changes.append(SettingChange(HubSettings.trustedProxies.entry, .list(Self.localProxies)))
-            }
-        } else if proxies == Self.localProxies {
-            changes.append(SettingChange(HubSettings.trustedProxies.entry, .none))
-        }
         var files: (certificate: String, key: String)?
         if case .files(let certificate, let key) = certificate, hostName != nil { files = (certificate, key) }
         for (setting, path) in [
@@ -121,5 +114,20 @@ struct SetupAnswers: Equatable {
             changes.append(SettingChange(setting.entry, path.map { .word($0) } ?? .none))
         }
         return changes
+    }
+
+    /// True if a proxy leads to the hub, and the hub does not trust one: all clients of the proxy would count as one.
+    private func isUntrusted(_ settings: Settings) -> Bool {
+        hostName != nil && certificate == .proxy && (settings.value(HubSettings.trustedProxies) ?? []).isEmpty
+    }
+
+    private func trustedProxies(_ settings: Settings) -> [SettingChange] {
+        if isUntrusted(settings) {
+            return [SettingChange(HubSettings.trustedProxies.entry, .list(Self.localProxies))]
+        }
+        let proxies = (settings.value(HubSettings.trustedProxies) ?? []).map { "\($0)" }
+        // Those of the operator stay.
+        guard hostName == nil || certificate != .proxy, proxies == Self.localProxies else { return [] }
+        return [SettingChange(HubSettings.trustedProxies.entry, .none)]
     }
 }

@@ -45,18 +45,22 @@ struct SetupCommand: AsyncParsableCommand {
         let settings = try present(path, environment)
         let folder = (path as NSString).deletingLastPathComponent
         var feeds = try SetupFeeds(directory: "\(folder)/feeds", installed: Self.installedFeeds)
-        let answers = try answers(SetupAnswers(settings), feeds)
+        let former = SetupAnswers(settings)
+        let answers = try answers(former, feeds)
         guard flags.certificate == nil || answers.hostName != nil else {
             throw Failure(.usage, "--certificate needs --host-name: without one, other machines do not reach the hub")
         }
 
-        let units = units(path, environment)
+        let isStandard = isStandard(path, environment)
+        let naming = isStandard ? [] : ["--config", path]
+        let units = isStandard ? units(environment) : nil
         if case .files(let certificate, let key) = answers.certificate {
             let facts = try CertificateFiles(certificate: certificate, key: key).identity(at: Date()).facts
             if let name = answers.hostName, !facts.covers(name) {
                 throw Failure(.usage, "the certificate in '\(certificate)' is not valid for '\(name)'")
             }
-            try units?.checkReading([certificate, key])
+            // Only modes are looked at: a certificate that the service uses already is not questioned again.
+            if answers.certificate != former.certificate { try units?.checkReading([certificate, key]) }
         }
         let changes = answers.changes(of: settings)
         let before = file
@@ -74,8 +78,8 @@ struct SetupCommand: AsyncParsableCommand {
         let hasDropIn = try units?.putDropIn(isNeeded: needsNetwork, isDryRun: dryRun) ?? false
         let hasChanged = file != before || hasDropIn
         if !hasChanged, !hasNewFeeds { Console.notice("nothing is to be changed in '\(path)' and its feed lists") }
-        let isRunning = try await start(units, feeds: feeds.directory, hasChanged: hasChanged)
-        try await finish(answers, settings, isRunning: isRunning)
+        let isRunning = try await start(units, feeds: feeds.directory, naming, hasChanged: hasChanged)
+        try await finish(answers, settings, naming, isRunning: isRunning)
     }
 
     /// Says a step, which is a change of this machine.
@@ -142,10 +146,20 @@ struct SetupCommand: AsyncParsableCommand {
         return settings
     }
 
-    private func units(_ path: String, _ environment: [String: String]) -> SetupUnits? {
+    /// True if services, and commands without `--config`, read this file.
+    private func isStandard(_ path: String, _ environment: [String: String]) -> Bool {
+        let standard = Settings.standardFile(isRoot: geteuid() == 0, environment: environment)
+        guard let standard, path != standard else { return standard != nil }
+        guard let file = try? FollowedPath(path).file else { return false }
+        return file == (try? FollowedPath(standard).file)
+    }
+
+    /// Returns the units that read the standard file; `nil` if there are none, or if they are not this user's to start.
+    private func units(_ environment: [String: String]) -> SetupUnits? {
         let isOfUser = geteuid() != 0
-        let standard = isOfUser ? try? ownFile(environment) : Settings.systemFile
-        return path == standard ? SetupUnits(isOfUser: isOfUser, environment: environment) : nil
+        // The services of the system read that file: a user's own beside them would use the same ports.
+        if isOfUser, HostFile.exists(Settings.systemFile) { return nil }
+        return SetupUnits(isOfUser: isOfUser, environment: environment)
     }
 
     private func answers(_ present: SetupAnswers, _ feeds: SetupFeeds) throws -> SetupAnswers {
@@ -184,8 +198,15 @@ struct SetupCommand: AsyncParsableCommand {
 
     /// Starts the services, or prints the commands that do.
     ///
+    /// `naming` has the arguments with which a command finds the file.
+    ///
     /// - Returns: True if the hub runs with the present configuration.
-    private func start(_ units: SetupUnits?, feeds: String, hasChanged: Bool) async throws -> Bool {
+    private func start(
+        _ units: SetupUnits?,
+        feeds: String,
+        _ naming: [String],
+        hasChanged: Bool
+    ) async throws -> Bool {
         let commands: [[String]]
         if let units {
             commands = units.commands(isWatched: await units.isWatched(), hasChanged: hasChanged)
@@ -194,7 +215,7 @@ struct SetupCommand: AsyncParsableCommand {
                 return true
             }
         } else {
-            let file = configuration.config.map { ["--config", $0.shellWord] } ?? []
+            let file = naming.map(\.shellWord)
             let lists = ["--feeds", feeds.shellWord]
             commands = [["newswire", "hub"] + file, ["newswire", "publish", "--watch"] + lists + file]
         }
@@ -203,7 +224,15 @@ struct SetupCommand: AsyncParsableCommand {
         return false
     }
 
-    private func finish(_ answers: SetupAnswers, _ settings: Settings, isRunning: Bool) async throws {
+    private func finish(
+        _ answers: SetupAnswers,
+        _ settings: Settings,
+        _ naming: [String],
+        isRunning: Bool
+    ) async throws {
+        func command(_ words: String...) -> String {
+            (["newswire"] + words + naming.map(\.shellWord)).joined(separator: " ")
+        }
         let port = settings.value(HubSettings.port)
         let hub = settings.value(HubSettings.name)
         let address = answers.publicAddress(settings).map(PublicAddress.configured)
@@ -211,10 +240,10 @@ struct SetupCommand: AsyncParsableCommand {
         if answers.pages != .off {
             Console.print("news in a browser:   \(base ?? "http://127.0.0.1:\(port)/")-/\(hub)/")
         }
-        if answers.pages ?? .invited == .invited { Console.print("invite a reader:     newswire hub invite") }
-        Console.print("connection strings:  newswire hub keys")
+        if answers.pages ?? .invited == .invited { Console.print("invite a reader:     \(command("hub", "invite"))") }
+        Console.print("connection strings:  \(command("hub", "keys"))")
         if answers.hostName != nil, answers.certificate == .own {
-            Console.print("the hub's authority: newswire hub certificate")
+            Console.print("the hub's authority: \(command("hub", "certificate"))")
         }
         if answers.hostName != nil, answers.certificate == .proxy {
             Console.print(
@@ -223,17 +252,16 @@ struct SetupCommand: AsyncParsableCommand {
         }
         guard answers.wantsOperatorLink, answers.pages != .off, !dryRun else { return }
         // Whoever reads a log of this run could use the link.
-        guard isRunning, isatty(STDOUT_FILENO) == 1, let link = try await operatorLink() else {
-            return Console.print("manage the hub:      newswire hub invite --operator")
+        guard isRunning, isatty(STDOUT_FILENO) == 1, let link = try await operatorLink(naming) else {
+            return Console.print("manage the hub:      \(command("hub", "invite", "--operator"))")
         }
         Console.print("manage the hub, once, within an hour:  \(TerminalText.safe(link))")
     }
 
     /// In a process of its own, which continues with the rights of the hub's user.
-    private func operatorLink() async throws -> String? {
+    private func operatorLink(_ naming: [String]) async throws -> String? {
         let outcome = try await ChildProcess(
-            arguments: ["/proc/self/exe", "hub", "invite", "--operator"]
-                + (configuration.config.map { ["--config", $0] } ?? []),
+            arguments: ["/proc/self/exe", "hub", "invite", "--operator"] + naming,
             environment: ProcessInfo.processInfo.environment
         ).run()
         guard outcome.isSuccess else { return nil }

@@ -45,8 +45,8 @@ struct SetupUnits {
     func checkReading(_ files: [String]) throws {
         guard !isOfUser, let user = UserEntry(named: Self.user) else { return }
         for file in files {
-            let path = URL(filePath: file).resolvingSymlinksInPath().path
-            let isHidden = Self.hiddenFolders.contains { path.hasPrefix($0) }
+            let names = try FollowedPath(file).names
+            let isHidden = names.contains { name in Self.hiddenFolders.contains { "\(name)/".hasPrefix($0) } }
             guard try isHidden || !user.mayRead(file) else { continue }
             let copy = "/etc/newswire/tls/\(URL(filePath: file).lastPathComponent)"
             throw Failure(
