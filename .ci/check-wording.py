@@ -4,7 +4,8 @@
 Checks doc comments and string literals of Sources, the text of README.md, CHANGELOG.md and docs/, and the identifiers and the names of
 tests in Sources, Tests and Fuzz, against the phrases in .ci/wording/phrases. No two modules may have a type of the same name.
 .ci/wording/exceptions names the modules that are not yet checked and the texts that may stay, and .ci/wording/names the names that may; an
-entry that nothing needs is an error. A module that is named on the command line is checked in any case, without its names."""
+entry that nothing needs is an error. A module that is named on the command line is checked in any case, without its names.
+JSON is not glued from strings: .ci/wording/json has the number of lines that each file may still have."""
 
 import collections
 import functools
@@ -21,6 +22,9 @@ TOKEN = re.compile(
 
 # A comment, or a literal with all of its code: names are checked where they are declared.
 INTERPOLATED = re.compile(r'/(?:\\.|[^\\/\n\s])(?:\\.|[^\\/\n])*/(?=[,)])|' + TOKEN.pattern, re.S)
+
+# A name and its colon in a literal, or values joined between brackets.
+GLUED = re.compile(r'[{,"]\\?"[\w$@.-]+\\?" ?:(?! )|[\w)]\\?":\\#?\(|"[\[{]\\#?\(.*joined\(separator: ","\)\)[\]}]')
 
 TYPE = re.compile(r"^(?:(?:package|public|final|indirect|nonisolated) )*(?:struct|class|enum|actor|protocol) (\w+)", re.M)
 
@@ -99,6 +103,20 @@ def check_names(rules):
     return problems
 
 
+def check_json():
+    """Prints the files whose number of lines that glue JSON is not the allowed one; returns their number."""
+    allowed = {path: int(count) for count, path, _ in (line.split(maxsplit=2) for line in lines_of("json"))}
+    for path in sorted((ROOT / "Sources").rglob("*.swift")):
+        name, lines = str(path.relative_to(ROOT)), path.read_text().splitlines()
+        found = [number for number, line in enumerate(lines, 1) if GLUED.search(line) and not line.lstrip().startswith("//")]
+        if len(found) == allowed.get(name, 0):
+            allowed.pop(name, None)
+        else:
+            allowed[name] = 0
+            print(f"{name}:{found[0] if found else 1}: error: {len(found)} lines look like glued JSON: write JSON with JSONText")
+    return len(allowed)
+
+
 def covers(phrase, words, match):
     """True if an exception's phrase is in the text at the place of the match."""
     return any(at.start() <= match.start() and match.end() <= at.end() for at in re.finditer(re.escape(phrase), words))
@@ -148,7 +166,7 @@ def main(wanted):
                         line = number + words.count("\n", 0, match.start())
                         print(f"{path}:{line}: error: '{' '.join(match.group().split())}': {advice}")
     if not wanted:
-        problems += check_names(rules)
+        problems += check_names(rules) + check_json()
         for path, phrase in sorted(unused):
             problems += 1
             print(f".ci/wording/exceptions: error: nothing in '{path}' needs the exception \"{phrase}\"")

@@ -59,16 +59,7 @@ package struct JSONNode: Sendable, Equatable {
 
 extension JSONNode {
     /// The value without white space, numbers as they were written.
-    package var text: String {
-        switch content {
-        case .null: "null"
-        case .bool(let value): value ? "true" : "false"
-        case .number(let text): text
-        case .string(let text): JSONText.string(text)
-        case .array(let values): JSONText.array(values.map(\.text))
-        case .object(let members): JSONText.object(members.map { ($0.name, $0.value.text) })
-        }
-    }
+    package var text: String { JSONText(self).text }
 }
 
 /// One member of an object, in the order of the text.

@@ -98,7 +98,7 @@ extension HubClient {
 
     func encode(_ value: some Encodable) throws(HubClientError) -> [UInt8] {
         do {
-            return Array(try JSONEncoder().encode(value))
+            return Array(try JSONEncoder.sorted.encode(value))
         } catch {
             throw .malformedReply("the request cannot be written")
         }

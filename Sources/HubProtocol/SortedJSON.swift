@@ -7,4 +7,13 @@ extension JSONEncoder {
         encoder.outputFormatting = .sortedKeys
         return encoder
     }
+
+    /// The same with slashes that are not escaped.
+    package static var plain: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return encoder
+    }
+
+    package func text(_ value: some Encodable) throws -> String { String(decoding: try encode(value), as: UTF8.self) }
 }

@@ -358,9 +358,7 @@ private struct HubRemarks: Codable {
     }
 
     var encoded: String {
-        get throws {
-            String(decoding: try JSONEncoder.sorted.encode(self), as: UTF8.self)
-        }
+        get throws { try JSONEncoder.sorted.text(self) }
     }
 }
 

@@ -156,7 +156,7 @@ extension StoredJob {
     }
 
     fileprivate static func text(_ value: some Encodable) throws -> String {
-        String(decoding: try JSONEncoder.sorted.encode(value), as: UTF8.self)
+        try JSONEncoder.sorted.text(value)
     }
 
     private static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {

@@ -207,12 +207,12 @@ extension RecipientCounts {
     }
 
     /// The counts as the store keeps them: a JSON object, whose keys consist of letters and digits.
-    var record: String {
-        "{\(platforms.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }.joined(separator: ","))}"
-    }
+    var record: String { JSONText(sorted: platforms.mapValues { JSONText($0) }).text }
 }
 
 extension Sequence<Ordinal> {
     /// A JSON array for `json_each`, which allows one statement for any number of values.
+    ///
+    /// Joined here, since ``JSONText`` takes twice the time for thousands of numbers.
     var json: String { "[\(map { "\($0.rawValue)" }.joined(separator: ","))]" }
 }

@@ -28,7 +28,7 @@ extension Transaction {
         let summary = PublisherSummary(report, of: publisher, at: at)
         try execute(
             PublisherQuery.put,
-            [hub, publisher, at, try MessageRecord.text(summary), try MessageRecord.text(report)]
+            [hub, publisher, at, try JSONEncoder.plain.text(summary), try JSONEncoder.plain.text(report)]
         )
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
@@ -60,7 +61,7 @@ extension Transaction {
 
     /// Cancels a message, whose body and handles are then deleted.
     package func cancel(_ message: ScheduledMessage, hub: HubKey, at: Timestamp) throws {
-        let targets = try message.record.targets.map { try MessageRecord.text($0.canceled) }
+        let targets = try message.record.targets.map { try JSONEncoder.plain.text($0.canceled) }
         try execute(
             "UPDATE scheduledMessage SET canceledAt = ?, body = x'', headers = NULL, targets = ? WHERE messageID = ?",
             [at, targets, message.record.messageID]

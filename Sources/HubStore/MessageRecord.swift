@@ -31,8 +31,8 @@ package struct MessageRecord: Sendable, Equatable {
         self.tags = tags
         self.body = body
         formatName = format == .template ? nil : format.rawValue
-        headersText = headers.isEmpty ? nil : try Self.text(headers.values)
-        targetsText = try targets.map { try Self.text($0) }
+        headersText = headers.isEmpty ? nil : try JSONEncoder.plain.text(headers.values)
+        targetsText = try targets.map { try JSONEncoder.plain.text($0) }
     }
 
     package var id: MessageID {
@@ -54,12 +54,6 @@ package struct MessageRecord: Sendable, Equatable {
         get throws {
             try targetsText.map { try JSONReader.decode(MessageTargets.self, from: $0, limits: .stored) }
         }
-    }
-
-    static func text(_ value: some Encodable) throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
     }
 }
 

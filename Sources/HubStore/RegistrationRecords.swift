@@ -145,34 +145,31 @@ struct RegistrationRecord {
     }
 
     var encoded: Data {
-        var members = [(name: "channel", value: Self.json(channel))]
-        if let variables { members.append(("variables", JSONText.object(variables))) }
-        if let tile { members.append(("tile", JSONText.string(tile))) }
-        if let template { members.append(("template", Self.json(template))) }
-        if isFcm { members.append(("isFcm", "true")) }
-        return Data(JSONText.object(members).utf8)
+        let record: JSONText = [
+            "channel": Self.json(channel), "variables": variables.map { JSONText(sorted: $0) }, "tile": JSONText(tile),
+            "template": template.map(Self.json), "isFcm": isFcm ? true : nil,
+        ]
+        return Data(record.text.utf8)
     }
 
-    private static func json(_ channel: PushChannel) -> String {
+    private static func json(_ channel: PushChannel) -> JSONText {
         switch channel {
-        case .handle(let text): JSONText.string(text)
+        case .handle(let text): JSONText(text)
         case .browser(let browser):
-            JSONText.object(
-                [
-                    ("endpoint", JSONText.string(browser.endpoint)), ("p256dh", JSONText.string(browser.p256dh)),
-                    ("auth", JSONText.string(browser.auth)), ("isText", "\(browser.isText)"),
-                ] + (browser.senderKeyID.map { [("senderKeyID", JSONText.string($0))] } ?? [])
-            )
+            [
+                "endpoint": JSONText(browser.endpoint), "p256dh": JSONText(browser.p256dh),
+                "auth": JSONText(browser.auth), "isText": JSONText(browser.isText),
+                "senderKeyID": JSONText(browser.senderKeyID),
+            ]
         }
     }
 
-    private static func json(_ template: RegistrationTemplate) -> String {
-        let texts = [
-            ("name", template.name), ("body", template.body), ("expiry", template.expiry),
-            ("priority", template.priority), ("messageType", template.messageType),
+    private static func json(_ template: RegistrationTemplate) -> JSONText {
+        [
+            "name": JSONText(template.name), "body": JSONText(template.body), "expiry": JSONText(template.expiry),
+            "priority": JSONText(template.priority), "messageType": JSONText(template.messageType),
+            "headers": JSONText(sorted: template.headers),
         ]
-        let members = texts.compactMap { name, text in text.map { (name, JSONText.string($0)) } }
-        return JSONText.object(members + [("headers", JSONText.object(template.headers))])
     }
 }
 

@@ -90,7 +90,7 @@ package struct EventEncoding: Sendable {
 
     private static func json(_ gap: StreamGap) -> String {
         // A gap consists of strings and a number: encoding it cannot fail.
-        (try? JSONEncoder.sorted.encode(gap)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
+        (try? JSONEncoder.sorted.text(gap)) ?? "{}"
     }
 
     func position(_ sequence: LogSequence) -> String {

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HubStore
 
@@ -246,7 +247,7 @@ struct LogStream: Sendable {
         }
     }
 
-    private static func query(_ number: UInt64) -> [UInt8] { Array(#"{"seq":\#(number)}"#.utf8) }
+    private static func query(_ number: UInt64) -> [UInt8] { (["seq": JSONText(number)] as JSONText).bytes }
 
     // MARK: Requests
 

@@ -83,8 +83,8 @@ extension SignedToken {
     /// - Returns: The token in its compact form.
     /// - Throws: Errors of the cryptography library.
     package static func es256(
-        header: [(name: String, value: String)],
-        claims: [(name: String, value: String)],
+        header: JSONText.Members,
+        claims: JSONText,
         key: P256.Signing.PrivateKey
     ) throws -> String {
         try sign(.es256, header, claims) { try key.signature(for: $0).rawRepresentation }
@@ -99,8 +99,8 @@ extension SignedToken {
     /// - Returns: The token in its compact form.
     /// - Throws: Errors of the cryptography library.
     package static func rs256(
-        header: [(name: String, value: String)],
-        claims: [(name: String, value: String)],
+        header: JSONText.Members,
+        claims: JSONText,
         key: _RSA.Signing.PrivateKey
     ) throws -> String {
         try sign(.rs256, header, claims) { try key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation }
@@ -108,12 +108,12 @@ extension SignedToken {
 
     private static func sign(
         _ algorithm: SigningAlgorithm,
-        _ header: [(name: String, value: String)],
-        _ claims: [(name: String, value: String)],
+        _ header: JSONText.Members,
+        _ claims: JSONText,
         _ signature: (Data) throws -> Data
     ) throws -> String {
-        let objects = [[("alg", JSONText.string(algorithm.rawValue))] + header, claims]
-        let text = objects.map { Base64URL.encode(Array(JSONText.object($0).utf8)) }.joined(separator: ".")
+        let header = JSONText(members: [("alg", JSONText(algorithm.rawValue))] + header)
+        let text = [header, claims].map { Base64URL.encode($0.bytes) }.joined(separator: ".")
         return text + "." + Base64URL.encode(Array(try signature(Data(text.utf8))))
     }
 }

@@ -81,7 +81,7 @@ import Testing
     @Test(arguments: texts)
     func `a payload comes back as it was sent`(what: String, text: String) async throws {
         try await TestBackend.run { backend, _ in
-            let sent = try await backend.send("POST", "/api/notifications", as: "bob", JSONText.string(text))
+            let sent = try await backend.send("POST", "/api/notifications", as: "bob", JSONText(text).text)
             #expect(sent.status == 200, "\(what): \(sent.body)")
             let id = try await backend.store.read { try Int64.fetchOne($0, sql: "SELECT id FROM payload") }
             let received = try await SecurePushApp(backend: backend, user: "bob").fetch(Int(try #require(id)))
@@ -142,7 +142,7 @@ import Testing
         try await TestHub.run { hub in
             try await TestBackend.run(hub.client, store: scratch.file("b.sqlite"), logger: log.logger) { backend in
                 let id = try await backend.send("POST", "/api/register", as: "bob").body.dropFirst().dropLast()
-                let (json, path) = (JSONText.string(text), PercentEncoding.encode(text))
+                let (json, path) = (JSONText(text).text, PercentEncoding.encode(text))
                 let requests: [(String, String, String?)] = [
                     ("POST", "/api/login", #"{"user":\#(json),"password":\#(json)}"#),
                     ("POST", "/api/notifications?pns=all&to_tag=\(path)", #""x""#),
@@ -180,7 +180,7 @@ import Testing
                     Self.checkReply(reply, "\(what), \(method) \(target)")
                 }
                 // A name for lists is kept, and made safe where it comes in.
-                let device = #"{"device":\#(JSONText.string(String(text.prefix(100))))}"#
+                let device = #"{"device":\#(JSONText(String(text.prefix(100))).text)}"#
                 #expect(try await backend.send("POST", "/api/login", as: "bob", device).status == 200)
                 let bob = try #require(UserName("bob"))
                 let accounts = Accounts(store: backend.store)

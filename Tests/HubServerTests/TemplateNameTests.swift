@@ -103,7 +103,7 @@ struct TemplateNameTests {
             let read = try await hub.send("GET", "installations/p", as: hub.listen).body
             let installation = try Installation(json: Array(read.utf8), as: .reply)
             #expect(installation.templates.keys.elementsEqual([name]) && installation.templates[name]?.tags == [])
-            #expect(read.contains(#""tags":[\#(JSONText.string(name))]"#), "\(read)")
+            #expect(read.contains(#""tags":[\#(JSONText(name).text)]"#), "\(read)")
             // A client that sends back what it has read is not refused.
             #expect(try await hub.send("PUT", "installations/p", as: hub.listen, read).status == 200)
             let list = try await hub.send("GET", "/news/tags/World/registrations", as: hub.full).body

@@ -60,6 +60,31 @@ struct RegistrationRecordTests {
         #expect(registration.secondaryTileName == "t" && registration.pushVariables == ["a": "1"])
     }
 
+    @Test func `records have the bytes that earlier versions stored`() {
+        func text(_ registration: Registration) -> String {
+            String(decoding: RegistrationRecord(registration).encoded, as: UTF8.self)
+        }
+        let template = RegistrationTemplate(name: "n", body: "{}", headers: ["b": "", "a": "/"], expiry: "$(e)")
+        #expect(
+            text(
+                Self.registration(
+                    .wns,
+                    .handle("https://x"),
+                    tile: "t",
+                    variables: ["b": "\n", "a": ""],
+                    template: template
+                )
+            )
+                == #"{"channel":"https://x","variables":{"a":"","b":"\n"},"tile":"t","template":{"name":"n","#
+                + #""body":"{}","expiry":"$(e)","headers":{"a":"/","b":""}}}"#
+        )
+        let browser = BrowserPushChannel(endpoint: "https://x", p256dh: "k", auth: "a", isText: true)
+        #expect(
+            text(Self.registration(.browser, .browser(browser), isFcm: true))
+                == #"{"channel":{"endpoint":"https://x","p256dh":"k","auth":"a","isText":true},"isFcm":true}"#
+        )
+    }
+
     @Test(arguments: [
         "", "[]", "{}", #"{"channel":1}"#, #"{"channel":{"endpoint":"x"}}"#, #"{"channel":"a","template":{"name":""}}"#,
         #"{"channel":"a","variables":{"b":1}}"#, #"{"channel":"a"#,

@@ -260,6 +260,10 @@ struct ReaderTests {
         try await PagesHub.run { hub in
             let reply = try await hub.send("GET", "/-/news/manifest.webmanifest")
             #expect(reply.headers["Content-Type"] == "application/manifest+json")
+            let start =
+                ##"{"name":"news","short_name":"news","start_url":"/-/news/","scope":"/-/news/","display":"##
+                + ##""standalone","background_color":"#fdfdfb","theme_color":"#a4161a","icons":[{"src":"/"##
+            #expect(reply.body.hasPrefix(start) && reply.body.hasSuffix(#""purpose":"any"}]}"#))
             #expect(reply.headers["Cache-Control"] == "no-cache")
             let manifest = try JSONDecoder().decode(Manifest.self, from: Data(reply.body.utf8))
             #expect(manifest.name == "news" && manifest.display == "standalone")

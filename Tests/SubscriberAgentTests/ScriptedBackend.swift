@@ -95,7 +95,7 @@ final class ScriptedBackend: Sendable {
             }
             return .status(
                 200,
-                body: #"{"Id":\#(id),"Payload":\#(JSONText.string(payload.text)),"Read":false}"#
+                body: #"{"Id":\#(id),"Payload":\#(JSONText(payload.text).text),"Read":false}"#
             )
         default: return error(404, "There is nothing at this address.")
         }

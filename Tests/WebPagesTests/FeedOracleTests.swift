@@ -34,31 +34,27 @@ struct FeedOracleTests {
             webSubHub: "https://push.example/"
         )
         let entries = document.entries.map { entry in
-            JSONText.object([
+            JSONText(sorted: [
                 "id": entry.id, "title": entry.title, "link": entry.link ?? "", "author": entry.author ?? "",
                 "published": entry.published.wholeSecond, "updated": entry.updated.wholeSecond,
             ])
         }
         let text = document.rendered(as: type).text(origin: "https://hub.example")
-        let question = JSONText.object([
-            (name: "type", value: JSONText.string(type.rawValue)), (name: "text", value: JSONText.string(text)),
-            (name: "hub", value: JSONText.string("https://push.example/")),
-            (name: "self", value: JSONText.string("https://hub.example/-/news/feeds/World.\(type)")),
-            (name: "entries", value: "[\(entries.joined(separator: ","))]"),
-        ])
-        let verdict = try await Self.oracle.judge(question)
+        let question: JSONText = [
+            "type": JSONText(type.rawValue), "text": JSONText(text), "hub": "https://push.example/",
+            "self": JSONText("https://hub.example/-/news/feeds/World.\(type)"), "entries": JSONText(array: entries),
+        ]
+        let verdict = try await Self.oracle.judge(question.text)
         #expect(verdict.status == 0, "\(verdict.output)")
     }
 
     @Test func `a wrong id is noticed`() async throws {
         let text = try document(NewsTimeline([try storyVersion(1, "a")])).rendered(as: .rss).text(origin: "https://h")
-        let question = JSONText.object([
-            (name: "type", value: JSONText.string("rss")), (name: "text", value: JSONText.string(text)),
-            (name: "hub", value: JSONText.string("")),
-            (name: "self", value: JSONText.string("https://h/-/news/feeds/World.rss")),
-            (name: "entries", value: #"[{"id":"urn:uuid:other","title":"a"}]"#),
-        ])
-        let verdict = try await Self.oracle.judge(question)
+        let question: JSONText = [
+            "type": "rss", "text": JSONText(text), "hub": "", "self": "https://h/-/news/feeds/World.rss",
+            "entries": [["id": "urn:uuid:other", "title": "a"]],
+        ]
+        let verdict = try await Self.oracle.judge(question.text)
         #expect(verdict.status == 1)
         #expect(verdict.output.contains("urn:uuid:other"))
     }

@@ -106,10 +106,10 @@ import Testing
     private static let ec = P256.Signing.PrivateKey()
     private static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
-    private static func signed(_ algorithm: SigningAlgorithm, _ more: [(name: String, value: String)] = []) throws
+    private static func signed(_ algorithm: SigningAlgorithm, _ more: JSONText.Members = []) throws
         -> (token: String, key: VerificationKey)
     {
-        let claims = [("iss", JSONText.string("a\"b")), ("exp", "\(UInt32.random(in: 0 ... .max))")]
+        let claims: JSONText = ["iss": "a\"b", "exp": JSONText(UInt32.random(in: 0 ... .max))]
         if algorithm == .es256 {
             return (try SignedToken.es256(header: more, claims: claims, key: ec), .p256(ec.publicKey))
         }
@@ -119,7 +119,7 @@ import Testing
 
     @Test(arguments: [SigningAlgorithm.es256, .rs256])
     func `what is signed is read again, and is not valid with another key`(algorithm: SigningAlgorithm) throws {
-        let (text, key) = try Self.signed(algorithm, [("kid", "\"k\""), ("typ", "\"JWT\"")])
+        let (text, key) = try Self.signed(algorithm, [("kid", "k"), ("typ", "JWT")])
         let token = try SignedToken(text, algorithms: [algorithm], types: ["jwt"])
         #expect(token.isSigned(by: key) && token.keyID == "k" && token.claims["iss"]?.string == "a\"b")
         #expect(!token.isSigned(by: .p256(P256.Signing.PrivateKey().publicKey)))
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test func `a token has a limit`() throws {
-        let claims = [("x", JSONText.string(String(repeating: "x", count: 6_200)))]
+        let claims: JSONText = ["x": JSONText(String(repeating: "x", count: 6_200))]
         let long = try SignedToken.es256(header: [], claims: claims, key: Self.ec)
         #expect(long.utf8.count > SignedToken.maximumBytes)
         #expect(throws: SignedTokenError.malformed("larger than 8192 bytes")) {

@@ -76,7 +76,7 @@ enum LoginRoutes {
         return Response(
             status: .ok,
             headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: .init(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(reply)))
+            body: .init(byteBuffer: ByteBuffer(bytes: try JSONEncoder.sorted.encode(reply)))
         )
     }
 

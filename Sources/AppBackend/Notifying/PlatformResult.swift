@@ -36,12 +36,11 @@ struct PlatformResult: Sendable, Equatable {
     let platform: NotifiedPlatform
     let outcome: Outcome
 
-    fileprivate var json: String {
-        var members = [
-            ("platform", JSONText.string(platform.rawValue)), ("outcome", JSONText.string(outcome.name)),
+    fileprivate var json: JSONText {
+        [
+            "platform": JSONText(platform.rawValue), "outcome": JSONText(outcome.name),
+            "reason": JSONText(outcome.refusal?.reason),
         ]
-        if let refusal = outcome.refusal { members.append(("reason", JSONText.string(refusal.reason))) }
-        return JSONText.object(members)
     }
 
     var failure: BackendRefusal? { if case .failed(let refusal, _) = outcome { refusal } else { nil } }
@@ -80,8 +79,8 @@ struct PlatformResults: Sendable {
         }
         guard asJSON else { return .empty }
         for failure in failures.compactMap(\.failure) { log.note(failure) }
-        let list = results.map(\.json).joined(separator: ",")
-        return .json(#"{"results":[\#(list)]}"#, status: failures.isEmpty ? .ok : .badGateway)
+        let list = JSONText(array: results.map(\.json))
+        return .json(["results": list], status: failures.isEmpty ? .ok : .badGateway)
     }
 
     /// The reason why nothing was sent at all.

@@ -17,17 +17,19 @@ struct TextNotification: Sendable {
     }
 
     private func body(for platform: NotifiedPlatform) -> String {
-        let line = JSONText.string(line)
+        let line = JSONText(line)
+        let body: JSONText
         switch platform {
-        case .apns: return #"{"aps":{"alert":\#(line)}}"#
-        case .gcm: return #"{"data":{"message":\#(line)}}"#
-        case .fcmv1: return #"{"message":{"data":{"message":\#(line)}}}"#
+        case .apns: body = ["aps": ["alert": line]]
+        case .gcm: body = ["data": ["message": line]]
+        case .fcmv1: body = ["message": ["data": ["message": line]]]
         case .wns:
             let text = XMLText.escaped(self.line)
             return """
                 <toast><visual><binding template="ToastText01"><text id="1">\(text)</text></binding></visual></toast>
                 """
-        case .browser, .stream: return #"{"\#(MessageProperty.message)":\#(line)}"#
+        case .browser, .stream: body = ["\(MessageProperty.message)": line]
         }
+        return body.text
     }
 }

@@ -11,7 +11,7 @@ enum RegisterRoutes {
             let text = try request.query["handle"] ?? ""
             let handle = try handle(text)
             let id = try await request.backend.devices.registrationID(for: caller.name, handle: handle)
-            return .json(JSONText.string(id.text))
+            return .json(JSONText(id.text))
         },
         BackendRoute(.put, "/api/register/:id") { request in
             let caller = try request.caller

@@ -1,6 +1,7 @@
 import Foundation
 package import HTTPTypes
 import HubClient
+import HubProtocol
 package import Hummingbird
 import NIOCore
 
@@ -34,9 +35,7 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     package var isTemporary: Bool { status == .serviceUnavailable }
 
     package func response(from request: Request, context: some RequestContext) throws -> Response {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        let body = ByteBuffer(bytes: try encoder.encode(["error": reason]))
+        let body = ByteBuffer(bytes: try JSONEncoder.plain.encode(["error": reason]))
         var headers = headers
         headers[.contentType] = "application/json; charset=utf-8"
         headers[.cacheControl] = "no-store"

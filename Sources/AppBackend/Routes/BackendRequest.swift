@@ -1,3 +1,4 @@
+import Formats
 import HTTPTypes
 import HubProtocol
 package import Hummingbird
@@ -65,11 +66,11 @@ extension Response {
     static let empty = Response(status: .ok)
 
     /// A body of exactly this text: clients strip its first and last characters.
-    static func json(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
+    static func json(_ body: JSONText, status: HTTPResponse.Status = .ok) -> Response {
         Response(
             status: status,
             headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: .init(byteBuffer: ByteBuffer(string: text))
+            body: .init(byteBuffer: ByteBuffer(string: body.text))
         )
     }
 }

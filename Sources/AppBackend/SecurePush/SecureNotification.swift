@@ -15,7 +15,7 @@ struct SecureNotification: Sendable {
     let notice: String
 
     func message(for platform: NotifiedPlatform) -> OutgoingMessage {
-        var message = OutgoingMessage(Array(body(for: platform).utf8), format: platform.format)
+        var message = OutgoingMessage(body(for: platform).bytes, format: platform.format)
         switch platform {
         // Apple refuses background pushes with another priority.
         case .apns where alert == nil:
@@ -27,18 +27,17 @@ struct SecureNotification: Sendable {
         return message
     }
 
-    private func body(for platform: NotifiedPlatform) -> String {
-        let member = #""\#(MessageProperty.secureID)":"\#(id)""#
-        switch platform {
-        case .apns:
-            guard let alert else { return #"{"aps":{"content-available":1},\#(member)}"# }
-            return #"{"aps":{"alert":\#(JSONText.string(alert)),"mutable-content":1},\#(member)}"#
-        case .gcm: return #"{"data":{\#(member)}}"#
+    private func body(for platform: NotifiedPlatform) -> JSONText {
+        let (name, id) = ("\(MessageProperty.secureID)", JSONText("\(id)"))
+        let aps: JSONText = alert.map { ["alert": JSONText($0), "mutable-content": 1] } ?? ["content-available": 1]
+        return switch platform {
+        case .apns: ["aps": aps, name: id]
+        case .gcm: ["data": [name: id]]
         // Otherwise Android may delay the message until the device is used.
-        case .fcmv1: return #"{"message":{"data":{\#(member)},"android":{"priority":"high"}}}"#
-        case .wns: return "\(id)"
-        case .browser: return #"{"\#(MessageProperty.message)":\#(JSONText.string(notice)),\#(member)}"#
-        case .stream: return "{\(member)}"
+        case .fcmv1: ["message": ["data": [name: id], "android": ["priority": "high"]]]
+        case .wns: JSONText(self.id)
+        case .browser: ["\(MessageProperty.message)": JSONText(notice), name: id]
+        case .stream: [name: id]
         }
     }
 }

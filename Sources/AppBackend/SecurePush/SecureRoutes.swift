@@ -43,9 +43,7 @@ enum SecureRoutes {
             throw BackendRefusal.notFound("You have no notification with this id.")
         }
         return .json(
-            JSONText.object([
-                ("Id", "\(id)"), ("Payload", JSONText.string(fetched.text)), ("Read", "\(fetched.isRead)"),
-            ])
+            ["Id": JSONText(id), "Payload": JSONText(fetched.text), "Read": JSONText(fetched.isRead)]
         )
     }
 }

@@ -38,7 +38,7 @@ extension StoreTransaction {
     }
 
     func save(_ entries: [JudgedEntry], of feed: Int64) throws {
-        let text = String(decoding: try JSONEncoder().encode(entries), as: UTF8.self)
+        let text = try JSONEncoder.sorted.text(entries)
         try run("INSERT OR REPLACE INTO judged (feed, entries) VALUES (?, ?)", [feed, text])
     }
 }

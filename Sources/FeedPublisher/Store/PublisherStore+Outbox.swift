@@ -229,10 +229,7 @@ extension OutboxMessage {
 
     fileprivate var encodedShares: String? {
         get throws {
-            guard !shares.isEmpty else { return nil }
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-            return String(decoding: try encoder.encode(shares), as: UTF8.self)
+            shares.isEmpty ? nil : try JSONEncoder.plain.text(shares)
         }
     }
 }

@@ -27,7 +27,7 @@ extension StoreTransaction {
                 continue
             }
             guard kept.contains(key) || kept.count < HeldEntry.maximumCount else { continue }
-            let text = String(decoding: try JSONEncoder().encode(HeldEntry(entry)), as: UTF8.self)
+            let text = try JSONEncoder.sorted.text(HeldEntry(entry))
             try run(
                 "INSERT OR REPLACE INTO held (feed, key, due, entry) VALUES (?, ?, ?, ?)",
                 [feed.id, Data(key.bytes), until.timestamp, text]

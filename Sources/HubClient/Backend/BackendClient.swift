@@ -50,8 +50,10 @@ package struct BackendClient: Sendable {
         password: String,
         device: String
     ) async throws(BackendClientError) -> IssuedToken {
-        let body = JSONText.object(["user": user, "password": password, "device": device])
-        let reply = try await succeed("POST", "/api/login", body: body, timeout: Self.logInTimeout)
+        let body: JSONText = [
+            "device": JSONText(device), "password": JSONText(password), "user": JSONText(user),
+        ]
+        let reply = try await succeed("POST", "/api/login", body: body.text, timeout: Self.logInTimeout)
         let issued = try decode(IssuedToken.self, from: reply, as: "the token")
         // It becomes a header.
         guard !issued.token.isEmpty, issued.token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -115,7 +117,7 @@ package struct BackendClient: Sendable {
         on platform: String
     ) async throws(BackendClientError) -> [PlatformOutcome] {
         let query = "?pns=\(HubCall.segment(platform))&to_tag=\(HubCall.segment(user))"
-        return try await send(query, JSONText.string(text))
+        return try await send(query, JSONText(text))
     }
 
     /// Sends the id of a text to all platforms of a user, who fetches the text.
@@ -123,11 +125,11 @@ package struct BackendClient: Sendable {
         _ user: String,
         _ text: String
     ) async throws(BackendClientError) -> [PlatformOutcome] {
-        try await send("", JSONText.object(["to": user, "payload": text]))
+        try await send("", ["payload": JSONText(text), "to": JSONText(user)])
     }
 
-    private func send(_ query: String, _ body: String) async throws(BackendClientError) -> [PlatformOutcome] {
-        let reply = try await reply("POST", "/api/notifications\(query)", body: body)
+    private func send(_ query: String, _ body: JSONText) async throws(BackendClientError) -> [PlatformOutcome] {
+        let reply = try await reply("POST", "/api/notifications\(query)", body: body.text)
         // If one platform failed and another accepted, the status is 502 and the body has the results.
         if reply.status == 200 || reply.status == 502,
             let outcomes = try? JSONReader.decode(Outcomes.self, from: reply.body)

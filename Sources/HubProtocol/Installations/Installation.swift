@@ -118,23 +118,19 @@ extension Installation {
     /// instead of none.
     package func encodedJSON(as direction: Direction) -> String {
         let isReply = direction == .reply
-        var members = [("installationId", JSONText.string(id.text))]
-        if let pushChannel, !(isReply && platform == .stream) { members.append(("pushChannel", pushChannel.json)) }
-        if isReply { members.append(("pushChannelExpired", pushChannelExpired ? "true" : "false")) }
-        members.append(("platform", JSONText.string(platform.rawValue)))
-        if let expirationTime {
-            members.append(("expirationTime", JSONText.string(ISODateTime.format(expirationTime))))
-        } else if isReply {
-            members.append(("expirationTime", JSONText.string(ISODateTime.never)))
-        }
-        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
-        if !pushVariables.isEmpty { members.append(("pushVariables", JSONText.object(pushVariables))) }
-        if !templates.isEmpty { members.append(("templates", SecondaryTile.json(templates, as: direction))) }
-        if !secondaryTiles.isEmpty {
-            let tiles = secondaryTiles.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json(as: direction)) }
-            members.append(("secondaryTiles", JSONText.object(tiles)))
-        }
-        if let userID { members.append(("userId", JSONText.string(userID.text))) }
-        return JSONText.object(members)
+        let expiration = expirationTime.map(ISODateTime.format) ?? (isReply ? ISODateTime.never : nil)
+        let document: JSONText = [
+            "installationId": JSONText(id.text),
+            "pushChannel": isReply && platform == .stream ? nil : pushChannel?.json,
+            "pushChannelExpired": isReply ? JSONText(pushChannelExpired) : nil,
+            "platform": JSONText(platform.rawValue),
+            "expirationTime": JSONText(expiration),
+            "tags": JSONText(strings: tags.map(\.text)).unlessEmpty,
+            "pushVariables": JSONText(sorted: pushVariables).unlessEmpty,
+            "templates": SecondaryTile.json(templates, as: direction).unlessEmpty,
+            "secondaryTiles": JSONText(sorted: secondaryTiles.mapValues { $0.json(as: direction) }).unlessEmpty,
+            "userId": JSONText(userID?.text),
+        ]
+        return document.text
     }
 }

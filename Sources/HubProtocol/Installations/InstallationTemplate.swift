@@ -23,14 +23,12 @@ package struct InstallationTemplate: Sendable, Equatable, Codable {
     /// Returns the template of this name as a member of an installation.
     ///
     /// A reply lists the name among the tags even if it is not a valid tag, as the service does.
-    func json(named name: String, as direction: Installation.Direction) -> String {
-        var members = [("body", JSONText.string(body))]
-        if !headers.isEmpty { members.append(("headers", JSONText.object(headers))) }
-        if let expiry { members.append(("expiry", JSONText.string(expiry))) }
-        var tags = tags.map(\.text)
-        if direction == .reply, Tag(templateName: name) == nil { tags.append(name) }
-        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0) }))) }
-        return JSONText.object(members)
+    func json(named name: String, as direction: Installation.Direction) -> JSONText {
+        let listed = direction == .reply && Tag(templateName: name) == nil ? [name] : []
+        return [
+            "body": JSONText(body), "headers": JSONText(sorted: headers).unlessEmpty, "expiry": JSONText(expiry),
+            "tags": JSONText(strings: tags.map(\.text) + listed).unlessEmpty,
+        ]
     }
 }
 
@@ -55,18 +53,17 @@ package struct SecondaryTile: Sendable, Equatable, Codable {
         self.templates = templates
     }
 
-    func json(as direction: Installation.Direction) -> String {
-        var members: [(name: String, value: String)] = []
-        if let pushChannel { members.append(("pushChannel", pushChannel.json)) }
-        members.append(("pushChannelExpired", pushChannelExpired ? "true" : "false"))
-        if !tags.isEmpty { members.append(("tags", JSONText.array(tags.map { JSONText.string($0.text) }))) }
-        if !templates.isEmpty { members.append(("templates", Self.json(templates, as: direction))) }
-        return JSONText.object(members)
+    func json(as direction: Installation.Direction) -> JSONText {
+        [
+            "pushChannel": pushChannel?.json, "pushChannelExpired": JSONText(pushChannelExpired),
+            "tags": JSONText(strings: tags.map(\.text)).unlessEmpty,
+            "templates": Self.json(templates, as: direction).unlessEmpty,
+        ]
     }
 
-    static func json(_ templates: [String: InstallationTemplate], as direction: Installation.Direction) -> String {
-        JSONText.object(
-            templates.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json(named: $0.key, as: direction)) }
+    static func json(_ templates: [String: InstallationTemplate], as direction: Installation.Direction) -> JSONText {
+        JSONText(
+            members: templates.sorted { $0.key < $1.key }.map { ($0.key, $0.value.json(named: $0.key, as: direction)) }
         )
     }
 }

@@ -71,15 +71,15 @@ extension PushChannel {
     }
 
     /// The member's value as JSON.
-    var json: String {
+    var json: JSONText {
         switch self {
-        case .handle(let text): return JSONText.string(text)
+        case .handle(let text): return JSONText(text)
         case .browser(let browser):
-            let object = JSONText.object([
-                ("endpoint", JSONText.string(browser.endpoint)), ("p256dh", JSONText.string(browser.p256dh)),
-                ("auth", JSONText.string(browser.auth)),
-            ])
-            return browser.isText ? JSONText.string(object) : object
+            let object: JSONText = [
+                "endpoint": JSONText(browser.endpoint), "p256dh": JSONText(browser.p256dh),
+                "auth": JSONText(browser.auth),
+            ]
+            return browser.isText ? JSONText(object.text) : object
         }
     }
 }

@@ -69,7 +69,7 @@ package struct MessageProperties: Sendable, Equatable {
     /// A JSON object of strings, sorted by name: equal properties give equal bytes.
     package func encoded() -> [UInt8] {
         let members = values.values.sorted { $0.name < $1.name }
-        return Array(JSONText.object(members.map { ($0.name, JSONText.string($0.value)) }).utf8)
+        return JSONText(members: members.map { ($0.name, JSONText($0.value)) }).bytes
     }
 
     /// `name` must be in lower case already.

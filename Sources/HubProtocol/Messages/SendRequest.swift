@@ -163,9 +163,9 @@ package struct SendRequest: Sendable, Equatable {
         var parts = [
             Array((message.audience.expression?.text ?? "").utf8), Array(message.format.rawValue.utf8), message.body,
         ]
-        if !headers.isEmpty { parts.append(Array("headers \(JSONText.object(headers.values))".utf8)) }
+        if !headers.isEmpty { parts.append(Array("headers \(JSONText(sorted: headers.values))".utf8)) }
         if let handles = message.audience.handles {
-            parts.append(Array("handles \(JSONText.array(handles.map(\.json)))".utf8))
+            parts.append(Array("handles \(JSONText(array: handles.map(\.json)))".utf8))
         }
         if let schedule { parts.append(Array("at \(schedule.date.timeIntervalSince1970)".utf8)) }
         if isTest { parts.append(Array("test".utf8)) }

@@ -69,7 +69,7 @@ enum RegistrationWriter {
             }
         }
         if !registration.pushVariables.isEmpty {
-            output.element(RegistrationField.pushVariables.name, JSONText.object(registration.pushVariables))
+            output.element(RegistrationField.pushVariables.name, JSONText(sorted: registration.pushVariables).text)
         }
     }
 

@@ -1,20 +1,17 @@
-import Formats
+package import Formats
 package import FoundationEssentials
 
 /// A feedback container for programs without a storage SDK.
 extension ContainerListing {
     /// A JSON object; `address` is that of the container, with the query that opens it.
-    package func json(at address: RequestAddress) -> String {
-        let files = files.map { file in
-            JSONText.object([
-                ("name", JSONText.string(file.name)), ("url", JSONText.string(address.item(file.name))),
-                ("contentLength", "\(file.length)"),
-                ("lastModified", JSONText.string(ISODateTime.formatSeconds(file.modifiedAt.date))),
-            ])
+    package func json(at address: RequestAddress) -> JSONText {
+        let files: [JSONText] = files.map { file in
+            [
+                "name": JSONText(file.name), "url": JSONText(address.item(file.name)),
+                "contentLength": JSONText(file.length), "lastModified": JSONText(file.modifiedAt.wholeSecond),
+            ]
         }
-        return JSONText.object([
-            ("containerName", JSONText.string(containerName)), ("files", JSONText.array(files)),
-        ])
+        return ["containerName": JSONText(containerName), "files": JSONText(array: files)]
     }
 
     /// An Atom feed with an entry for each file, at the time of the reply.

@@ -1,3 +1,5 @@
+import Formats
+
 /// The template that a subscriber agent registers by default.
 package enum AgentTemplate {
     package static let name = "newswire"
@@ -20,7 +22,7 @@ package enum AgentTemplate {
         let others: [MessageProperty] = [
             .category, .image, .secureID, .urgency, .story, .status, .replaces, .version,
         ]
-        let members = (texts + others.map { ($0, $0) }).map { #""\#($0.member)":"$(\#($0.property))""# }
-        return "{\(members.joined(separator: ","))}"
+        let members = texts + others.map { ($0, $0) }
+        return JSONText(members: members.map { ("\($0.member)", JSONText("$(\($0.property))")) }).text
     }
 }

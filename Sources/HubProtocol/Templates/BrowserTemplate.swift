@@ -15,7 +15,7 @@ package enum BrowserTemplate {
 
     /// The same with title and text in one language, and the address of that language's page in addition.
     package static func body(in language: LanguageName) -> String {
-        body(language.titleProperty, language.newsProperty, #","localizedLink":"$(\#(language.linkProperty))""#)
+        body(language.titleProperty, language.newsProperty, localizedLink: language.linkProperty)
     }
 
     /// Checks for a declarative push message in which there is nothing to show.
@@ -33,10 +33,20 @@ package enum BrowserTemplate {
         return texts.allSatisfy { $0?.string?.isEmpty ?? true }
     }
 
-    private static func body(_ title: MessageProperty, _ text: MessageProperty, _ further: String = "") -> String {
-        """
-        {"web_push":8030,"notification":{"title":"$(\(title), 200)","body":"$(\(text), 500)","tag":"$(story)",\
-        "navigate":"$(link)"},"secureId":"$(secureId)","status":"$(status)"\(further)}
-        """
+    private static func body(
+        _ title: MessageProperty,
+        _ text: MessageProperty,
+        localizedLink: MessageProperty? = nil
+    ) -> String {
+        let body: JSONText = [
+            "web_push": 8030,
+            "notification": [
+                "title": JSONText("$(\(title), 200)"), "body": JSONText("$(\(text), 500)"), "tag": "$(story)",
+                "navigate": "$(link)",
+            ],
+            "secureId": "$(secureId)", "status": "$(status)",
+            "localizedLink": JSONText(localizedLink.map { "$(\($0))" }),
+        ]
+        return body.text
     }
 }

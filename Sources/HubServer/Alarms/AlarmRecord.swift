@@ -17,7 +17,7 @@ struct AlarmRecord: Sendable, Codable {
     init(text: String) throws { self = try JSONReader.decode(Self.self, from: text, limits: .stored) }
 
     var text: String {
-        get throws { String(decoding: try JSONEncoder.sorted.encode(self), as: UTF8.self) }
+        get throws { try JSONEncoder.sorted.text(self) }
     }
 
     /// The alarm with an id, among active and silenced alarms.

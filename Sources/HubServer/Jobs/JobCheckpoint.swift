@@ -46,6 +46,6 @@ struct JobCheckpoint: Codable, Sendable, Equatable {
     }
 
     var text: String {
-        get throws { String(decoding: try JSONEncoder().encode(self), as: UTF8.self) }
+        get throws { try JSONEncoder.sorted.text(self) }
     }
 }

@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import HostSystem
+import HubProtocol
 import HubStore
 package import PushServices
 import Synchronization
@@ -42,7 +43,7 @@ package final class ProviderTokenFile: ProviderTokenStore {
             known.append(Entry(issuer: issuer, token: token))
             known = known.suffix(Self.maximumTokens)
             entries = known
-            guard let text = try? String(decoding: JSONEncoder().encode(known), as: UTF8.self),
+            guard let text = try? JSONEncoder.sorted.text(known),
                 let sealed = try? secrets.box().seal(text, purpose: Self.purpose)
             else { return }
             try? PrivateFile.write(sealed, to: path)

@@ -20,7 +20,7 @@ enum FeedbackRoutes {
             let address = request.signedAddress(container)
             return switch AcceptedForm(accept: request.request.headers[.accept]) {
             case .standard: .text(address)
-            case .json: .json(Array(JSONText.object(["url": address]).utf8))
+            case .json: .json((["url": JSONText(address)] as JSONText).bytes)
             case .atom:
                 .atom(
                     ContainerListing.atomEntry(of: address, date: request.hub.configuration.now()),
@@ -36,7 +36,7 @@ enum FeedbackRoutes {
             )
             return switch AcceptedForm(accept: request.request.headers[.accept]) {
             case .standard: .xml(listing.xml)
-            case .json: .json(Array(listing.json(at: request.address(container)).utf8))
+            case .json: .json(listing.json(at: request.address(container)).bytes)
             case .atom:
                 .atom(
                     listing.atom(at: request.address(container), date: request.hub.configuration.now()),

@@ -23,8 +23,8 @@ enum PushRoutes {
         guard let key = try await request.hub.browserKey() else { return ReaderRoutes.status(.notFound) }
         var headers = PageHeaders.common("application/json; charset=utf-8")
         headers[.cacheControl] = "no-store"
-        let body = JSONText.object([("publicKey", JSONText.string(key))])
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+        let body: JSONText = ["publicKey": JSONText(key)]
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body.text)))
     }
 
     /// The JSON of a `PushSubscription`.

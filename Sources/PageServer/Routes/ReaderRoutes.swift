@@ -227,22 +227,21 @@ enum ReaderRoutes {
     }
 
     private static func manifest(_ request: PageRequest) -> Response {
-        let members = [
-            ("name", request.hub.name.text), ("short_name", request.hub.name.text), ("start_url", request.home),
-            ("scope", request.home), ("display", "standalone"), ("background_color", "#fdfdfb"),
-            ("theme_color", "#a4161a"),
-        ]
-        let texts = members.map { "\(JSONText.string($0)):\(JSONText.string($1))" }
-        let icons = [
-            (WebAsset.icon, "any", "any maskable"), (.largeIcon, "512x512", "any maskable"),
-            (.touchIcon, "180x180", "any"),
-        ].map { icon, sizes, purpose in
-            #"{"src":"\#(icon.path)","sizes":"\#(sizes)","type":"\#(icon.mediaType)","purpose":"\#(purpose)"}"#
+        func icon(_ icon: WebAsset, _ sizes: JSONText, _ purpose: JSONText) -> JSONText {
+            ["src": JSONText(icon.path), "sizes": sizes, "type": JSONText(icon.mediaType), "purpose": purpose]
         }
+        let (name, home) = (JSONText(request.hub.name.text), JSONText(request.home))
+        let body: JSONText = [
+            "name": name, "short_name": name, "start_url": home, "scope": home, "display": "standalone",
+            "background_color": "#fdfdfb", "theme_color": "#a4161a",
+            "icons": [
+                icon(.icon, "any", "any maskable"), icon(.largeIcon, "512x512", "any maskable"),
+                icon(.touchIcon, "180x180", "any"),
+            ],
+        ]
         var headers = PageHeaders.common("application/manifest+json")
         headers[.cacheControl] = "no-cache"
-        let body = "{\(texts.joined(separator: ",")),\"icons\":[\(icons.joined(separator: ","))]}"
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body.text)))
     }
 }
 

@@ -48,7 +48,7 @@ enum SecureMessageRoutes {
         guard isScript else { return request.page(SecurePage(frame: request.frame(for: user.visitor), text: text)) }
         var headers = PageHeaders.common("application/json; charset=utf-8")
         headers[.cacheControl] = "no-store"
-        let body = JSONText.object([("text", JSONText.string(text))])
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body)))
+        let body: JSONText = ["text": JSONText(text)]
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body.text)))
     }
 }

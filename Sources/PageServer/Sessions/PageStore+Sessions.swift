@@ -163,8 +163,5 @@ extension ReaderSession {
 
 extension ReaderChoice {
     /// The categories as a JSON array.
-    fileprivate var categoryText: String {
-        let names = try? JSONEncoder().encode(categories.map(\.text))
-        return names.map { String(decoding: $0, as: UTF8.self) } ?? "[]"
-    }
+    fileprivate var categoryText: String { JSONText(strings: categories.map(\.text)).text }
 }

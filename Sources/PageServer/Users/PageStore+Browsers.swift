@@ -76,16 +76,9 @@ extension PageStore {
 }
 
 extension BrowserPushChannel {
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        // Equal subscriptions must give equal text.
-        encoder.outputFormatting = .sortedKeys
-        return encoder
-    }
-
     /// The subscription as a JSON object; equal for equal subscriptions.
     fileprivate var text: String {
-        get throws { String(decoding: try Self.encoder.encode(self), as: UTF8.self) }
+        get throws { try JSONEncoder.sorted.text(self) }
     }
 }
 

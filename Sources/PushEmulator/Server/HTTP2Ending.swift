@@ -1,3 +1,4 @@
+import Formats
 import NIOCore
 import NIOHTTP2
 
@@ -29,7 +30,7 @@ final class HTTP2Ending: ChannelInboundHandler {
     func goAway(context: ChannelHandlerContext, after stream: HTTP2StreamID) {
         guard !isEnding else { return }
         isEnding = true
-        let data = ByteBuffer(string: "{\"reason\":\"Shutdown\"}")
+        let data = ByteBuffer(bytes: (["reason": "Shutdown"] as JSONText).bytes)
         let frame = HTTP2Frame(
             streamID: .rootStream,
             payload: .goAway(lastStreamID: stream, errorCode: .noError, opaqueData: data)

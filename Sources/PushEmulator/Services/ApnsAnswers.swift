@@ -51,7 +51,7 @@ struct ApnsAnswers: PushAnswers {
         switch fault.effect {
         case .dead(let since):
             let time = (since ?? request.receivedAt).milliseconds
-            return Self.reply(410, "Unregistered", request, more: [("timestamp", "\(time)")])
+            return Self.reply(410, "Unregistered", request, more: [("timestamp", JSONText(time))])
         case .malformed: return Self.reply(400, "BadDeviceToken", request)
         case .throttled(let wait):
             let reason = fault.isWholeService ? "TooManyProviderTokenUpdates" : "TooManyRequests"
@@ -73,14 +73,13 @@ struct ApnsAnswers: PushAnswers {
         _ reason: String,
         _ request: EmulatorRequest,
         _ headers: [HeaderLine] = [],
-        more: [(name: String, value: String)] = []
+        more: JSONText.Members = []
     ) -> EmulatorReply {
         let id = request.header("apns-id").flatMap { Self.isCanonicalUUID($0) ? $0 : nil } ?? UUID().uuidString
-        let members: [(name: String, value: String)] = [("reason", JSONText.string(reason))]
         return EmulatorReply(
             status,
             [HeaderLine("apns-id", id)] + headers,
-            json: JSONText.object(members + more)
+            json: JSONText(members: [("reason", JSONText(reason))] + more)
         )
     }
 }

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// A reply to a client.
@@ -11,11 +12,11 @@ struct EmulatorReply: Sendable, Equatable {
         self.headers = headers
     }
 
-    /// Makes a reply whose body is JSON text.
-    init(_ status: Int, _ headers: [HeaderLine] = [], json: String) {
+    /// Makes a reply whose body is JSON.
+    init(_ status: Int, _ headers: [HeaderLine] = [], json: JSONText) {
         self.status = status
         self.headers = headers + [HeaderLine("content-type", "application/json; charset=utf-8")]
-        body = Array(json.utf8)
+        body = json.bytes
     }
 }
 

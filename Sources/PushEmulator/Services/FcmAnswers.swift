@@ -42,7 +42,7 @@ struct FcmAnswers: PushAnswers {
         return AcceptedPush(
             device: isOnlyValidated ? nil : EmulatedDevice(service: .fcm, id: target.id),
             messageID: name,
-            reply: EmulatorReply(200, json: JSONText.object(["name": name])),
+            reply: EmulatorReply(200, json: ["name": JSONText(name)]),
             collapseKey: message["android"]?["collapse_key", "collapseKey"]?.string
         )
     }
@@ -78,8 +78,6 @@ enum FcmError {
     case quotaExceeded(ofProject: Bool, wait: Duration)
     case internalError
     case unavailable(wait: Duration)
-
-    private static let typePrefix = "type.googleapis.com/"
 
     var reply: EmulatorReply {
         switch self {
@@ -133,32 +131,26 @@ enum FcmError {
         _ message: String,
         _ headers: [HeaderLine] = [],
         code: String? = nil,
-        details: [String] = []
+        details: [JSONText] = []
     ) -> EmulatorReply {
-        let own = code.map { code in
-            JSONText.object([
-                "@type": typePrefix + "google.firebase.fcm.v1.FcmError", "errorCode": code,
-            ])
-        }
-        let all = [own].compactMap { $0 } + details
-        var error: [(name: String, value: String)] = [
-            ("code", "\(status)"), ("message", JSONText.string(message)), ("status", JSONText.string(name)),
+        let own: [JSONText] =
+            code.map { [["@type": type("firebase.fcm.v1.FcmError"), "errorCode": JSONText($0)]] } ?? []
+        let error: JSONText = [
+            "code": JSONText(status), "message": JSONText(message), "status": JSONText(name),
+            "details": JSONText(array: own + details).unlessEmpty,
         ]
-        if !all.isEmpty { error.append(("details", "[\(all.joined(separator: ","))]")) }
-        return EmulatorReply(status, headers, json: JSONText.object([("error", JSONText.object(error))]))
+        return EmulatorReply(status, headers, json: ["error": error])
     }
 
-    private static func violation(_ field: String, _ text: String) -> String {
-        let violation = JSONText.object(["field": field, "description": text])
-        return JSONText.object([
-            ("@type", JSONText.string(typePrefix + "google.rpc.BadRequest")), ("fieldViolations", "[\(violation)]"),
-        ])
+    private static func violation(_ field: String, _ text: String) -> JSONText {
+        let violation: JSONText = ["description": JSONText(text), "field": JSONText(field)]
+        return ["@type": type("rpc.BadRequest"), "fieldViolations": [violation]]
     }
 
-    private static func quotaFailure(_ subject: String) -> String {
-        let violation = JSONText.object(["subject": subject, "description": "Quota exceeded"])
-        return JSONText.object([
-            ("@type", JSONText.string(typePrefix + "google.rpc.QuotaFailure")), ("violations", "[\(violation)]"),
-        ])
+    private static func quotaFailure(_ subject: String) -> JSONText {
+        let violation: JSONText = ["description": "Quota exceeded", "subject": JSONText(subject)]
+        return ["@type": type("rpc.QuotaFailure"), "violations": [violation]]
     }
+
+    private static func type(_ name: String) -> JSONText { JSONText("type.googleapis.com/google.\(name)") }
 }

@@ -52,11 +52,11 @@ struct TokenAnswers: Sendable {
                 guard form["client_id"]?.hasPrefix("ms-app://") == true else {
                     throw Self.refusal("invalid_client", "client_id is not a package SID: ms-app://S-1-15-2-…")
                 }
-                return microsoft(request, lifetime: "\(IssuedTokens.microsoftLifetime)")
+                return microsoft(request, lifetime: JSONText(IssuedTokens.microsoftLifetime))
             case .entra:
                 try checkClient(form, scope: "https://wns.windows.com/.default")
                 // Entra sometimes sends the number as a string.
-                return microsoft(request, lifetime: "\"\(IssuedTokens.microsoftLifetime)\"")
+                return microsoft(request, lifetime: JSONText("\(IssuedTokens.microsoftLifetime)"))
             }
         } catch {
             return error.reply
@@ -106,10 +106,10 @@ struct TokenAnswers: Sendable {
         }
         return EmulatorReply(
             200,
-            json: JSONText.object([
-                ("access_token", JSONText.string(issue(.google, IssuedTokens.googleLifetime, request.receivedAt))),
-                ("expires_in", "\(IssuedTokens.googleLifetime)"), ("token_type", "\"Bearer\""),
-            ])
+            json: [
+                "access_token": JSONText(issue(.google, IssuedTokens.googleLifetime, request.receivedAt)),
+                "expires_in": JSONText(IssuedTokens.googleLifetime), "token_type": "Bearer",
+            ]
         )
     }
 
@@ -127,13 +127,11 @@ struct TokenAnswers: Sendable {
         }
     }
 
-    private func microsoft(_ request: EmulatorRequest, lifetime: String) -> EmulatorReply {
+    private func microsoft(_ request: EmulatorRequest, lifetime: JSONText) -> EmulatorReply {
         let token = issue(.microsoft, IssuedTokens.microsoftLifetime, request.receivedAt)
         return EmulatorReply(
             200,
-            json: JSONText.object([
-                ("token_type", "\"bearer\""), ("access_token", JSONText.string(token)), ("expires_in", lifetime),
-            ])
+            json: ["token_type": "bearer", "access_token": JSONText(token), "expires_in": lifetime]
         )
     }
 
@@ -145,9 +143,7 @@ struct TokenAnswers: Sendable {
         EmulatorReply(
             status,
             [HeaderLine("cache-control", "no-store")],
-            json: JSONText.object([
-                ("error", JSONText.string(error)), ("error_description", JSONText.string(description)),
-            ])
+            json: ["error": JSONText(error), "error_description": JSONText(description)]
         )
     }
 }

@@ -49,7 +49,7 @@ struct WebPushAnswers: PushAnswers {
         case .internalError: Self.reply(500, 999, "the service failed")
         case .badCredential: Self.reply(401, 109, "the VAPID token is refused")
         // Apple's reply; Mozilla has none for it.
-        case .wrongTopic: EmulatorReply(400, json: JSONText.object(["reason": "VapidPkHashMismatch"]))
+        case .wrongTopic: EmulatorReply(400, json: ["reason": "VapidPkHashMismatch"])
         case .slow, .goAway, .dropped: nil
         }
     }
@@ -67,10 +67,10 @@ struct WebPushAnswers: PushAnswers {
         EmulatorReply(
             status,
             headers,
-            json: JSONText.object([
-                ("code", "\(status)"), ("errno", "\(code)"), ("error", JSONText.string(message)),
-                ("message", JSONText.string(message)),
-            ])
+            json: [
+                "code": JSONText(status), "errno": JSONText(code), "error": JSONText(message),
+                "message": JSONText(message),
+            ]
         )
     }
 }

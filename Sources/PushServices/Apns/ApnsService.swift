@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HubProtocol
 import OutboundHTTP
@@ -63,8 +64,8 @@ final class ApnsService: PushService {
     /// Sends to a token that no device has: an answer about the token proves that APNs accepts the credential.
     func tryCredential() async -> PushOutcome {
         let headers = [("apns-topic", credential.bundle), ("apns-push-type", "background"), ("apns-priority", "5")]
-        let body = Array(#"{"aps":{"content-available":1}}"#.utf8)
-        let outcome = await send(ApnsRequest(device: "0", headers: headers, body: body, isOwnTopic: true))
+        let body: JSONText = ["aps": ["content-available": 1]]
+        let outcome = await send(ApnsRequest(device: "0", headers: headers, body: body.bytes, isOwnTopic: true))
         return if case .deadHandle = outcome { .accepted(id: nil) } else { outcome }
     }
 

@@ -99,8 +99,8 @@ struct ProviderKey: Sendable {
 
     func sign(issuedAt time: Timestamp) throws -> String {
         try SignedToken.es256(
-            header: [("kid", JSONText.string(issuer.keyID))],
-            claims: [("iss", JSONText.string(issuer.team)), ("iat", "\(time.seconds)")],
+            header: [("kid", JSONText(issuer.keyID))],
+            claims: ["iss": JSONText(issuer.team), "iat": JSONText(time.seconds)],
             key: key
         )
     }

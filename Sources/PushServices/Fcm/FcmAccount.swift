@@ -75,11 +75,10 @@ struct FcmAccount: Sendable {
     /// The form that asks for an access token.
     func form(at now: Timestamp) throws -> [(name: String, value: String)] {
         let assertion = try SignedToken.rs256(
-            header: [("typ", JSONText.string("JWT"))] + (keyID.map { [("kid", JSONText.string($0))] } ?? []),
+            header: [("typ", "JWT"), ("kid", JSONText(keyID))],
             claims: [
-                ("iss", JSONText.string(email)), ("scope", JSONText.string(Self.scope)),
-                ("aud", JSONText.string(Self.audience)), ("iat", "\(now.seconds)"),
-                ("exp", "\(now.seconds + Self.lifetime)"),
+                "iss": JSONText(email), "scope": JSONText(Self.scope), "aud": JSONText(Self.audience),
+                "iat": JSONText(now.seconds), "exp": JSONText(now.seconds + Self.lifetime),
             ],
             key: key
         )

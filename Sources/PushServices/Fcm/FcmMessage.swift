@@ -13,17 +13,14 @@ struct FcmMessage: Sendable {
     /// True if FCM only checks the message and delivers nothing.
     let isOnlyValidated: Bool
     /// The members of the message, without the options for Android.
-    let members: [Member]
+    let members: JSONText.Members
     /// Name of the options for Android.
     let androidName: String
     /// The options for Android, without the time to live.
-    let android: [Member]
+    let android: JSONText.Members
     /// Whole seconds; `nil` if the message does not say.
     let timeToLive: Int64?
     let collapseKey: String?
-
-    /// A member's name and its value in JSON.
-    typealias Member = (name: String, value: String)
 
     /// Reads the body of a request to FCM v1 without a target.
     init(_ body: [UInt8]) throws(BadPushMessage) {
@@ -45,8 +42,8 @@ struct FcmMessage: Sendable {
     /// Reads a body in the form of the retired interface.
     init(legacy body: [UInt8]) throws(BadPushMessage) {
         let legacy = try LegacyFcmMessage(try Self.read(body))
-        let text = JSONText.object(legacy.message)
-        guard let members = (try? JSONReader.read(Array(text.utf8), allowsRepeats: true))?.members else {
+        let message = JSONText(members: legacy.message)
+        guard let members = (try? JSONReader.read(message.bytes, allowsRepeats: true))?.members else {
             throw BadPushMessage("the body cannot be rewritten for FCM v1")
         }
         try self.init(message: members, isOnlyValidated: legacy.isOnlyValidated)
@@ -98,8 +95,8 @@ struct FcmMessage: Sendable {
             )
         }
         self.isOnlyValidated = isOnlyValidated
-        members = message.filter { !Self.androidNames.contains($0.name) }.map { ($0.name, $0.value.text) }
-        self.android = android.filter { $0.name != "ttl" }.map { ($0.name, $0.value.text) }
+        members = message.filter { !Self.androidNames.contains($0.name) }.json
+        self.android = android.filter { $0.name != "ttl" }.json
     }
 
     // MARK: - Checks
@@ -160,6 +157,8 @@ struct FcmMessage: Sendable {
 }
 
 extension [JSONMember] {
+    var json: JSONText.Members { map { ($0.name, JSONText($0.value)) } }
+
     /// The value of a member that is not null.
     func node(_ name: String) -> JSONNode? {
         first { $0.name == name && $0.value.content != .null }?.value

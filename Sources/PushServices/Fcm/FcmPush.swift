@@ -28,9 +28,11 @@ struct FcmPush: PreparedPush {
             case let seconds?: .until(acceptedAt + .seconds(seconds))
             }
         opening = Array("{\(message.isOnlyValidated ? "\"validate_only\":true," : "")\"message\":{\"token\":".utf8)
-        let members = message.members.map { ",\(JSONText.string($0.name)):\($0.value)" }.joined()
-        let android = message.android.map { "\(JSONText.string($0.name)):\($0.value)" }.joined(separator: ",")
-        let options = ",\(JSONText.string(message.androidName)):{\(android)"
+        // Bytes that are ready around the token, since the message is sent to many devices.
+        let inner = JSONText(members: message.members).text.dropFirst().dropLast()
+        let members = inner.isEmpty ? "" : ",\(inner)"
+        let android = JSONText(members: message.android).text.dropFirst().dropLast()
+        let options = ",\(JSONText(message.androidName)):{\(android)"
         rest = Array("\(members)\(android.isEmpty ? "" : options + "}")}}".utf8)
         restUpToTime = Array("\(members)\(options)\(android.isEmpty ? "" : ",")\"ttl\":\"".utf8)
     }
@@ -53,7 +55,7 @@ struct FcmPush: PreparedPush {
     }
 
     func body(_ token: String, expiresAt: Timestamp?, now: Timestamp) -> [UInt8] {
-        let start = opening + Array(JSONText.string(token).utf8)
+        let start = opening + JSONText(token).bytes
         guard let end = [ownExpiry, expiresAt].compactMap({ $0 }).min() else { return start + rest }
         let seconds = min(end.wholeSeconds(after: now), FcmMessage.maximumTimeToLive)
         return start + restUpToTime + Array("\(seconds)".utf8) + Self.endAfterTime

@@ -62,9 +62,8 @@ struct FcmService: PushService {
 
     /// Sends a message to a token that no device has; FCM refuses it only after it has checked the sender.
     func tryCredential() async -> PushOutcome {
-        let message = JSONText.object(["token": Self.bogusToken])
-        let body = Array(JSONText.object([("validate_only", "true"), ("message", message)]).utf8)
-        return switch await attempt({ _ in body }) {
+        let body: JSONText = ["validate_only": true, "message": ["token": JSONText(Self.bogusToken)]]
+        return switch await attempt({ _ in body.bytes }) {
         case .accepted, .deadHandle, .badMessage, .badRoute: .accepted(id: nil)
         case let outcome: outcome
         }

@@ -7,8 +7,6 @@ import HubProtocol
 ///
 /// Source: Google, "Migrate from legacy FCM APIs to HTTP v1".
 struct LegacyFcmMessage {
-    typealias Member = FcmMessage.Member
-
     private static let targets = ["to", "registration_ids", "condition", "notification_key"]
     /// Members of an Android notification, by their names in v1; others belong to iOS or to no device.
     private static let androidTexts = [
@@ -17,12 +15,11 @@ struct LegacyFcmMessage {
     private static let androidLists = ["title_loc_args", "body_loc_args"]
 
     /// The members of `message` in v1.
-    private(set) var message: [Member] = []
+    private(set) var message: JSONText.Members = []
     private(set) var isOnlyValidated = false
 
-    private var android: [Member] = []
-    private var notification: [Member] = []
-    private var aps: [Member] = []
+    private var android: JSONText.Members = []
+    private var aps: JSONText.Members = []
 
     init(_ members: [JSONMember]) throws(BadPushMessage) {
         for name in Self.targets where members.node(name) != nil {
@@ -34,53 +31,39 @@ struct LegacyFcmMessage {
         if let data = members.node("data") {
             guard let values = data.members else { throw BadPushMessage("'data' is not a JSON object") }
             let texts = values.filter { $0.value.content != .null }
-            message.append(("data", JSONText.object(texts.map { ($0.name, JSONText.string(Self.text($0.value))) })))
+            message.append(("data", JSONText(members: texts.map { ($0.name, Self.json($0.value)) })))
         }
         try readNotification(members.node("notification"))
         try readOptions(members)
         let priority = try Self.priority(members.node("priority"))
-        if let priority { android.append(("priority", JSONText.string(priority))) }
-        if !android.isEmpty { message.append(("android", JSONText.object(android))) }
+        android.append(("priority", JSONText(priority)))
+        message.append(("android", JSONText(members: android).unlessEmpty))
         if !aps.isEmpty {
-            let headers = priority.map { [("apns-priority", JSONText.string($0 == "HIGH" ? "10" : "5"))] } ?? []
-            message.append(
-                (
-                    "apns",
-                    JSONText.object(
-                        (headers.isEmpty ? [] : [("headers", JSONText.object(headers))])
-                            + [("payload", JSONText.object([("aps", JSONText.object(aps))]))]
-                    )
-                )
-            )
+            let headers = priority.map { ["apns-priority": $0 == "HIGH" ? "10" : "5"] as JSONText }
+            message.append(("apns", ["headers": headers, "payload": ["aps": JSONText(members: aps)]]))
         }
-        if let options = members.node("fcm_options") { message.append(("fcm_options", options.text)) }
+        message.append(("fcm_options", members.node("fcm_options").map { JSONText($0) }))
     }
 
     private mutating func readNotification(_ node: JSONNode?) throws(BadPushMessage) {
         guard let node else { return }
         guard let members = node.members else { throw BadPushMessage("'notification' is not a JSON object") }
-        for name in ["title", "body", "image"] {
-            if let value = members.node(name) { notification.append((name, JSONText.string(Self.text(value)))) }
-        }
-        if !notification.isEmpty { message.append(("notification", JSONText.object(notification))) }
-        var own: [Member] = []
-        for name in Self.androidTexts {
-            if let value = members.node(name) { own.append((name, JSONText.string(Self.text(value)))) }
-        }
-        if let channel = members.node("android_channel_id") ?? members.node("channel_id") {
-            own.append(("channel_id", JSONText.string(Self.text(channel))))
-        }
+        let texts = ["title", "body", "image"].map { (name: $0, value: members.node($0).map(Self.json)) }
+        message.append(("notification", JSONText(members: texts).unlessEmpty))
+        var own = Self.androidTexts.map { (name: $0, value: members.node($0).map(Self.json)) }
+        let channel = members.node("android_channel_id") ?? members.node("channel_id")
+        own.append(("channel_id", channel.map(Self.json)))
         for name in Self.androidLists {
             guard let value = members.node(name) else { continue }
             own.append((name, try Self.list(value, called: name)))
         }
-        if !own.isEmpty { android.append(("notification", JSONText.object(own))) }
+        android.append(("notification", JSONText(members: own).unlessEmpty))
         // Android counts badges itself.
         if let badge = members.node("badge") {
             guard let number = badge.integer ?? badge.string.flatMap({ Int64($0) }) else {
                 throw BadPushMessage("'notification.badge' is not a whole number")
             }
-            aps.append(("badge", "\(number)"))
+            aps.append(("badge", JSONText(number)))
         }
     }
 
@@ -89,16 +72,16 @@ struct LegacyFcmMessage {
             guard let seconds = time.integer ?? time.string.flatMap({ Int64($0) }),
                 (0...FcmMessage.maximumTimeToLive).contains(seconds)
             else { throw BadPushMessage("'time_to_live' is not a number of seconds from 0 to 2419200") }
-            android.append(("ttl", JSONText.string("\(seconds)s")))
+            android.append(("ttl", JSONText("\(seconds)s")))
         }
         for name in ["collapse_key", "restricted_package_name"] {
             guard let value = members.node(name) else { continue }
             guard let text = value.string else { throw BadPushMessage("'\(name)' is not a string") }
-            android.append((name, JSONText.string(text)))
+            android.append((name, JSONText(text)))
         }
         for (name, option) in [("content_available", "content-available"), ("mutable_content", "mutable-content")]
         where try Self.isTrue(members.node(name), called: name) {
-            aps.append((option, "1"))
+            aps.append((option, 1))
         }
         isOnlyValidated = try Self.isTrue(members.node("dry_run"), called: "dry_run")
     }
@@ -108,13 +91,15 @@ struct LegacyFcmMessage {
     /// Returns a string as it is, and any other value as JSON.
     private static func text(_ node: JSONNode) -> String { node.string ?? node.text }
 
+    private static func json(_ node: JSONNode) -> JSONText { JSONText(text(node)) }
+
     /// Returns an array; the retired interface also accepted one that was written as a string.
-    private static func list(_ node: JSONNode, called name: String) throws(BadPushMessage) -> String {
+    private static func list(_ node: JSONNode, called name: String) throws(BadPushMessage) -> JSONText {
         let list = node.string.flatMap { try? JSONReader.read(Array($0.utf8), allowsRepeats: true) } ?? node
         guard case .array(let elements) = list.content else {
             throw BadPushMessage("'notification.\(name)' is not an array")
         }
-        return "[\(elements.map { JSONText.string(text($0)) }.joined(separator: ","))]"
+        return JSONText(array: elements.map(json))
     }
 
     private static func priority(_ node: JSONNode?) throws(BadPushMessage) -> String? {

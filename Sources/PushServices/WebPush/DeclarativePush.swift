@@ -7,7 +7,7 @@ import HubProtocol
 enum DeclarativePush {
     private static let marker = "web_push"
     /// Value of the marker: the number of the RFC.
-    private static let magic = "8030"
+    private static let magic: JSONText = 8030
     /// Members next to `notification`, not inside it.
     private static let outerMembers: Set<String> = ["app_badge", "mutable"]
 
@@ -16,17 +16,17 @@ enum DeclarativePush {
         guard let root = try? JSONReader.read(body, allowsRepeats: true), let members = root.members,
             root[marker] == nil
         else { return body }
-        let whole: [(name: String, value: String)]
+        let whole: JSONText.Members
         if let notification = root["notification"] {
             guard isComplete(notification) else { return body }
-            whole = members.map { ($0.name, $0.value.text) }
+            whole = members.json
         } else {
             guard isComplete(root) else { return body }
-            let inner = members.filter { !outerMembers.contains($0.name) }.map { ($0.name, $0.value.text) }
-            let outer = members.filter { outerMembers.contains($0.name) }.map { ($0.name, $0.value.text) }
-            whole = [("notification", JSONText.object(inner))] + outer
+            let inner = members.filter { !outerMembers.contains($0.name) }.json
+            let outer = members.filter { outerMembers.contains($0.name) }.json
+            whole = [("notification", JSONText(members: inner))] + outer
         }
-        return Array(JSONText.object([(marker, magic)] + whole).utf8)
+        return JSONText(members: [(marker, magic)] + whole).bytes
     }
 
     /// Returns the tag of a notification in the declarative form: a notification replaces the one with its tag.

@@ -59,10 +59,9 @@ final class VapidTokens: Sendable {
     /// Signs a token without keeping it.
     func sign(for origin: String, _ key: VapidKey, now: Timestamp) throws -> String {
         try SignedToken.es256(
-            header: [("typ", JSONText.string("JWT"))],
+            header: [("typ", "JWT")],
             claims: [
-                ("aud", JSONText.string(origin)), ("exp", "\((now + Self.lifetime).seconds)"),
-                ("sub", JSONText.string(subject)),
+                "aud": JSONText(origin), "exp": JSONText((now + Self.lifetime).seconds), "sub": JSONText(subject),
             ],
             key: key.privateKey
         )

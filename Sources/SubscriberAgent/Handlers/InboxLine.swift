@@ -46,10 +46,7 @@ package struct InboxLine: Sendable, Encodable {
 
     /// The JSON object in one line, without the line end.
     package var json: String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let encoded = (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) }
-        return encoded.map(TerminalText.escaped) ?? "{}"
+        (try? JSONEncoder.plain.text(self)).map(TerminalText.escaped) ?? "{}"
     }
 
     /// `[World] message  link`, safe for a terminal.

@@ -60,10 +60,8 @@ struct LoginFile: Sendable {
     }
 
     func write(_ login: Login) throws(HostError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and a Boolean.
-        guard let text = (try? encoder.encode(login)).map({ String(decoding: $0, as: UTF8.self) }) else {
+        guard let text = try? JSONEncoder.plain.text(login) else {
             throw HostError("cannot write", path, because: "the login cannot be encoded")
         }
         try PrivateFile.write(text + "\n", to: path)

@@ -1,3 +1,4 @@
+import Formats
 import GRDB
 import Glibc
 import HostSystem
@@ -160,7 +161,7 @@ extension AgentStore {
                     WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))
                     ORDER BY ordinal DESC LIMIT ?
                     """,
-                arguments: [Self.text(states.map(\.rawValue)), limit]
+                arguments: [JSONText(strings: states.map(\.rawValue)).text, limit]
             ).reversed().map(InboxRecord.init(row:))
         }
     }
@@ -171,7 +172,7 @@ extension AgentStore {
                 database,
                 sql:
                     "SELECT count(*) FROM inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))",
-                arguments: [Self.text(states.map(\.rawValue))]
+                arguments: [JSONText(strings: states.map(\.rawValue)).text]
             ) ?? 0
         }
     }
@@ -230,7 +231,10 @@ extension AgentStore {
     /// Marks the earlier messages of the stories that a message replaces; a withdrawal is never undone.
     private static func supersede(by relation: StoryRelation, before ordinal: Int64, in database: Database) throws {
         let mark: InboxRecord.Supersession = relation.status == .withdrawn ? .withdrawn : .replaced
-        try database.execute(sql: supersedeSQL, arguments: [mark.rawValue, text(relation.replaces), ordinal])
+        try database.execute(
+            sql: supersedeSQL,
+            arguments: [mark.rawValue, JSONText(strings: relation.replaces).text, ordinal]
+        )
     }
 
     private static func apply(_ settlement: Settlement, to database: Database) throws {

@@ -54,10 +54,10 @@ extension AgentStore {
     ///
     /// - Returns: False if another process has deleted the notification meanwhile.
     func resolve(_ record: SecureRecord, text: String) async throws(AgentStoreError) -> Bool {
-        let body = JSONText.object([
-            (MessageProperty.message.rawValue, JSONText.string(text)),
-            (MessageProperty.secureID.rawValue, JSONText.string("\(record.secureID)")),
-        ])
+        let body: JSONText = [
+            MessageProperty.message.rawValue: JSONText(text),
+            MessageProperty.secureID.rawValue: JSONText("\(record.secureID)"),
+        ]
         return try await write { database in
             try database.execute(
                 sql: """
@@ -65,7 +65,7 @@ extension AgentStore {
                         SELECT ordinal, 'message', id, template, ?, '', ?, '', '', receivedAt, 'pending' FROM secure
                         WHERE ordinal = ?
                     """,
-                arguments: [body, text, record.ordinal]
+                arguments: [body.text, text, record.ordinal]
             )
             let isInserted = database.changesCount == 1
             try database.execute(sql: "DELETE FROM secure WHERE ordinal = ?", arguments: [record.ordinal])

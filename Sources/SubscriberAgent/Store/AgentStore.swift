@@ -87,7 +87,7 @@ final class AgentStore: Sendable {
 
     /// Stores categories, and a template if there is one.
     func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(AgentStoreError) {
-        let text = categories.map(Self.text)
+        let text = categories.map { JSONText(strings: $0).text }
         try await write { database in
             try database.execute(sql: "UPDATE agent SET categories = ?", arguments: [text])
             if let template { try Self.set(template, in: database) }
@@ -114,7 +114,7 @@ final class AgentStore: Sendable {
         template: String? = nil,
         user: String? = nil
     ) async throws(AgentStoreError) {
-        let text = categories.map(Self.text)
+        let text = categories.map { JSONText(strings: $0).text }
         try await write { database in
             try database.execute(
                 sql: "UPDATE agent SET registered = ?, registeredTemplate = ?, registeredUser = ?",
@@ -130,7 +130,7 @@ final class AgentStore: Sendable {
 
     /// Stores reported categories, unless another process has unsubscribed meanwhile.
     func setRetired(_ categories: [String]) async throws(AgentStoreError) {
-        let text = Self.text(categories)
+        let text = JSONText(strings: categories).text
         try await write { database in
             try database.execute(
                 sql: "UPDATE agent SET retired = ? WHERE categories IS NOT NULL",
@@ -162,12 +162,6 @@ final class AgentStore: Sendable {
             case .custom(let body): (nil, body)
             }
         try database.execute(sql: "UPDATE agent SET language = ?, template = ?", arguments: [language, body])
-    }
-
-    static func text(_ list: [String]) -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .withoutEscapingSlashes
-        return (try? encoder.encode(list)).map { String(decoding: $0, as: UTF8.self) } ?? "[]"
     }
 
     private static func list(ifAny text: String?) throws -> [String]? { try text.map(list) }

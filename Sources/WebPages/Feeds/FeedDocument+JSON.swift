@@ -6,40 +6,33 @@ extension FeedDocument {
     ///
     /// Source: jsonfeed.org/version/1.1.
     var json: String {
-        var members = [
-            ("version", JSONText.string("https://jsonfeed.org/version/1.1")),
-            ("title", JSONText.string(title)),
-            ("home_page_url", JSONText.string(page)),
-            ("feed_url", JSONText.string(own(.json))),
-            ("description", JSONText.string(summary)),
-            ("authors", Self.authors(author)),
+        let document: JSONText = [
+            "version": "https://jsonfeed.org/version/1.1",
+            "title": JSONText(title),
+            "home_page_url": JSONText(page),
+            "feed_url": JSONText(own(.json)),
+            "description": JSONText(summary),
+            "authors": Self.authors(author),
+            "hubs": webSubHub.map { [["type": "WebSub", "url": JSONText($0)]] },
+            "items": JSONText(array: entries.map(Self.item), separator: ",\n"),
         ]
-        if let webSubHub {
-            members.append(("hubs", "[\(JSONText.object(["type": "WebSub", "url": webSubHub]))]"))
-        }
-        members.append(("items", "[\(entries.map(Self.item).joined(separator: ",\n"))]"))
-        return Self.object(members) + "\n"
+        return document.text + "\n"
     }
 
-    private static func item(_ entry: FeedEntry) -> String {
-        var members = [
-            ("id", JSONText.string(entry.id)),
-            ("title", JSONText.string(entry.title)),
+    private static func item(_ entry: FeedEntry) -> JSONText {
+        [
+            "id": JSONText(entry.id),
+            "title": JSONText(entry.title),
             // Every item needs content, at least its title.
-            ("content_text", JSONText.string(entry.text ?? entry.title)),
-            ("date_published", JSONText.string(entry.published.wholeSecond)),
-            ("date_modified", JSONText.string(entry.updated.wholeSecond)),
-            ("tags", "[\(JSONText.string(entry.category))]"),
+            "content_text": JSONText(entry.text ?? entry.title),
+            "date_published": JSONText(entry.published.wholeSecond),
+            "date_modified": JSONText(entry.updated.wholeSecond),
+            "tags": [JSONText(entry.category)],
+            "url": JSONText(entry.link),
+            "image": JSONText(entry.image),
+            "authors": entry.author.map(authors),
         ]
-        if let link = entry.link { members.append(("url", JSONText.string(link))) }
-        if let image = entry.image { members.append(("image", JSONText.string(image))) }
-        if let author = entry.author { members.append(("authors", authors(author))) }
-        return object(members)
     }
 
-    private static func authors(_ name: String) -> String { "[\(JSONText.object(["name": name]))]" }
-
-    private static func object(_ members: [(String, String)]) -> String {
-        JSONText.object(members.map { (name: $0.0, value: $0.1) })
-    }
+    private static func authors(_ name: String) -> JSONText { [["name": JSONText(name)]] }
 }

@@ -57,7 +57,7 @@ struct EmulatedPush {
             return try JSONReader.decode(Keys.self, from: try PrivateFile.read(path), limits: .stored)
         } catch let error as HostError where error.isMissing {
             let keys = try Keys.make()
-            try PrivateFile.write(String(decoding: try JSONEncoder().encode(keys), as: UTF8.self), to: path)
+            try PrivateFile.write(try JSONEncoder.sorted.text(keys), to: path)
             return keys
         }
     }

@@ -125,7 +125,7 @@ import Testing
             }
             let agent = try await TestAgent("desk-1", of: "bob", emulated.backend, emulated.hub)
             let target = "/api/notifications?pns=all&to_tag=bob"
-            let reply = try await emulated.backend.send("POST", target, as: "alice", JSONText.string(text))
+            let reply = try await emulated.backend.send("POST", target, as: "alice", JSONText(text).text)
             #expect(reply.status == 200, "\(reply.body)")
             let line = "From alice: \(text)"
             let apns = try await Self.object(emulated.inbox(of: devices["apns"] ?? ""))
@@ -178,7 +178,7 @@ import Testing
         try await EmulatedHub.run { emulated in
             let device = try await emulated.register("bob", "apns")
             let agent = try await TestAgent("desk-1", of: "bob", emulated.backend, emulated.hub)
-            let long = JSONText.string(String(repeating: "x", count: 5_000))
+            let long = JSONText(String(repeating: "x", count: 5_000)).text
             var reply = try await emulated.backend.send(
                 "POST",
                 "/api/notifications?pns=apns&to_tag=bob",
@@ -190,7 +190,7 @@ import Testing
             #expect(reply.status == 200)
             #expect(await emulated.inbox(of: device).isEmpty)
             #expect(try await agent.messages(1).first?.count ?? 0 > 5_000)
-            let tooLong = JSONText.string(String(repeating: "x", count: NotificationRoutes.maximumBytes))
+            let tooLong = JSONText(String(repeating: "x", count: NotificationRoutes.maximumBytes)).text
             reply = try await emulated.backend.send(
                 "POST",
                 "/api/notifications?pns=all&to_tag=bob",

@@ -14,7 +14,7 @@ import Testing
         "$UserId:{bob}", "$userid:{bob}", "$InstallationId:{x}", "$anything",
     ]
 
-    private static func quoted(_ text: String) -> String { JSONText.string(text) }
+    private static func quoted(_ text: String) -> String { JSONText(text).text }
 
     @Test(arguments: reserved)
     func `a registration takes no tag that the server assigns`(tag: String) async throws {

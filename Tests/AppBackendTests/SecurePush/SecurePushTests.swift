@@ -24,7 +24,7 @@ import Testing
         try await EmulatedHub.run { emulated in
             let device = try await emulated.register("bob", platform)
             let other = try await emulated.register("ann", platform)
-            let body = #"{"to":"BOB","payload":\#(JSONText.string(Self.secret))}"#
+            let body = #"{"to":"BOB","payload":\#(JSONText(Self.secret).text)}"#
             let reply = try await push(emulated, as: "alice", body)
             #expect(reply.status == 200 && reply.body.isEmpty, "\(reply.body)")
             let delivery = try #require(await emulated.delivery(to: device))
@@ -67,7 +67,7 @@ import Testing
                 try await emulated.register("bob", "fcmv1"), try await emulated.register("bob", "wns")
             )
             let path = "/api/notifications?pns=fcmv1&to_tag=bob"
-            let reply = try await emulated.backend.send("POST", path, as: "alice", JSONText.string(Self.secret))
+            let reply = try await emulated.backend.send("POST", path, as: "alice", JSONText(Self.secret).text)
             #expect(reply.status == 200, "\(reply.body)")
             let delivery = try #require(await emulated.delivery(to: phone))
             let id = try #require(SecurePushApp.secureID(in: delivery.message), "\(delivery.message)")

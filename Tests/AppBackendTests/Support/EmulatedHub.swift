@@ -89,11 +89,10 @@ struct EmulatedHub: Sendable {
             default: .handle("\(platform)-\(user)")
             }
         let id = try await backend.send("POST", "/api/register", as: user).body.dropFirst().dropLast()
-        var handle = JSONText.string(channel.handle)
+        var handle = JSONText(channel.handle).text
         if case .browser(let browser) = channel {
-            handle = JSONText.object([
-                "endpoint": browser.endpoint, "p256dh": browser.p256dh, "auth": browser.auth,
-            ])
+            handle =
+                JSONText(sorted: ["endpoint": browser.endpoint, "p256dh": browser.p256dh, "auth": browser.auth]).text
         }
         let body = #"{"Platform":"\#(platform)","Handle":\#(handle)}"#
         let reply = try await backend.send("PUT", "/api/register/\(id)", as: user, body)

@@ -98,11 +98,11 @@ enum TestProvider {
     static func claims(at now: Timestamp, _ changes: [String: String?] = [:]) -> String {
         let seconds = now.milliseconds / 1_000
         var claims: [String: String] = [
-            "iss": JSONText.string(issuer), "sub": #""1001""#, "aud": JSONText.string(audience),
+            "iss": JSONText(issuer).text, "sub": #""1001""#, "aud": JSONText(audience).text,
             "exp": "\(seconds + 300)", "iat": "\(seconds)",
         ]
         for (name, value) in changes { claims[name] = value }
-        return JSONText.object(claims.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+        return "{\(claims.sorted { $0.key < $1.key }.map { "\(JSONText($0.key)):\($0.value)" }.joined(separator: ","))}"
     }
 
     static func token(header: String = #"{"alg":"ES256","kid":"e"}"#, _ claims: String, _ signer: Signer = .p256) throws

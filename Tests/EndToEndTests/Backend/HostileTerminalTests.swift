@@ -12,7 +12,7 @@ import Testing
     func `lists of users, tokens, devices and events stay on their lines`() async throws {
         try await BackendStage.run(users: ["bob"]) { stage in
             let basic = "Basic \(Data("bob:\(BackendStage.password)".utf8).base64EncodedString())"
-            let (json, path) = (JSONText.string(Self.text), PercentEncoding.encode(Self.text))
+            let (json, path) = (JSONText(Self.text).text, PercentEncoding.encode(Self.text))
             let named = try await stage.calls.send("POST", "/api/login", as: basic, #"{"device":\#(json)}"#)
             #expect(named.status == 200, "\(named.text)")
             let unknown = #"{"user":\#(json),"password":\#(json)}"#

@@ -191,14 +191,14 @@ import Testing
     @Test func `a browser's channel keeps the form that its client has stored`() throws {
         let stored = #"{"endpoint":"https://push.example/1","p256dh":"BA","auth":"AU"}"#
         let new = #"{"endpoint":"https://push.example/2","p256dh":"BB","auth":"AV"}"#
-        for form in [stored, JSONText.string(stored)] {
+        for form in [stored, JSONText(stored).text] {
             let json = #"{"installationId":"a","pushChannel":\#(form),"platform":"browser"}"#
-            for value in [new, JSONText.string(new)] {
+            for value in [new, JSONText(new).text] {
                 let patch = try InstallationPatch(
                     json: #"[{"op":"replace","path":"/pushChannel","value":\#(value)}]"#.bytes
                 )
                 let patched = try patch.applied(to: Installation(json: json.bytes)).encodedJSON(as: .request)
-                #expect(patched == json.replacing(form, with: form == stored ? new : JSONText.string(new)))
+                #expect(patched == json.replacing(form, with: form == stored ? new : JSONText(new).text))
             }
         }
     }

@@ -187,7 +187,7 @@ import Testing
 
     @Test func `a browser's channel goes back as it came, as object or as text`() throws {
         let object = #"{"endpoint":"https://push.example/x","p256dh":"BAb-_","auth":"c2"}"#
-        for channel in [object, JSONText.string(object)] {
+        for channel in [object, JSONText(object).text] {
             let json = #"{"installationId":"a","pushChannel":\#(channel),"platform":"browser"}"#
             #expect(try Installation(json: json.bytes).encodedJSON(as: .request) == json)
         }

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 import Testing
 
@@ -87,7 +88,7 @@ import Testing
         let listing = ContainerListing(serviceEndpoint: "https://h/", containerName: "news", files: [file])
         let url = "https://h/news/feedback/01012030?sig=a%2B&se=1"
         #expect(
-            listing.json(at: address) == """
+            listing.json(at: address).text == """
                 {"containerName":"news","files":[{"name":"01012030","url":"\(url)","contentLength":7,\
                 "lastModified":"2030-01-01T00:00:00Z"}]}
                 """

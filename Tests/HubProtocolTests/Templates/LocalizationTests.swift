@@ -28,6 +28,18 @@ import Testing
         )
     }
 
+    @Test func `the browser's templates have their members in the order that hubs have stored`() throws {
+        func body(_ title: String, _ text: String, _ further: String) -> String {
+            #"{"web_push":8030,"notification":{"title":"$(\#(title), 200)","body":"$(\#(text), 500)","tag":"$(story)","#
+                + #""navigate":"$(link)"},"secureId":"$(secureId)","status":"$(status)"\#(further)}"#
+        }
+        #expect(BrowserTemplate.body == body("title", "messageParam", ""))
+        #expect(
+            try BrowserTemplate.body(in: LanguageName("French"))
+                == body("Title_French", "News_French", #","localizedLink":"$(Link_French)""#)
+        )
+    }
+
     @Test func `the agent's template in a language shows nothing of another`() throws {
         let template = try Template(parsing: AgentTemplate.body(in: LanguageName("French")))
         let message: [MessageProperty: String] = [

@@ -15,7 +15,7 @@ struct OracleTests {
     private static let oracle = Oracle("web_push.py")
 
     private func judge(_ lines: [[String: String]]) async throws -> Oracle.Verdict {
-        try await Self.oracle.judge(lines.map { JSONText.object($0) + "\n" }.joined())
+        try await Self.oracle.judge(lines.map { JSONText(sorted: $0).text + "\n" }.joined())
     }
 
     private func vapid(_ key: P256.Signing.PrivateKey, _ origin: String) throws -> [String: String] {
@@ -55,18 +55,16 @@ struct OracleTests {
         let now = Timestamp(Date()).seconds
         let apple = P256.Signing.PrivateKey()
         let provider = try SignedToken.es256(
-            header: [("kid", JSONText.string("KEY0000001"))],
-            claims: [("iss", JSONText.string("TEAM000001")), ("iat", "\(now)")],
+            header: [("kid", "KEY0000001")],
+            claims: ["iss": "TEAM000001", "iat": JSONText(now)],
             key: apple
         )
         let google = try _RSA.Signing.PrivateKey(keySize: .bits2048)
         let assertion = try SignedToken.rs256(
-            header: [("typ", JSONText.string("JWT")), ("kid", JSONText.string("k"))],
+            header: [("typ", "JWT"), ("kid", "k")],
             claims: [
-                ("iss", JSONText.string("hub@p.iam.gserviceaccount.com")),
-                ("scope", JSONText.string("https://www.googleapis.com/auth/firebase.messaging")),
-                ("aud", JSONText.string("https://oauth2.googleapis.com/token")), ("iat", "\(now)"),
-                ("exp", "\(now + 3_600)"),
+                "iss": "hub@p.iam.gserviceaccount.com", "scope": "https://www.googleapis.com/auth/firebase.messaging",
+                "aud": "https://oauth2.googleapis.com/token", "iat": JSONText(now), "exp": JSONText(now + 3_600),
             ],
             key: google
         )
