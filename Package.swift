@@ -79,7 +79,10 @@ let package = Package(
         .target(name: "NetworkAddresses"),
         .target(name: "FairShares", dependencies: ["NetworkAddresses"]),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
-        .target(name: "Certificates", dependencies: ["HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]),
+        .target(
+            name: "Certificates",
+            dependencies: ["Formats", "HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]
+        ),
         .target(name: "YAMLFiles", dependencies: ["CYamlLimits", .yams]),
         .target(
             name: "DesktopNotifications",
@@ -329,7 +332,8 @@ let package = Package(
         .testTarget(
             name: "OutboundHTTPTests",
             dependencies: [
-                "OutboundHTTP", "NetworkAddresses", "HubTestServer", "Certificates", .nioCore, .nioPosix, .nioSSL,
+                "Formats", "OutboundHTTP", "NetworkAddresses", "HubTestServer", "Certificates", .nioCore, .nioPosix,
+                .nioSSL,
             ]
         ),
         .testTarget(

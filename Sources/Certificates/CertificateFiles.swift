@@ -1,3 +1,4 @@
+import Formats
 package import Foundation
 import HostSystem
 import SwiftASN1
@@ -74,6 +75,6 @@ package struct CertificateFiles: Sendable, Equatable {
 
     /// `2026-11-21`.
     private static func day(_ date: Date) -> String {
-        date.formatted(.iso8601.year().month().day())
+        CivilTime(date).dayText
     }
 }

@@ -1,3 +1,4 @@
+import Formats
 import Glibc
 
 /// The cookies that servers set while one request is redirected.

@@ -65,7 +65,7 @@ struct MessageComposer: Sendable {
             summary == entry.title ? nil : TextClip.clip(summary, characters: Self.maximumSummary)
         }
         values[.author] = entry.author.map { TextClip.clip($0, characters: Self.maximumName) }
-        values[.published] = announcement.date.map { $0.formatted(.iso8601) }
+        values[.published] = announcement.date.map { ISODateTime.formatSeconds($0) }
         values[.link] = entry.link.flatMap(Self.address)
         values[.image] = entry.image.flatMap(Self.address)
         values[.story] = change.name

@@ -1,5 +1,6 @@
 internal import FeedLists
 package import FoundationEssentials
+internal import HubProtocol
 
 /// The reason why an entry of a document is not announced.
 package enum SkipReason: Sendable, Equatable {
@@ -107,7 +108,7 @@ package enum SkipReason: Sendable, Equatable {
         case .updateLimit: "seen before, and edited since; it waits, because this feed announces updates once an hour"
         case .excluded(let term): "its list excludes '\(term)'"
         case .notIncluded: "it contains none of the words that its list includes"
-        case .held(let date): "held until \(date.formatted(.iso8601))"
+        case .held(let date): "held until \(ISODateTime.formatSeconds(date))"
         case .notForThePublic: "the alert is a test, or not for the public"
         case .expired: "the alert has expired"
         case .acknowledgement: "the alert only answers another one"

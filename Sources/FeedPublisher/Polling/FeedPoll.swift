@@ -161,7 +161,7 @@ struct FeedPoll: Sendable {
         var line = failure.line(source)
         if let since = record.failingSince, now.timeIntervalSince(since) > Self.longProblem.inSeconds {
             kind += FeedProblem.lasting
-            line += "; it has failed since \(since.formatted(.iso8601.year().month().day()))"
+            line += "; it has failed since \(ISODateTime.formatDay(since))"
         }
         let isKnown = before.problem.map { FeedProblem.isSameOutage($0.kind, kind) } ?? false
         let problem = FeedProblem(kind: kind, line: before.problem?.kind == kind ? before.problem?.line ?? line : line)

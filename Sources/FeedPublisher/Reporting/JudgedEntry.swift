@@ -126,7 +126,7 @@ package enum AnnouncementState: Sendable, Equatable {
         switch self {
         case .sent: "sent"
         case .waiting: "waits for the hub"
-        case .held(let date): "waits until \(date.formatted(.iso8601))"
+        case .held(let date): "waits until \(ISODateTime.formatSeconds(date))"
         case .digest: "in a digest"
         case .refused(let reason): "the hub refused it: \(reason)"
         case .forgotten: "announced; its message is no longer in the outbox"

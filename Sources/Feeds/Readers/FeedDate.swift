@@ -1,3 +1,4 @@
+internal import Formats
 // Only Foundation, not FoundationEssentials, has the zone database on Linux.
 internal import Foundation
 
@@ -33,16 +34,15 @@ enum FeedDate {
     /// Days since 1970-01-01; a day after the end of its month counts as the last day of the month.
     private static func days(ofDate date: (year: Int, month: Int, day: Int)) -> Int? {
         guard years.contains(date.year), 1...12 ~= date.month, 1...31 ~= date.day else { return nil }
-        let first = daysBeforeMonth(date.year, date.month)
-        return first + min(date.day, daysBeforeMonth(date.year, date.month + 1) - first) - 1
+        return CivilTime.days(date.year, date.month, min(date.day, CivilTime.days(in: date.month, of: date.year)))
     }
 
     /// Days since 1970-01-01 of a day in an ISO week; week 1 contains the year's first Thursday (ISO 8601 §3.1.1.23).
     private static func days(ofWeek week: (year: Int, week: Int, day: Int)) -> Int? {
         guard years.contains(week.year), 1...53 ~= week.week, 1...7 ~= week.day else { return nil }
-        let fourth = daysBeforeMonth(week.year, 1) + 3
-        let monday = fourth - weekday(fourth) + (week.week - 1) * 7
-        return monday + 3 < daysBeforeMonth(week.year + 1, 1) ? monday + week.day - 1 : nil
+        let fourth = CivilTime.days(week.year, 1, 4)
+        let monday = fourth - CivilTime.weekday(fourth) + (week.week - 1) * 7
+        return monday + 3 < CivilTime.days(week.year + 1, 1, 1) ? monday + week.day - 1 : nil
     }
 
     /// The offset of a zone of the IANA database at a local time, in seconds; `nil` for an unknown name.
@@ -53,25 +53,14 @@ enum FeedDate {
         return zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(local - near)))
     }
 
-    /// The weekday, 0 for Monday; 1970-01-01 was a Thursday.
-    private static func weekday(_ days: Int) -> Int { (days + 3) % 7 }
-
     /// The offset of United States summer time from standard time, in seconds.
     ///
     /// It applies from the second Sunday of March to the first Sunday of November, at two o'clock (United States Code,
     /// title 15, section 260a).
     private static func summerTime(at local: Int, _ year: Int?) -> Int {
         guard let year else { return 0 }
-        func sunday(from first: Int) -> Int { (first + 6 - weekday(first)) * 86_400 + 2 * 3_600 }
-        let start = sunday(from: daysBeforeMonth(year, 3) + 7)
-        return start..<sunday(from: daysBeforeMonth(year, 11)) ~= local ? 3_600 : 0
-    }
-
-    /// Days from 1970-01-01 to the first day of a month; month 13 is the next January.
-    private static func daysBeforeMonth(_ year: Int, _ month: Int) -> Int {
-        // Count the year from March, so that the leap day is its last day.
-        let monthFromMarch = (month + 9) % 12
-        let shifted = year + (month - 1) / 12 - (monthFromMarch >= 10 ? 1 : 0)
-        return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + (153 * monthFromMarch + 2) / 5 - 719_468
+        func sunday(from first: Int) -> Int { (first + 6 - CivilTime.weekday(first)) * 86_400 + 2 * 3_600 }
+        let start = sunday(from: CivilTime.days(year, 3, 8))
+        return start..<sunday(from: CivilTime.days(year, 11, 1)) ~= local ? 3_600 : 0
     }
 }

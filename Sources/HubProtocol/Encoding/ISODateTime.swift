@@ -1,3 +1,4 @@
+import Formats
 package import FoundationEssentials
 
 /// Date-times of ISO 8601 in the forms of clients and of the service.
@@ -19,7 +20,7 @@ package enum ISODateTime {
         guard let year = scanner.number(4), scanner.skip("-"), let month = scanner.number(2), scanner.skip("-"),
             let day = scanner.number(2)
         else { return nil }
-        var civil = CivilTime(year: year, month: month, day: day, hour: 0, minute: 0, second: 0)
+        var civil = CivilTime(year: year, month: month, day: day)
         if scanner.isAtEnd { return civil.date }
         // One client copies the quotes of its own format pattern around the T (§5.5).
         let isQuoted = scanner.skip("'")
@@ -51,6 +52,9 @@ package enum ISODateTime {
     /// §3.3).
     package static func formatSeconds(_ date: Date) -> String { seconds(CivilTime(date)) + "Z" }
 
+    /// Returns `yyyy-MM-dd`.
+    package static func formatDay(_ date: Date) -> String { CivilTime(date).dayText }
+
     /// Returns `yyyy-MM-ddTHH:mm:ss.fffZ`: the Android SDK reads exactly three digits of an expiration time.
     ///
     /// The time is rounded, since a `Date` is rarely the exact millisecond.
@@ -59,24 +63,14 @@ package enum ISODateTime {
         return "\(seconds(civil)).\(CivilTime.padded(civil.fraction / 10_000, 3))Z"
     }
 
-    private static func seconds(_ civil: CivilTime) -> String {
-        let year = CivilTime.padded(civil.year, 4)
-        let month = CivilTime.padded(civil.month, 2)
-        let day = CivilTime.padded(civil.day, 2)
-        let hour = CivilTime.padded(civil.hour, 2)
-        let minute = CivilTime.padded(civil.minute, 2)
-        let second = CivilTime.padded(civil.second, 2)
-        return "\(year)-\(month)-\(day)T\(hour):\(minute):\(second)"
-    }
+    private static func seconds(_ civil: CivilTime) -> String { "\(civil.dayText)T\(civil.clockText)" }
 
     /// Returns `M/d/yyyy h:mm:ss AM|PM`, the service's own form in errors (protocol §2).
     static func formatUS(_ date: Date) -> String {
         let civil = CivilTime(date)
         let hour = civil.hour % 12 == 0 ? 12 : civil.hour % 12
-        let minute = CivilTime.padded(civil.minute, 2)
-        let second = CivilTime.padded(civil.second, 2)
         let half = civil.hour < 12 ? "AM" : "PM"
-        return "\(civil.month)/\(civil.day)/\(civil.year) \(hour):\(minute):\(second) \(half)"
+        return "\(civil.month)/\(civil.day)/\(civil.year) \(hour)\(civil.clockText.dropFirst(2)) \(half)"
     }
 
     /// Reads a zone, in seconds east of UTC.

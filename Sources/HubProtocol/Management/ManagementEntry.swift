@@ -1,3 +1,5 @@
+import Formats
+
 /// An Atom entry about a hub or a job, as the service writes it: one line, nothing between `content` and the description,
 /// since .NET reads the node directly after the tag (protocol §0).
 package struct ManagementEntry: Sendable, Equatable {

@@ -1,3 +1,5 @@
+import Formats
+
 /// The time that a hub keeps a registration after its last write; most hubs keep them forever.
 ///
 /// Sent as an ISO 8601 duration, counted in units of 100 ns as .NET does. Source: protocol §3.2, §8.

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 
 /// The value of `ServiceBusNotification-Apns-Expiry`: the end of an apple notification's life.

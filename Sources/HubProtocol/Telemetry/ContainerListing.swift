@@ -1,3 +1,5 @@
+import Formats
+
 /// The files of a feedback container, as Azure's blob storage lists them: what clients read with a storage SDK.
 ///
 /// Source: protocol §5.7; Azure Storage, *List Blobs*.
@@ -36,7 +38,7 @@ package struct ContainerListing: Sendable, Equatable {
                 blobs.add("Blob") { blob in
                     blob.add("Name", file.name)
                     blob.add("Properties") { properties in
-                        properties.add("Last-Modified", HTTPDateText.format(file.modifiedAt))
+                        properties.add("Last-Modified", HTTPDate.text(file.modifiedAt.date))
                         properties.add("Content-Length", String(file.length))
                         properties.add("Content-Type", Self.fileType)
                         properties.add("BlobType", "BlockBlob")

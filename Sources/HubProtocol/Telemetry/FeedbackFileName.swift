@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 
 /// The name of a file in a feedback container: the day of its rows in UTC, as the service writes it, and its number if
@@ -23,10 +24,7 @@ package struct FeedbackFileName: Sendable, Hashable, CustomStringConvertible {
         let date = CivilTime(
             year: digits[4...].reduce(0) { $0 * 10 + $1 },
             month: digits[0] * 10 + digits[1],
-            day: digits[2] * 10 + digits[3],
-            hour: 0,
-            minute: 0,
-            second: 0
+            day: digits[2] * 10 + digits[3]
         ).date
         guard let date else { return nil }
         let number = parts.count == 1 ? 1 : Int(parts[1]) ?? 0

@@ -1,5 +1,6 @@
 import Certificates
 import Foundation
+import HubProtocol
 import Logging
 import NIOCore
 import NIOPosix
@@ -56,7 +57,8 @@ final class CertificateReloader: Service {
                 restart
                 """,
                 metadata: [
-                    "state.path": "\(local.directory)", "tls.expires": "\(identity.facts.notAfter.formatted(.iso8601))",
+                    "state.path": "\(local.directory)",
+                    "tls.expires": "\(ISODateTime.formatSeconds(identity.facts.notAfter))",
                 ]
             )
         }
@@ -133,7 +135,7 @@ final class CertificateReloader: Service {
             "the TLS certificate was replaced",
             metadata: [
                 "tls.names": "\(identity.facts.names.joined(separator: ","))",
-                "tls.expires": "\(identity.facts.notAfter.formatted(.iso8601))",
+                "tls.expires": "\(ISODateTime.formatSeconds(identity.facts.notAfter))",
             ]
         )
     }
@@ -144,7 +146,7 @@ final class CertificateReloader: Service {
             case .server(let start):
                 logger.warning(
                     "replaced the TLS certificate that was made while the clock was ahead; clients accept the new one",
-                    metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
+                    metadata: ["tls.begins": "\(ISODateTime.formatSeconds(start))"]
                 )
             case .authority(let start):
                 logger.warning(
@@ -152,7 +154,7 @@ final class CertificateReloader: Service {
                     the authority of the TLS certificate was made while the clock was ahead; its key has signed a new \
                     ca.pem, which clients with the former file need
                     """,
-                    metadata: ["tls.begins": "\(start.formatted(.iso8601))"]
+                    metadata: ["tls.begins": "\(ISODateTime.formatSeconds(start))"]
                 )
             }
         }

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import Foundation
 import HTTPTypes
 import HubProtocol
@@ -20,7 +21,7 @@ struct Validators: Sendable {
     init(_ page: TagFeeds.Page, origin: String, now: Timestamp) {
         let digest = SHA256.hash(data: Data(page.digest) + Data(origin.utf8)).prefix(Self.digestBytes)
         etag = "\"\(Base64URL.encode(Array(digest)))\""
-        lastModified = now.seconds > page.changed.seconds ? HTTPDateText.format(page.changed) : nil
+        lastModified = now.seconds > page.changed.seconds ? HTTPDate.text(page.changed.date) : nil
     }
 
     private static let digestBytes = 16

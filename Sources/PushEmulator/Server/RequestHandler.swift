@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 import NIOCore
 import NIOHTTP1
@@ -118,7 +119,7 @@ final class RequestHandler: ChannelInboundHandler {
 
     private func write(_ context: ChannelHandlerContext, _ reply: EmulatorReply, thenCloses closes: Bool) {
         var headers = HTTPHeaders(reply.headers.map { ($0.name, $0.value) })
-        headers.add(name: "date", value: server.now().httpDate)
+        headers.add(name: "date", value: HTTPDate.text(server.now().date))
         headers.add(name: "content-length", value: "\(reply.body.count)")
         if !keepsAlive { headers.add(name: "connection", value: "close") }
         let head = HTTPResponseHead(

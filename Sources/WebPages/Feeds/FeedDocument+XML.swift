@@ -1,3 +1,4 @@
+internal import Formats
 internal import HubProtocol
 internal import Markup
 
@@ -56,7 +57,7 @@ extension FeedDocument {
                 xml.add("title", text: title)
                 xml.add("link", text: page)
                 xml.add("description", text: summary)
-                xml.add("lastBuildDate", text: HTTPDateText.format(updated))
+                xml.add("lastBuildDate", text: HTTPDate.text(updated.date))
                 xml.add("generator", text: Self.generator)
                 addPush("atom:link", own(.rss), FeedFileType.rss, to: &xml)
                 for entry in entries { Self.add(entry, toRSS: &xml) }
@@ -75,7 +76,7 @@ extension FeedDocument {
             xml.add("dc:creator", text: entry.author)
             xml.add("category", text: entry.category)
             xml.add("guid", [("isPermaLink", "false")], text: entry.id)
-            xml.add("pubDate", text: HTTPDateText.format(entry.published))
+            xml.add("pubDate", text: HTTPDate.text(entry.published.date))
             xml.add("atom:updated", text: entry.updated.wholeSecond)
             if let image = entry.image { xml.add("media:content", [("url", image), ("medium", "image")]) }
         }

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+import HubProtocol
 
 /// Explains how to trust the authority that has signed the hub's certificate.
 package struct CertificatePage: WebPage {
@@ -19,7 +20,7 @@ package struct CertificatePage: WebPage {
         self.frame = frame
         self.file = file
         self.subject = subject
-        self.expires = expires.formatted(.iso8601.year().month().day())
+        self.expires = ISODateTime.formatDay(expires)
         let pairs = fingerprint.split(separator: ":", omittingEmptySubsequences: false)
         self.fingerprint = stride(from: 0, to: pairs.count, by: Self.part).map { first in
             let part = pairs[first..<min(first + Self.part, pairs.count)].joined(separator: ":")

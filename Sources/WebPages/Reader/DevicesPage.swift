@@ -42,7 +42,7 @@ package struct DevicesPage: WebPage {
             self.platform = platform.map { PlatformLabel.text($0.rawValue) } ?? "Unknown device"
             let names = categories.map(\.text).joined(separator: ", ")
             self.categories = names.isEmpty ? "No categories" : "Categories: \(names)"
-            day = changedAt.date.formatted(.iso8601.year().month().day())
+            day = ISODateTime.formatDay(changedAt.date)
             note =
                 platform == nil
                 ? "The hub no longer has it." : isConfirmed ? nil : "The hub has not confirmed it yet."

@@ -32,8 +32,8 @@ package struct FeedsPage: WebPage {
 
         package init(id: String, createdAt: Timestamp, usedAt: Timestamp) {
             self.id = id
-            created = createdAt.date.formatted(.iso8601.year().month().day())
-            used = usedAt.date.formatted(.iso8601.year().month().day())
+            created = ISODateTime.formatDay(createdAt.date)
+            used = ISODateTime.formatDay(usedAt.date)
         }
     }
 

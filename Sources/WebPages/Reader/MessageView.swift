@@ -97,7 +97,7 @@ extension MessageView {
             title: "A secure message",
             link: link,
             text: "",
-            sent: Self.exact(at),
+            sent: at.wholeSecond,
             sentText: Self.text(at),
             isUrgent: false,
             isWithdrawn: false,
@@ -116,7 +116,7 @@ extension MessageView {
             title: storyVersion.text.title,
             link: storyVersion.text.link,
             text: storyVersion.text.text ?? "",
-            sent: Self.exact(storyVersion.at),
+            sent: storyVersion.at.wholeSecond,
             sentText: Self.text(storyVersion.at),
             isUrgent: storyVersion.isUrgent,
             isWithdrawn: storyVersion.isWithdrawal,
@@ -125,12 +125,9 @@ extension MessageView {
         )
     }
 
-    private static func exact(_ at: Timestamp) -> String { at.date.formatted(.iso8601) }
-
     private static func text(_ at: Timestamp) -> String {
-        let day = at.date.formatted(.iso8601.year().month().day())
-        let time = at.date.formatted(.iso8601.time(includingFractionalSeconds: false)).prefix(5)
-        return "\(day) \(time) UTC"
+        let time = at.wholeSecond
+        return "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
     }
 }
 

@@ -125,7 +125,7 @@ struct InboxCommand: AsyncParsableCommand {
         let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
         let isExplained = record.state == .failed || (record.state == .empty && !text.isEmpty && text != record.reason)
         let explanation = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
-        let time = record.receivedAt.date.formatted(.iso8601)
+        let time = ISODateTime.formatSeconds(record.receivedAt.date)
         let marks = [
             record.sameAs == nil ? nil : "same story", record.relation.status?.rawValue,
             record.supersession.map { "\($0.rawValue) later" },

@@ -38,8 +38,8 @@ enum FeedCheckText {
     }
 
     private static func date(of entry: Entry) -> String? {
-        let published = entry.published.map { $0.formatted(.iso8601) }
-        let updated = entry.updated.map { "updated \($0.formatted(.iso8601))" }
+        let published = entry.published.map { ISODateTime.formatSeconds($0) }
+        let updated = entry.updated.map { "updated \(ISODateTime.formatSeconds($0))" }
         let parts = [published, updated].compactMap(\.self)
         return parts.isEmpty ? nil : parts.joined(separator: ", ")
     }
@@ -50,7 +50,7 @@ enum FeedCheckText {
         field("replaces", alert.replaces.isEmpty ? nil : alert.replaces.joined(separator: " "))
         for info in alert.info {
             let words = [info.language, info.event, info.severity, info.urgency, info.certainty].compactMap(\.self)
-            let expires = info.expires.map { "expires \($0.formatted(.iso8601))" }
+            let expires = info.expires.map { "expires \(ISODateTime.formatSeconds($0))" }
             field("warning", (words + [expires].compactMap(\.self)).joined(separator: ", "))
             field("areas", info.areas.isEmpty ? nil : info.areas.joined(separator: "; "))
         }

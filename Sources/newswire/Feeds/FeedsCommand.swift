@@ -63,11 +63,11 @@ struct FeedsListCommand: AsyncParsableCommand {
     }
 
     private static func show(_ feed: FeedHealth) {
-        let read = feed.lastSuccess.map { "read \($0.formatted(.iso8601))" } ?? "never read"
+        let read = feed.lastSuccess.map { "read \(ISODateTime.formatSeconds($0))" } ?? "never read"
         let word = feed.wait == nil ? "due" : "waits until"
         let due =
             feed.state == .gone
-            ? "no longer polled" : feed.nextDue.map { "\(word) \($0.formatted(.iso8601))" } ?? "due"
+            ? "no longer polled" : feed.nextDue.map { "\(word) \(ISODateTime.formatSeconds($0))" } ?? "due"
         let failures = feed.failures > 0 ? ["failed \(Counted.times(feed.failures))"] : []
         let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
         Console.print(TerminalText.safe(parts.joined(separator: "  ")))
@@ -81,8 +81,8 @@ struct FeedsListCommand: AsyncParsableCommand {
     }
 
     private static func text(_ push: PushHealth) -> String {
-        let lease = push.leaseEnd.map { ", lease until \($0.formatted(.iso8601))" } ?? ""
-        let delivered = push.lastDelivery.map { ", last delivery \($0.formatted(.iso8601))" } ?? ""
+        let lease = push.leaseEnd.map { ", lease until \(ISODateTime.formatSeconds($0))" } ?? ""
+        let delivered = push.lastDelivery.map { ", last delivery \(ISODateTime.formatSeconds($0))" } ?? ""
         let reason = push.reason.map { ": \($0)" } ?? ""
         return switch push.state {
         case .active: "pushed by \(push.hub)\(lease)\(delivered)"

@@ -158,5 +158,5 @@ struct HubCertificateCommand: AsyncParsableCommand {
         Console.print("Clients must trust its issuer; most know the public ones.")
     }
 
-    private static func day(_ date: Date) -> String { date.formatted(.iso8601.year().month().day()) }
+    private static func day(_ date: Date) -> String { ISODateTime.formatDay(date) }
 }

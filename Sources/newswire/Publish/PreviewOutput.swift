@@ -41,9 +41,9 @@ enum PreviewOutput {
 
     fileprivate static func text(_ reason: NotAsked) -> String {
         switch reason {
-        case .notDue(let until): "not due until \(until.formatted(.iso8601)); --force polls it anyway"
-        case .hostQuiet(let until): "its host asks for no requests until \(until.formatted(.iso8601))"
-        case .gone(let since): "it has been gone (410) since \(since.formatted(.iso8601))"
+        case .notDue(let until): "not due until \(ISODateTime.formatSeconds(until)); --force polls it anyway"
+        case .hostQuiet(let until): "its host asks for no requests until \(ISODateTime.formatSeconds(until))"
+        case .gone(let since): "it has been gone (410) since \(ISODateTime.formatSeconds(since))"
         }
     }
 

@@ -1,24 +1,34 @@
-import FoundationEssentials
+package import FoundationEssentials
 
 /// A point in time in calendar form, in UTC and the proleptic Gregorian calendar.
 ///
 /// It uses arithmetic instead of a formatter, so that no locale and no time zone data can change what is transmitted.
-struct CivilTime: Equatable {
-    var year: Int
-    var month: Int
-    var day: Int
-    var hour: Int
-    var minute: Int
-    var second: Int
+///
+/// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms".
+package struct CivilTime: Equatable {
+    package var year: Int
+    package var month: Int
+    package var day: Int
+    package var hour: Int
+    package var minute: Int
+    package var second: Int
     /// In units of 100 ns, 0 ..< 10,000,000: the precision that .NET writes.
-    var fraction = 0
+    package var fraction: Int
 
-    static let secondsPerDay = 86_400
-    static let unitsPerSecond = 10_000_000
+    package static let secondsPerDay = 86_400
+    private static let unitsPerSecond = 10_000_000
     /// The first second of year 1 and of year 10000, in seconds since 1970.
     private static let range = -62_135_596_800..<253_402_300_800
 
-    init(year: Int, month: Int, day: Int, hour: Int, minute: Int, second: Int, fraction: Int = 0) {
+    package init(
+        year: Int,
+        month: Int,
+        day: Int,
+        hour: Int = 0,
+        minute: Int = 0,
+        second: Int = 0,
+        fraction: Int = 0
+    ) {
         self.year = year
         self.month = month
         self.day = day
@@ -29,7 +39,7 @@ struct CivilTime: Equatable {
     }
 
     /// Dates outside the years 1 to 9999 are moved to the nearest second within; an invalid date becomes 1970.
-    init(_ date: Date) {
+    package init(_ date: Date) {
         let given = date.timeIntervalSince1970
         let instant =
             given.isNaN ? 0 : min(max(given, Double(Self.range.lowerBound)), Double(Self.range.upperBound - 1))
@@ -40,7 +50,7 @@ struct CivilTime: Equatable {
         let rest = seconds % Self.secondsPerDay
         (hour, minute, second) = (rest / 3_600, rest / 60 % 60, rest % 60)
 
-        // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", civil_from_days; day 0 is 0000-03-01 here.
+        // Day 0 is 0000-03-01 here.
         let shifted = days + 306
         let era = shifted / 146_097
         let dayOfEra = shifted % 146_097
@@ -55,21 +65,23 @@ struct CivilTime: Equatable {
     /// The date; `nil` for a day that does not exist.
     ///
     /// A leap second counts as the next second.
-    var date: Date? {
+    package var date: Date? {
         guard (1...9_999).contains(year), (1...12).contains(month), (1...Self.days(in: month, of: year)).contains(day),
             (0...23).contains(hour), (0...59).contains(minute), (0...60).contains(second)
         else { return nil }
-        let shiftedYear = month <= 2 ? year - 1 : year
-        let era = shiftedYear / 400
-        let yearOfEra = shiftedYear % 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        let days = era * 146_097 + dayOfEra - 719_468
-        let seconds = days * Self.secondsPerDay + hour * 3_600 + minute * 60 + second
+        let seconds = Self.days(year, month, day) * Self.secondsPerDay + hour * 3_600 + minute * 60 + second
         return Date(timeIntervalSince1970: Double(seconds) + Double(fraction) / Double(Self.unitsPerSecond))
     }
 
-    private static func days(in month: Int, of year: Int) -> Int {
+    /// Days from 1970-01-01 to a day of year 1 or later; a day after the end of its month counts on in the next month.
+    package static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+        // Years begin in March, so that the leap day is the last one.
+        let shifted = month <= 2 ? year - 1 : year
+        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
+        return 365 * shifted + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    }
+
+    package static func days(in month: Int, of year: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
         case 4, 6, 9, 11: 30
@@ -77,8 +89,17 @@ struct CivilTime: Equatable {
         }
     }
 
+    /// The weekday of a day since 1970-01-01, which was a Thursday; 0 for Monday.
+    package static func weekday(_ days: Int) -> Int { ((days + 3) % 7 + 7) % 7 }
+
+    /// `yyyy-MM-dd`.
+    package var dayText: String { "\(Self.padded(year, 4))-\(Self.padded(month, 2))-\(Self.padded(day, 2))" }
+
+    /// `HH:mm:ss`.
+    package var clockText: String { "\(Self.padded(hour, 2)):\(Self.padded(minute, 2)):\(Self.padded(second, 2))" }
+
     /// Returns `value` with leading zeros.
-    static func padded(_ value: Int, _ width: Int) -> String {
+    package static func padded(_ value: Int, _ width: Int) -> String {
         let digits = String(value)
         return String(repeating: "0", count: max(0, width - digits.count)) + digits
     }
