@@ -112,6 +112,14 @@ let package = Package(
             dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "WebPages", "YAMLFiles", .yams]
         ),
 
+        // Into this machine: what every server does with a request.
+        .target(
+            name: "WebEdge",
+            dependencies: [
+                "HubProtocol", "NetworkAddresses", "FairShares", .httpTypes, .hummingbird, .nioCore, .nioHTTP1, .nioSSL,
+            ]
+        ),
+
         // Out of this machine, and to a hub.
         .target(
             name: "OutboundHTTP",
@@ -165,6 +173,7 @@ let package = Package(
                 "SQLiteFiles", "Alarms", "WebPages", "NetworkAddresses", "FairShares", "Signals", "HostSystem",
                 "Certificates",
                 "Settings",
+                "WebEdge",
                 .crypto,
                 .hummingbird,
                 .hummingbirdCore,
@@ -182,7 +191,7 @@ let package = Package(
             dependencies: [
                 "Formats", "HubProtocol", "WebTokens", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
                 "NetworkAddresses", "FairShares", "Signals",
-                "HostSystem", "Settings", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log,
+                "HostSystem", "Settings", "WebEdge", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log,
                 .nioCore, .nioSSL, .serviceLifecycle,
             ]
         ),
@@ -192,7 +201,7 @@ let package = Package(
             name: "MountedBackend",
             dependencies: [
                 "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", "Signals",
-                .httpTypes,
+                "WebEdge", .httpTypes,
                 .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
@@ -202,7 +211,7 @@ let package = Package(
             name: "PageServer",
             dependencies: [
                 "Formats", "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages",
-                "SQLiteFiles", "FairShares", "NetworkAddresses", "Signals", "Certificates",
+                "SQLiteFiles", "FairShares", "NetworkAddresses", "Signals", "Certificates", "WebEdge",
                 .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
         ),
@@ -330,6 +339,12 @@ let package = Package(
             dependencies: ["Formats", "WebPages", "HubProtocol", "Feeds", "HubTestServer", .mustache]
         ),
         .testTarget(
+            name: "WebEdgeTests",
+            dependencies: [
+                "WebEdge", "Certificates", "HubServer", "NetworkAddresses", "HubTestServer", .nioCore, .nioPosix, .nioSSL,
+            ]
+        ),
+        .testTarget(
             name: "OutboundHTTPTests",
             dependencies: [
                 "Formats", "OutboundHTTP", "NetworkAddresses", "HubTestServer", "Certificates", .nioCore, .nioPosix,
@@ -384,7 +399,7 @@ let package = Package(
                 "SQLiteFiles", "PushEmulator", "SubscriberAgent",
                 "PushServices", "ServerSentEvents", "NetworkAddresses", "FairShares", "Signals", "HostSystem",
                 "Certificates",
-                "OutboundHTTP", "Settings",
+                "OutboundHTTP", "Settings", "WebEdge",
                 "HubTestServer", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .nioEmbedded,
                 .nioPosix, .nioSSL, .serviceLifecycle,
             ]
@@ -396,8 +411,8 @@ let package = Package(
                 "PushEmulator",
                 "ServerSentEvents", "Feeds", "WebPages",
                 "StreamProbe", "SharedLog", "HubTestServer",
-                "NetworkAddresses", "FairShares", "Signals", "HostSystem", "Certificates", "OutboundHTTP", .crypto,
-                .cryptoExtras, .grdb, .httpTypes,
+                "NetworkAddresses", "FairShares", "Signals", "HostSystem", "Certificates", "OutboundHTTP", "WebEdge",
+                .crypto, .cryptoExtras, .grdb, .httpTypes,
                 .hummingbirdCore, .log,
                 .nioCore, .nioPosix,
                 .nioEmbedded, .nioHPACK, .nioHTTP2, .nioSSL, .serviceLifecycle,
@@ -409,7 +424,7 @@ let package = Package(
                 "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
                 "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "Signals", "NetworkAddresses",
                 "Certificates",
-                "OutboundHTTP", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
+                "OutboundHTTP", "WebEdge", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),
         .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses", "WebPages"]),

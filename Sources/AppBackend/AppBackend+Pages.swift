@@ -2,6 +2,7 @@ package import HubClient
 package import HubProtocol
 internal import Settings
 import Signals
+package import WebEdge
 
 /// The operations that pages of the same process carry out for their users, with a token instead of an `Authorization`
 /// header.
@@ -16,29 +17,29 @@ extension AppBackend {
         password: String,
         device: String,
         isKnownDevice: Bool,
-        _ context: BackendRequestContext
+        _ client: WebClient
     ) async throws -> (token: String, caller: Caller) {
         guard let login = PasswordLogin(name: name, password: password) else { throw SignInRefusal.wrongCredentials }
-        let issued = try await signIn.logIn(login, device: device, context.network, isKnownDevice: isKnownDevice)
+        let issued = try await signIn.logIn(login, device: device, client.network, isKnownDevice: isKnownDevice)
         let token = issued.token.text
-        return (token, try await caller(token: token, context))
+        return (token, try await caller(token: token, client))
     }
 
     /// The user that a token authenticates.
     ///
     /// - Throws: ``SignInRefusal/wrongToken`` if it is no longer valid; otherwise as
     ///   ``logIn(name:password:device:_:)``.
-    package func caller(token: String, _ context: BackendRequestContext) async throws -> Caller {
-        let caller = try await signIn.caller(authorization: "Bearer \(token)", network: context.network)
-        configuration.onSignedIn(context.channel)
+    package func caller(token: String, _ client: WebClient) async throws -> Caller {
+        let caller = try await signIn.caller(authorization: "Bearer \(token)", network: client.network)
+        configuration.onSignedIn(client.channel)
         return caller
     }
 
     /// Revokes a token; a token that is no longer valid is not an error.
-    package func logOut(token: String, _ context: BackendRequestContext) async throws {
+    package func logOut(token: String, _ client: WebClient) async throws {
         guard let token = AccessToken(token) else { return }
         do {
-            try await signIn.logOut(token, context.network)
+            try await signIn.logOut(token, client.network)
         } catch SignInRefusal.wrongToken {}
     }
 
@@ -48,10 +49,10 @@ extension AppBackend {
     package func register(
         _ installation: Installation,
         of user: UserName,
-        _ context: BackendRequestContext
+        _ client: WebClient
     ) async throws {
         try devices.tags.check(installation)
-        try await devices.put(installation, for: user, from: context.network)
+        try await devices.put(installation, for: user, from: client.network)
     }
 
     /// Deletes an installation of a user; an installation of another user is kept.
@@ -144,12 +145,12 @@ extension AppBackend {
         _ text: String,
         on platforms: [String],
         by caller: Caller,
-        _ context: BackendRequestContext
+        _ client: WebClient
     ) async throws -> [BackendClient.PlatformOutcome] {
         let chosen = try platforms.flatMap { name throws(BackendRefusal) in try PlatformChoice(pns: name).platforms }
         let addressee = try NotificationRoutes.addressee(name)
         // One call: if the hub failed between two calls, a retry would send the first part again.
-        let sent = try await notify(addressee, text, on: .these(chosen), by: caller, context.network)
+        let sent = try await notify(addressee, text, on: .these(chosen), by: caller, client.network)
         return sent.results.map { $0.outcome(log: hubFailures) }
     }
 
@@ -160,10 +161,10 @@ extension AppBackend {
         _ name: String,
         _ text: String,
         by caller: Caller,
-        _ context: BackendRequestContext
+        _ client: WebClient
     ) async throws -> [BackendClient.PlatformOutcome] {
         let addressee = try NotificationRoutes.addressee(name)
-        let sent = try await push(text, to: addressee, by: caller, context.network)
+        let sent = try await push(text, to: addressee, by: caller, client.network)
         return sent.results.map { $0.outcome(log: hubFailures) }
     }
 
@@ -174,10 +175,10 @@ extension AppBackend {
     package func securePayload(
         _ id: Int64,
         of user: UserName,
-        _ context: BackendRequestContext,
+        _ client: WebClient,
         isRead: Bool
     ) async throws -> String? {
-        try await fetchPayload(id, by: user, context.network, isRead: isRead)?.text
+        try await fetchPayload(id, by: user, client.network, isRead: isRead)?.text
     }
 }
 

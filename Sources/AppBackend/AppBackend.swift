@@ -4,6 +4,7 @@ package import Hummingbird
 package import Logging
 package import ServiceLifecycle
 import Signals
+package import WebEdge
 
 /// The operations of signed-in users: registering devices, and notifying users by name.
 ///
@@ -72,20 +73,20 @@ package final class AppBackend: Sendable {
     package func probe() async throws { try await store.probe() }
 
     /// Creates a responder for all routes of the app backend.
-    package func responder() -> RouterResponder<BackendRequestContext> {
+    package func responder() -> RouterResponder<WebContext<Caller>> {
         let router = Router(
-            context: BackendRequestContext.self,
+            context: WebContext<Caller>.self,
             options: [.caseInsensitive, .autoGenerateHeadEndpoints]
         )
         router.add(middleware: CountRequests(counts: counts))
         router.add(middleware: BackendErrors(logger: logger, hubFailures: hubFailures))
-        router.add(middleware: IdentifyClient(trustedProxies: configuration.trustedProxies))
-        let open = router.group().add(middleware: RefuseCrossSite())
+        router.add(middleware: IdentifyClient<Caller>(trustedProxies: configuration.trustedProxies))
+        let open = router.group().add(middleware: RefuseCrossSite<Caller>())
         let guarded = router.group().add(middleware: RequireCaller(signIn, proxyUsers: configuration.proxyUsers))
         for route in BackendRoutes.all {
             let group = route.access == .signedIn ? guarded : open
             group.on(RouterPath(route.address), method: route.method) { request, context in
-                if context.caller != nil { self.configuration.onSignedIn(context.channel) }
+                if context.user != nil { self.configuration.onSignedIn(context.client.channel) }
                 return try await route.handle(BackendRequest(backend: self, request: request, context: context))
             }
         }

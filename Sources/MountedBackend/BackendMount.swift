@@ -9,6 +9,7 @@ package import Logging
 import ServiceLifecycle
 import Signals
 import Synchronization
+import WebEdge
 
 /// The app backend on a hub's port, whose hub is in the same process.
 ///
@@ -34,7 +35,7 @@ package final class BackendMount: Sendable {
 
     private struct Serving: Sendable {
         let backend: AppBackend
-        let responder: RouterResponder<BackendRequestContext>
+        let responder: RouterResponder<WebContext<Caller>>
     }
 
     private struct State {
@@ -200,7 +201,7 @@ extension BackendMount {
     private struct Responder: HTTPResponder {
         let mount: BackendMount
 
-        func respond(to request: Request, context: BackendRequestContext) async throws -> Response {
+        func respond(to request: Request, context: WebContext<Caller>) async throws -> Response {
             await mount.prepare()
             let serving: Serving?
             do throws(BackendRefusal) {

@@ -6,6 +6,7 @@ import HubServer
 import Hummingbird
 import MountedBackend
 import NIOCore
+import WebEdge
 
 /// A hub of this process, with the operations that pages need.
 struct PageHub: Sendable {
@@ -67,7 +68,7 @@ struct PageHub: Sendable {
 
     /// Passes a request on to the hub's own routes; `isProven` is true if the client may read feeds.
     func passOn(_ request: PageRequest, isProven: Bool) async throws -> Response {
-        try await calls.open(request.request.head, for: request.context.channel, mayReadFeeds: isProven)
+        try await calls.open(request.request.head, for: request.context.client.channel, mayReadFeeds: isProven)
     }
 
     /// Opens the stream of server-sent events of an installation.
@@ -88,6 +89,6 @@ struct PageHub: Sendable {
         for name in ["Forwarded", "X-Forwarded-For"] {
             head.headerFields[named: name] = request.request.headers[named: name]
         }
-        return try await calls.openStream(head, for: request.context.channel)
+        return try await calls.openStream(head, for: request.context.client.channel)
     }
 }

@@ -10,6 +10,7 @@ import NIOCore
 import NetworkAddresses
 import Signals
 import Synchronization
+package import WebEdge
 import WebPages
 
 /// The pages of the hubs of one server, below `/-/`.
@@ -110,10 +111,10 @@ package final class PageServer: Sendable {
     static let changesPerMinute = 60
 
     /// Creates a responder for all routes of the pages.
-    package func responder() -> RouterResponder<BackendRequestContext> {
-        let router = Router(context: BackendRequestContext.self, options: .autoGenerateHeadEndpoints)
+    package func responder() -> RouterResponder<WebContext<Never>> {
+        let router = Router(context: WebContext<Never>.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: PageErrors(logger: logger, templates: templates))
-        router.add(middleware: IdentifyClient(trustedProxies: proxies))
+        router.add(middleware: IdentifyClient<Never>(trustedProxies: proxies))
         for asset in WebAsset.all {
             router.get(RouterPath(asset.path)) { _, _ in asset.response }
         }
@@ -142,7 +143,7 @@ package final class PageServer: Sendable {
     /// Adds the route of the worker's file.
     ///
     /// A hub can be named `sw.js`: its address is the one that ends in a slash.
-    private func addWorker(to router: Router<BackendRequestContext>, beside home: PageRoute) {
+    private func addWorker(to router: Router<WebContext<Never>>, beside home: PageRoute) {
         let name = String(WorkerFile.path.dropFirst("/-/".count))
         router.on(RouterPath(WorkerFile.path), method: home.method) { request, context in
             guard request.uri.path.hasSuffix("/") else { return WorkerFile.response }
@@ -154,7 +155,7 @@ package final class PageServer: Sendable {
         to request: Request,
         by route: PageRoute,
         hub name: String,
-        _ context: BackendRequestContext
+        _ context: WebContext<Never>
     ) async throws -> Response {
         let text = PercentEncoding.decode(name)
         // An unknown hub, a disabled hub and a hub without pages look the same.

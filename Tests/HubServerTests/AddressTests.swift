@@ -2,6 +2,7 @@ import HTTPTypes
 import HubRouting
 import NetworkAddresses
 import Testing
+import WebEdge
 
 @testable import HubServer
 

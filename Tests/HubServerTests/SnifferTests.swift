@@ -10,6 +10,7 @@ import NIOCore
 import NIOEmbedded
 import NetworkAddresses
 import Testing
+import WebEdge
 
 @testable import HubServer
 

@@ -9,6 +9,7 @@ import OutboundHTTP
 import Signals
 import Synchronization
 import Testing
+import WebEdge
 import WebPages
 
 @testable import AppBackend

@@ -5,6 +5,7 @@ import HostSystem
 import HubProtocol
 import Hummingbird
 import NIOCore
+import WebEdge
 
 /// `POST /api/login` and `POST /api/logout`.
 enum LoginRoutes {
@@ -37,7 +38,7 @@ enum LoginRoutes {
 
     static func logIn(
         _ request: Request,
-        _ context: BackendRequestContext,
+        _ context: WebContext<Caller>,
         _ signIn: SignIn
     ) async throws -> Response {
         try await refusing { try await logInOrThrow(request, context, signIn) }
@@ -45,7 +46,7 @@ enum LoginRoutes {
 
     static func logOut(
         _ request: Request,
-        _ context: BackendRequestContext,
+        _ context: WebContext<Caller>,
         _ signIn: SignIn
     ) async throws -> Response {
         try await refusing { try await logOutOrThrow(request, context, signIn) }
@@ -53,7 +54,7 @@ enum LoginRoutes {
 
     private static func logInOrThrow(
         _ request: Request,
-        _ context: BackendRequestContext,
+        _ context: WebContext<Caller>,
         _ signIn: SignIn
     ) async throws -> Response {
         let body = try await loginRequest(request)
@@ -71,7 +72,7 @@ enum LoginRoutes {
             }
             login = presented
         }
-        let issued = try await signIn.logIn(login, device: try device(body), context.network, former: former)
+        let issued = try await signIn.logIn(login, device: try device(body), context.client.network, former: former)
         let reply = LoginReply(token: issued.token.text, expires: issued.expiresAt.wholeSecond)
         return Response(
             status: .ok,
@@ -82,11 +83,11 @@ enum LoginRoutes {
 
     private static func logOutOrThrow(
         _ request: Request,
-        _ context: BackendRequestContext,
+        _ context: WebContext<Caller>,
         _ signIn: SignIn
     ) async throws -> Response {
         switch PresentedCredentials(header: request.headers[.authorization]) {
-        case .token(let token): try await signIn.logOut(token, context.network)
+        case .token(let token): try await signIn.logOut(token, context.client.network)
         case .none: throw SignInRefusal.noCredentials
         case .password: throw BackendRefusal.badRequest("Only a token can be logged out.")
         // Only its provider can revoke it.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Synchronization
+import WebEdge
 
 /// Counts of operations since the start.
 final class BackendCounts: Sendable {
@@ -55,8 +56,8 @@ struct CountRequests: RouterMiddleware {
 
     func handle(
         _ request: Request,
-        context: BackendRequestContext,
-        next: (Request, BackendRequestContext) async throws -> Response
+        context: WebContext<Caller>,
+        next: (Request, WebContext<Caller>) async throws -> Response
     ) async throws -> Response {
         do {
             let response = try await next(request, context)
@@ -68,7 +69,7 @@ struct CountRequests: RouterMiddleware {
         }
     }
 
-    private func count(_ request: Request, _ context: BackendRequestContext, _ status: HTTPResponse.Status) {
+    private func count(_ request: Request, _ context: WebContext<Caller>, _ status: HTTPResponse.Status) {
         let path = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil }
         let route = path.map { "\(request.method.rawValue) \($0)" } ?? Self.noRoute
         counts.count(.init(route: route, status: status.code))

@@ -3,6 +3,7 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 import Settings
+import WebEdge
 
 /// Notifying users by name (protocol §9).
 enum NotificationRoutes {
@@ -35,7 +36,7 @@ enum NotificationRoutes {
         guard let text = try JSONBody.read(try await request.body(limit: maximumBytes)).string else {
             throw BackendRefusal.badRequest(#"The body is not a JSON string, such as "hello"."#)
         }
-        let results = try await backend.notify(addressee, text, on: choice, by: caller, request.context.network)
+        let results = try await backend.notify(addressee, text, on: choice, by: caller, request.context.client.network)
         return try results.response(asJSON: request.asksForJSON, log: backend.hubFailures)
     }
 

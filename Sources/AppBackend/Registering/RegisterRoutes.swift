@@ -2,6 +2,7 @@ import Formats
 import HTTPTypes
 import HubProtocol
 import Hummingbird
+import WebEdge
 
 /// Routes that register devices, as the tutorials' apps do (protocol §9), and installations.
 enum RegisterRoutes {
@@ -24,7 +25,7 @@ enum RegisterRoutes {
                 wanted,
                 given: id,
                 for: caller.name,
-                from: request.context.network
+                from: request.context.client.network
             )
             return .empty
         },
@@ -39,7 +40,7 @@ enum RegisterRoutes {
             let devices = request.backend.devices
             let body = try await request.body(limit: Installation.maximumBytes)
             let installation = try installation(body, try request.parameter("id"), devices)
-            try await devices.put(installation, for: caller.name, from: request.context.network)
+            try await devices.put(installation, for: caller.name, from: request.context.client.network)
             return .empty
         },
         BackendRoute(.delete, "/api/installations/:id") { request in

@@ -1,6 +1,7 @@
 import HubClient
 import HubProtocol
 import Signals
+import WebEdge
 
 /// Changes of devices at the hub, and their record in the store.
 extension UserDevices {

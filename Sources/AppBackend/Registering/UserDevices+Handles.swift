@@ -1,6 +1,7 @@
 import HubClient
 import HubProtocol
 import Signals
+import WebEdge
 
 /// The owners of push handles, and the recovery from calls without an answer.
 extension UserDevices {

@@ -1,6 +1,7 @@
 import HubClient
 import HubProtocol
 import Signals
+import WebEdge
 
 extension UserDevices {
     /// Registers an installation for a user.

@@ -1,6 +1,7 @@
 import HubClient
 import HubProtocol
 import Signals
+import WebEdge
 
 /// Registers devices at the hub for the users who are signed in on them.
 package struct UserDevices: Sendable {

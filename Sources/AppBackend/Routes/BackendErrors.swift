@@ -4,6 +4,7 @@ import HubProtocol
 import Hummingbird
 import Logging
 import SQLiteFiles
+import WebEdge
 
 /// Turns other errors into a ``BackendRefusal``; the details of the server's failures go to the log only.
 struct BackendErrors: RouterMiddleware {
@@ -18,8 +19,8 @@ struct BackendErrors: RouterMiddleware {
 
     func handle(
         _ request: Request,
-        context: BackendRequestContext,
-        next: (Request, BackendRequestContext) async throws -> Response
+        context: WebContext<Caller>,
+        next: (Request, WebContext<Caller>) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)

@@ -3,12 +3,13 @@ import HTTPTypes
 import HubProtocol
 package import Hummingbird
 import NIOCore
+package import WebEdge
 
 /// A request of a route, with the objects that the route uses.
 package struct BackendRequest: Sendable {
     package let backend: AppBackend
     package let request: Request
-    package let context: BackendRequestContext
+    package let context: WebContext<Caller>
 
     /// - Throws: 401 on a route without a signed-in user.
     var caller: Caller { get throws(BackendRefusal) { try context.signedIn() } }

@@ -1,5 +1,6 @@
 import HTTPTypes
 package import Hummingbird
+package import WebEdge
 
 /// Lets requests of signed-in users pass, and sets their caller.
 package struct RequireCaller: RouterMiddleware {
@@ -13,17 +14,20 @@ package struct RequireCaller: RouterMiddleware {
 
     package func handle(
         _ request: Request,
-        context: BackendRequestContext,
-        next: (Request, BackendRequestContext) async throws -> Response
+        context: WebContext<Caller>,
+        next: (Request, WebContext<Caller>) async throws -> Response
     ) async throws -> Response {
-        try RefuseCrossSite.check(request, context)
+        try SameOrigin.check(request, context)
         var context = context
         do {
-            context.caller =
-                if let user = try proxyUsers?.user(request.headers, peer: context.peer) {
-                    try await signIn.caller(of: user, context.network)
+            context.user =
+                if let user = try proxyUsers?.user(request.headers, peer: context.client.peer) {
+                    try await signIn.caller(of: user, context.client.network)
                 } else {
-                    try await signIn.caller(authorization: request.headers[.authorization], network: context.network)
+                    try await signIn.caller(
+                        authorization: request.headers[.authorization],
+                        network: context.client.network
+                    )
                 }
         } catch let refusal as SignInRefusal {
             throw BackendRefusal(refusal)

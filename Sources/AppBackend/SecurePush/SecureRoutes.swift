@@ -2,6 +2,7 @@ import Formats
 import HTTPTypes
 import HubProtocol
 import Hummingbird
+import WebEdge
 
 /// The routes of secure push: sending the id of a payload, and fetching the payload (protocol §9).
 enum SecureRoutes {
@@ -21,14 +22,14 @@ enum SecureRoutes {
             wanted.payload,
             to: wanted.addressee,
             by: caller,
-            request.context.network
+            request.context.client.network
         )
         return try results.response(asJSON: request.asksForJSON, log: backend.hubFailures)
     }
 
     private static func fetch(_ request: BackendRequest) async throws -> Response {
         let caller = try request.caller
-        guard await request.isPrivate else {
+        guard await request.context.client.isPrivate else {
             throw BackendRefusal.forbidden("Fetch secure notifications with https://.")
         }
         // The tutorials' client reads other text as 0, which goes through the same steps.
@@ -36,7 +37,7 @@ enum SecureRoutes {
         let fetched = try await request.backend.fetchPayload(
             id,
             by: caller.name,
-            request.context.network,
+            request.context.client.network,
             isRead: request.request.method == .get
         )
         guard let fetched else {

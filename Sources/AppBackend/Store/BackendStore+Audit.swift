@@ -1,6 +1,7 @@
 package import GRDB
 package import HubProtocol
 import SQLiteFiles
+import WebEdge
 
 extension AuditEvent {
     /// Stores the event in the transaction of its change.

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProtocol
 import SQLiteFiles
+import WebEdge
 
 /// Accounts of users whom other parties sign in.
 extension BackendStore {

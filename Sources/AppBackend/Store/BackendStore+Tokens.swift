@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProtocol
 import SQLiteFiles
+import WebEdge
 
 extension BackendStore {
     /// The account of a valid token.

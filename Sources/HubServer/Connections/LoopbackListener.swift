@@ -1,6 +1,7 @@
 import NIOCore
 import NetworkAddresses
 import ServiceLifecycle
+import WebEdge
 
 /// Listens on the loopback address as well if the hub listens on another address.
 ///

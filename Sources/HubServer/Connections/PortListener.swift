@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import WebEdge
 
 /// Serves requests on one port, on the configured address and, unless that includes it, on the loopback address.
 struct PortListener<Responder: HTTPResponder>: Sendable

@@ -2,6 +2,7 @@ import HummingbirdCore
 import HummingbirdHTTP2
 import Logging
 import NIOCore
+import WebEdge
 
 /// A connection whose first bytes decide its kind: TLS or plain, a stream on a bare channel, or ordinary HTTP.
 ///

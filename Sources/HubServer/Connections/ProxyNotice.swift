@@ -2,6 +2,7 @@ package import HTTPTypes
 package import Logging
 package import NetworkAddresses
 import Synchronization
+import WebEdge
 
 /// Logs once that requests come through a proxy that is not in `trusted-proxies`.
 ///
@@ -18,7 +19,7 @@ package final class ProxyNotice: Sendable {
 
     package func examine(_ headers: HTTPFields, peer: NetworkAddress?) {
         guard !isGiven.load(ordering: .relaxed),
-            proxies.isUnnamedProxy(peer: peer, field: { name in HTTPField.Name(name).flatMap { headers[$0] } }),
+            proxies.isUnnamedProxy(peer: peer, field: { headers[named: $0] }),
             !isGiven.exchange(true, ordering: .relaxed)
         else { return }
         logger.warning(

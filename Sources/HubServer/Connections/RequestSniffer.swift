@@ -5,6 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypesHTTP1
 import NIOSSL
+import WebEdge
 
 /// Holds back the first bytes of a connection until they show whether the client wants TLS or a stream.
 ///

@@ -8,6 +8,7 @@ import NIOPosix
 package import NetworkAddresses
 package import ServiceLifecycle
 import UnixSignals
+import WebEdge
 
 /// The address and options for serving a responder that is not a hub's.
 package struct ListenConfiguration: Sendable {

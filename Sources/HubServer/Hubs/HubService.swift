@@ -12,6 +12,7 @@ import ServiceLifecycle
 import Signals
 import Synchronization
 import UnixSignals
+import WebEdge
 
 /// A hub server with its file and its port.
 package final class HubService: Sendable {

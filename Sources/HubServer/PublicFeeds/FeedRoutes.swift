@@ -4,6 +4,7 @@ import HubRouting
 import Hummingbird
 import NIOCore
 import NetworkAddresses
+import WebEdge
 import WebPages
 
 /// Serves `/-/{hub}/feeds/{tag}.rss`, `.atom` and `.json`: the newest items of a category, for feed readers.

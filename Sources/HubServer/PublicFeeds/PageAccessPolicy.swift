@@ -2,6 +2,7 @@ import HTTPTypes
 import HubProtocol
 package import Hummingbird
 package import NetworkAddresses
+import WebEdge
 package import WebPages
 
 /// Decides which requests may read a hub's pages and feeds without an account.
@@ -35,7 +36,7 @@ package struct PageAccessPolicy: Sendable {
     /// (DNS rebinding).
     package static func isOfThisMachine(_ request: Request, peer: NetworkAddress?) -> Bool {
         guard peer?.unmapped.isLoopback == true,
-            forwarding.allSatisfy({ request.headers[header: $0] == nil }),
+            forwarding.allSatisfy({ request.headers[named: $0] == nil }),
             let authority = request.head.authority.flatMap(Authority.init)
         else { return false }
         return authority.hostName?.isLoopback == true

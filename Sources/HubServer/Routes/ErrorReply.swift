@@ -93,10 +93,6 @@ extension HTTPFields {
         self[.trackingID] = id ?? own
         self[.correlationID] = own
     }
-
-    subscript(header name: String) -> String? {
-        HTTPField.Name(name).flatMap { self[$0] }
-    }
 }
 
 extension HTTPField.Name {

@@ -6,6 +6,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import NetworkAddresses
+import WebEdge
 
 /// The connection of a request, in addition to the context that Hummingbird requires.
 struct HubRequestContext: RequestContext {

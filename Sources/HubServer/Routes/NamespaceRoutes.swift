@@ -5,6 +5,7 @@ import HubStore
 import Hummingbird
 import NIOCore
 import NetworkAddresses
+import WebEdge
 
 /// An authorized request on a hub as a whole, or on the namespace.
 struct NamespaceRequest: AllowedRequest {

@@ -9,6 +9,7 @@ import Logging
 import NetworkAddresses
 import NIOCore
 import Signals
+import WebEdge
 
 /// An authorized request.
 protocol AllowedRequest {
@@ -60,7 +61,7 @@ struct HubRequest: AllowedRequest {
     let client: ClientAddress
 
     /// The secret of a `stream` installation that the request presents.
-    var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[header: HeaderName.pushChannel]) }
+    var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[named: HeaderName.pushChannel]) }
 
     /// The key under which quotas count the request.
     var quotaKey: QuotaKey {
@@ -162,7 +163,7 @@ enum RouteTable {
         or handle: (Allowed) async throws -> Response
     ) async throws -> Response {
         guard route.isForwarded, let forwarding else { return try await handle(allowed) }
-        let isRepeatable = route.isRepeatable && allowed.request.headers[header: HeaderName.idempotencyKey] != nil
+        let isRepeatable = route.isRepeatable && allowed.request.headers[named: HeaderName.idempotencyKey] != nil
         switch try await forwarding.pass(allowed, isRepeatable: isRepeatable) {
         case .answered(let response): return response
         case .local(let request):

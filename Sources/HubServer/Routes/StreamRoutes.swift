@@ -4,6 +4,7 @@ import HubRouting
 import HubStreams
 import Hummingbird
 import NIOCore
+import WebEdge
 
 /// An installation's stream, and the same events as a long poll.
 ///
@@ -82,7 +83,7 @@ enum StreamRoutes {
             installation,
             request.grant,
             request.channel,
-            lastEventID: request.request.headers[header: HeaderName.lastEventID]
+            lastEventID: request.request.headers[named: HeaderName.lastEventID]
         )
         try await output.opened()
         return (output, session)

@@ -8,6 +8,7 @@ import Logging
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypesHTTP1
+import WebEdge
 
 /// Accepts stream requests that are the first on their connection.
 final class StreamGate: Sendable {

@@ -4,6 +4,7 @@ import HubClient
 import HubProtocol
 import HubServer
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// A request of an operator to the operator's view.
@@ -53,7 +54,7 @@ struct OperatorRequest: Sendable {
             action,
             detail,
             by: session,
-            from: base.context.network.description,
+            from: base.context.client.network.description,
             hub: base.hub.name,
             at: base.now
         )
@@ -80,7 +81,7 @@ extension PageRequest {
     /// The operator's session; also `nil` on a connection that is not private.
     var operatorSession: OperatorSession? {
         get async throws {
-            guard await context.isPrivate(request, trusting: pages.proxies),
+            guard await context.client.isPrivate,
                 let secret = secret(of: operatorCookie)
             else { return nil }
             return try await pages.store.operatorSession(secret, hub: hub.name, at: now)
@@ -91,7 +92,7 @@ extension PageRequest {
     ///
     /// Elsewhere it looks like the refusal of an unknown address.
     var noOperator: PageRefusal {
-        guard PageAccessPolicy.isOfThisMachine(request, peer: context.peer) else { return .notFound }
+        guard PageAccessPolicy.isOfThisMachine(request, peer: context.client.peer) else { return .notFound }
         return PageRefusal(
             .unauthorized,
             frame,

@@ -3,6 +3,7 @@ import HTTPTypes
 import HubClient
 import HubProtocol
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// The operator's view.
@@ -67,7 +68,7 @@ enum OperatorRoutes {
 
     private static func enter(_ request: PageRequest) async throws -> Response {
         // Browsers keep the cookie only on private connections; on others the link must not be used up.
-        guard await request.context.isPrivate(request.request, trusting: request.pages.proxies) else {
+        guard await request.context.client.isPrivate else {
             throw PageRefusal(
                 .forbidden,
                 request.frame,
@@ -82,7 +83,7 @@ enum OperatorRoutes {
             try await store.beginOperatorSession(
                 with: form["code"] ?? "",
                 secret,
-                from: request.context.network.description,
+                from: request.context.client.network.description,
                 hub: name,
                 at: request.now
             ) != nil

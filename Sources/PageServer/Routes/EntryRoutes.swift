@@ -4,6 +4,7 @@ import HubProtocol
 import Hummingbird
 import Logging
 import Signals
+import WebEdge
 import WebPages
 
 /// The routes by which readers enter and leave.
@@ -78,7 +79,7 @@ enum EntryRoutes {
             }
         }
         do {
-            try await request.registrar.register(session, as: nil, request.context)
+            try await request.registrar.register(session, as: nil, request.context.client)
         } catch {
             try? await request.pages.store.end(session)
             throw error
@@ -97,7 +98,7 @@ enum EntryRoutes {
             return try await request.pages.store.begin(
                 secret,
                 hub: request.hub.name,
-                network: request.context.network.description,
+                network: request.context.client.network.description,
                 choice: choice,
                 isInvited: isInvited,
                 user: user,

@@ -3,6 +3,7 @@ import HTTPTypes
 import HubProtocol
 import HubServer
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// Feeds, and the page with their addresses.
@@ -75,7 +76,7 @@ enum FeedPageRoutes {
         let chosen = visitor?.session.choice.categories ?? []
         let shown = known.filter { name in chosen.isEmpty || (try? Tag(name)).map(chosen.contains) ?? false }
         let query = token.map { "?\(Self.token)=\(PercentEncoding.encode($0))" } ?? ""
-        let origin = request.context.calledAuthority(request.request).map { "https://\($0)" } ?? ""
+        let origin = request.context.client.authority.map { "https://\($0)" } ?? ""
         return shown.prefix(ReaderRoutes.linkedFeeds).map { name in
             let file = "\(request.home)feeds/\(PercentEncoding.encode(name)).atom"
             return FeedsPage.Link(name: name, address: "\(origin)\(file)\(query)")

@@ -4,6 +4,7 @@ import HubProtocol
 import HubServer
 import Hummingbird
 import NIOCore
+import WebEdge
 import WebPages
 
 /// The page at `/`, for browsers whose users have typed only the server's name.
@@ -15,7 +16,7 @@ struct FrontPage: Sendable {
 
     let pages: PageServer
 
-    func response(to request: Request, _ context: BackendRequestContext) async throws -> Response {
+    func response(to request: Request, _ context: WebContext<Never>) async throws -> Response {
         for name in SessionCookie.hubs(in: request.headers).prefix(Self.maximumCookies) {
             guard let hub = pages.hub(name) else { continue }
             let visit = PageRequest(pages, hub: hub, request: request, context: context)

@@ -2,6 +2,7 @@ import AppBackend
 import HTTPTypes
 import HubClient
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// The routes that send a message to a user by name.
@@ -47,7 +48,7 @@ enum NotifyRoutes {
         _ user: SignedInReader,
         _ request: PageRequest
     ) async throws -> [BackendClient.PlatformOutcome] {
-        if draft.isSecure || user.backend.notifiesSecurely, await !request.isPrivate {
+        if draft.isSecure || user.backend.notifiesSecurely, await !request.context.client.isPrivate {
             throw BackendRefusal.forbidden("Others could read a secure message here. Open this page with https://.")
         }
         guard draft.isSecure else {
@@ -56,10 +57,10 @@ enum NotifyRoutes {
                 draft.text,
                 on: draft.platforms,
                 by: user.caller,
-                request.context
+                request.context.client
             )
         }
-        return try await user.backend.notifySecurely(draft.user, draft.text, by: user.caller, request.context)
+        return try await user.backend.notifySecurely(draft.user, draft.text, by: user.caller, request.context.client)
     }
 
     /// The form as the sender filled it in.

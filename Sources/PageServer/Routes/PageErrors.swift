@@ -6,6 +6,7 @@ import Hummingbird
 import Logging
 import NIOCore
 import SQLiteFiles
+import WebEdge
 import WebPages
 
 /// Answers refused and failed requests with a page; the details of failures go to the log only.
@@ -20,8 +21,8 @@ struct PageErrors: RouterMiddleware {
 
     func handle(
         _ request: Request,
-        context: BackendRequestContext,
-        next: (Request, BackendRequestContext) async throws -> Response
+        context: WebContext<Never>,
+        next: (Request, WebContext<Never>) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)

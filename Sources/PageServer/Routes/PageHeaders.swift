@@ -1,4 +1,5 @@
 import HTTPTypes
+import WebEdge
 
 /// The headers of all pages.
 enum PageHeaders {
@@ -25,12 +26,5 @@ enum PageHeaders {
         var fields: HTTPFields = [.contentType: mediaType]
         fields[.xContentTypeOptions] = "nosniff"
         return fields
-    }
-}
-
-extension HTTPFields {
-    subscript(named name: String) -> String? {
-        get { HTTPField.Name(name).flatMap { self[$0] } }
-        set { if let name = HTTPField.Name(name) { self[name] = newValue } }
     }
 }

@@ -5,6 +5,7 @@ import HubServer
 import Hummingbird
 import NIOCore
 import NetworkAddresses
+import WebEdge
 import WebPages
 
 /// A request to the pages of a hub.
@@ -12,11 +13,11 @@ struct PageRequest: Sendable {
     let pages: PageServer
     let hub: PageHub
     let request: Request
-    let context: BackendRequestContext
+    let context: WebContext<Never>
     /// True if the request has the turn of its session: see ``changing(_:)``.
     var hasTurn = false
 
-    init(_ pages: PageServer, hub: PageHub, request: Request, context: BackendRequestContext) {
+    init(_ pages: PageServer, hub: PageHub, request: Request, context: WebContext<Never>) {
         self.pages = pages
         self.hub = hub
         self.request = request
@@ -50,13 +51,13 @@ struct PageRequest: Sendable {
     /// The file of the authority that the reader's browser must trust; `nil` also behind a proxy, which has a
     /// certificate of its own.
     var authorityPath: String? {
-        if let peer = context.peer, pages.proxies.contains(peer) { return nil }
+        if let peer = context.client.peer, pages.proxies.contains(peer) { return nil }
         return pages.authorityPath
     }
 
     /// The cookie of this hub's sessions.
     var cookie: SessionCookie {
-        get async { SessionCookie(hub: hub.name, isPrivate: await isPrivate) }
+        get async { SessionCookie(hub: hub.name, isPrivate: await context.client.isPrivate) }
     }
 
     /// True if the method changes nothing (RFC 9110 §9.2.1).
@@ -68,11 +69,6 @@ struct PageRequest: Sendable {
     func secret(of cookie: SessionCookie) -> SessionSecret? {
         let isForeign = isRead && SameOrigin.isForeignFetch(request.headers)
         return isForeign ? nil : cookie.secret(in: request.headers)
-    }
-
-    /// True if nobody on the network can read the request and its reply.
-    var isPrivate: Bool {
-        get async { await context.isPrivate(request, trusting: pages.proxies) }
     }
 
     /// The reader; `nil` for a client that may read without a session.
@@ -88,7 +84,7 @@ struct PageRequest: Sendable {
     ///
     /// - Throws: 403 for a request from another site.
     func checkOrigin() throws {
-        guard SameOrigin.isOwn(request.headers, authority: context.calledAuthority(request)) else {
+        guard SameOrigin.isOwn(request.headers, authority: context.client.authority) else {
             throw PageRefusal(
                 .forbidden,
                 frame,

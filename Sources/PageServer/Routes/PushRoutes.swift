@@ -5,6 +5,7 @@ import HubClient
 import HubProtocol
 import Hummingbird
 import NIOCore
+import WebEdge
 import WebPages
 
 /// Web Push for the page's script: the hub's key, and the browser's subscription.
@@ -80,7 +81,7 @@ enum PushRoutes {
                         browser,
                         of: visitor.session,
                         as: visitor.caller?.name,
-                        request.context
+                        request.context.client
                     )
                 }
             } catch {

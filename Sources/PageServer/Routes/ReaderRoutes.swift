@@ -5,6 +5,7 @@ import HubProtocol
 import HubServer
 import Hummingbird
 import NIOCore
+import WebEdge
 import WebPages
 
 /// The reader's page, its form and its stream.
@@ -152,7 +153,7 @@ enum ReaderRoutes {
                 guard var visitor else { throw PageRefusal.ended(request.frame) }
                 visitor.session.choice = choice
                 try await request.registering(visitor) { [visitor] in
-                    try await request.registrar.register(visitor, request.context)
+                    try await request.registrar.register(visitor, request.context.client)
                 }
                 try await request.pages.store.set(choice, of: visitor.session)
                 return request.seeOther(request.home)
@@ -204,7 +205,7 @@ enum ReaderRoutes {
             guard let visitor else { return nil }
             let (session, user) = (visitor.session, visitor.caller?.name)
             try await request.registering(visitor) {
-                try await request.registrar.registerStream(session, as: user, request.context)
+                try await request.registrar.registerStream(session, as: user, request.context.client)
             }
             return session
         }

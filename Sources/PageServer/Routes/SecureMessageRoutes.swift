@@ -4,6 +4,7 @@ import HTTPTypes
 import HubProtocol
 import Hummingbird
 import NIOCore
+import WebEdge
 import WebPages
 
 /// The texts of secure messages, which only their addressee can read.
@@ -26,14 +27,14 @@ enum SecureMessageRoutes {
             page.secure = "\(id)"
             return request.page(page, status: .unauthorized)
         }
-        guard await request.isPrivate else {
+        guard await request.context.client.isPrivate else {
             let reason = "Others on the network could read the message. Open this page with https://."
             throw PageRefusal(.forbidden, request.frame, "Use https", reason)
         }
         let text = try await user.backend.securePayload(
             id,
             of: user.caller.name,
-            request.context,
+            request.context.client,
             isRead: request.request.method == .get
         )
         guard let text else {

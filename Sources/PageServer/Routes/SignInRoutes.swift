@@ -2,6 +2,7 @@ import AppBackend
 import HTTPTypes
 import HubProtocol
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// The routes for signing in and out with accounts of the app backend.
@@ -25,7 +26,7 @@ enum SignInRoutes {
     private static func signIn(_ request: PageRequest) async throws -> Response {
         let form = try await request.form()
         let backend = try await backend(request)
-        guard await request.isPrivate else {
+        guard await request.context.client.isPrivate else {
             throw PageRefusal(
                 .forbidden,
                 request.frame,
@@ -40,7 +41,7 @@ enum SignInRoutes {
                 password: form["password"] ?? "",
                 device: device,
                 isKnownDevice: try await isKnown(name, request),
-                request.context
+                request.context.client
             )
             let secure = SecureMessageRoutes.id(form["secure"])
             return try await request.changing { request, visitor in
@@ -67,12 +68,12 @@ enum SignInRoutes {
         let secret = SessionSecret.random()
         try await store.setUser(user, of: session)
         do {
-            try await registrar.register(session, as: user, request.context)
+            try await registrar.register(session, as: user, request.context.client)
             let sealed = try TokenSeal.seal(token, with: secret)
             try await store.setSignedIn(session, as: user, token: sealed, renewed: secret)
         } catch {
             // Nobody has the token.
-            try? await request.backend?.logOut(token: token, request.context)
+            try? await request.backend?.logOut(token: token, request.context.client)
             throw error
         }
         let next = secure.map { "\(request.home)secure/\($0)" } ?? request.home
@@ -161,7 +162,7 @@ extension PageRequest {
             let session = try await pages.store.session(secret, hub: hub.name, at: now),
             let token = session.sealedToken.flatMap({ TokenSeal.open($0, with: secret) })
         else { return }
-        try await backend?.logOut(token: token, context)
+        try await backend?.logOut(token: token, context.client)
     }
 }
 

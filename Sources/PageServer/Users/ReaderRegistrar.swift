@@ -1,6 +1,7 @@
 import AppBackend
 import HubProtocol
 import Signals
+import WebEdge
 import WebPages
 
 /// Keeps the installations of sessions at the hub, with the tag of the user who is signed in.
@@ -17,19 +18,19 @@ struct ReaderRegistrar: Sendable {
     /// Registers all installations of a visitor.
     ///
     /// - Throws: ``BackendRefusal`` for a signed-in user; a `HubClientError` otherwise.
-    func register(_ visitor: Visitor, _ context: BackendRequestContext) async throws {
-        try await register(visitor.session, as: visitor.caller?.name, context)
+    func register(_ visitor: Visitor, _ client: WebClient) async throws {
+        try await register(visitor.session, as: visitor.caller?.name, client)
     }
 
-    func register(_ session: ReaderSession, as user: UserName?, _ context: BackendRequestContext) async throws {
-        try await registerStream(session, as: user, context)
-        if let browser = session.browser { try await register(browser, of: session, as: user, context) }
+    func register(_ session: ReaderSession, as user: UserName?, _ client: WebClient) async throws {
+        try await registerStream(session, as: user, client)
+        if let browser = session.browser { try await register(browser, of: session, as: user, client) }
     }
 
     /// Registers the installation of a session's open pages.
     ///
     /// Open pages get what a reload would show: before a choice, the news of all categories.
-    func registerStream(_ session: ReaderSession, as user: UserName?, _ context: BackendRequestContext) async throws {
+    func registerStream(_ session: ReaderSession, as user: UserName?, _ client: WebClient) async throws {
         var choice = session.choice
         if choice.categories.isEmpty {
             let announced = try await hub.categories().compactMap { try? Tag($0) }
@@ -37,7 +38,7 @@ struct ReaderRegistrar: Sendable {
             choice = choice.orFirst(pages.maximumCategories, of: choosable)
         }
         let installation = choice.installation(session.installation, channel: session.channel)
-        try await put(installation, channel: session.channel, as: user, context)
+        try await put(installation, channel: session.channel, as: user, client)
     }
 
     /// Registers a session's browser; before a choice it gets only messages to everybody and to its user.
@@ -45,19 +46,19 @@ struct ReaderRegistrar: Sendable {
         _ browser: SessionBrowser,
         of session: ReaderSession,
         as user: UserName?,
-        _ context: BackendRequestContext
+        _ client: WebClient
     ) async throws {
-        try await put(session.choice.installation(browser), channel: nil, as: user, context)
+        try await put(session.choice.installation(browser), channel: nil, as: user, client)
     }
 
     private func put(
         _ installation: Installation,
         channel: PushChannelSecret?,
         as user: UserName?,
-        _ context: BackendRequestContext
+        _ client: WebClient
     ) async throws {
         if let user, let backend = try await backend {
-            try await backend.register(installation, of: user, context)
+            try await backend.register(installation, of: user, client)
         } else {
             try await hub.put(installation, channel: channel)
         }

@@ -2,6 +2,7 @@ import AppBackend
 import HubServer
 import Hummingbird
 import Signals
+import WebEdge
 import WebPages
 
 /// A reader with a session.
@@ -69,7 +70,7 @@ extension PageRequest {
     ) async throws -> Caller? {
         guard let token = session.sealedToken.flatMap({ TokenSeal.open($0, with: secret) }) else { return nil }
         do {
-            let caller = try await backend.caller(token: token, context)
+            let caller = try await backend.caller(token: token, context.client)
             return caller.name == session.user ? caller : nil
         } catch SignInRefusal.wrongToken {
             return nil
@@ -86,7 +87,7 @@ extension PageRequest {
         var session = session
         (session.user, session.sealedToken) = (nil, nil)
         guard let visitor = try await admitted(Visitor(session: session)) else { return nil }
-        try await registrar.register(visitor, context)
+        try await registrar.register(visitor, context.client)
         return visitor
     }
 
@@ -115,7 +116,7 @@ extension PageRequest {
     }
 
     /// True for a client that may read without an account and without an invitation.
-    var hasOpenAccess: Bool { pages.accessPolicy.admits(request, peer: context.peer, isProven: false) }
+    var hasOpenAccess: Bool { pages.accessPolicy.admits(request, peer: context.client.peer, isProven: false) }
 
     /// The frame of a page for a reader.
     func frame(for visitor: Visitor?) -> PageFrame {

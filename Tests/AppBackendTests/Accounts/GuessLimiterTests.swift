@@ -1,6 +1,7 @@
 import HubProtocol
 import NetworkAddresses
 import Testing
+import WebEdge
 
 @testable import AppBackend
 

@@ -199,27 +199,6 @@ struct LoginRouteTests {
 
     // MARK: Other sites
 
-    @Test(arguments: [
-        ("https://hub.example.org", "hub.example.org", true),
-        ("https://hub.example.org", "hub.example.org:443", true),
-        ("https://hub.example.org:443", "hub.example.org", true),
-        ("http://hub.example.org", "hub.example.org:80", true),
-        ("https://hub.example.org:8787", "HUB.example.org:8787", true),
-        ("https://[2001:db8::1]:8787", "[2001:db8::1]:8787", true),
-        ("https://evil.example", "hub.example.org", false),
-        ("https://hub.example.org.evil.example", "hub.example.org", false),
-        ("https://hub.example.org:8788", "hub.example.org:8787", false),
-        ("https://hub.example.org", "hub.example.org:8787", false),
-        ("http://hub.example.org", "hub.example.org:443", false),
-        ("null", "hub.example.org", false),
-        ("", "", false),
-        ("file://", "hub.example.org", false),
-        ("hub.example.org", "hub.example.org", false),
-    ])
-    func `a page is of the same site if its host and port are`(origin: String, authority: String, isOwn: Bool) {
-        #expect(RefuseCrossSite.isOwn(origin, authority: authority) == isOwn)
-    }
-
     @Test func `another site's page is refused whatever it knows`() async throws {
         let bench = try SignInBench()
         try await bench.add("alice")
@@ -277,7 +256,7 @@ struct LoginRouteTests {
         let refusal = await #expect(throws: BackendRefusal.self) { try await Self.cutShort().bytes(limit: 100) }
         #expect(refusal?.status == .badRequest)
         let bench = try SignInBench()
-        let context = BackendRequestContext(
+        let context = WebContext<Caller>(
             source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: SignInBench.quiet)
         )
         let logIn = await #expect(throws: BackendRefusal.self) {

@@ -6,6 +6,7 @@ import NIOCore
 import NetworkAddresses
 import OutboundHTTP
 import ServiceLifecycle
+import WebEdge
 
 @testable import AppBackend
 
@@ -42,14 +43,16 @@ struct LoginServer: Sendable {
         }
     }
 
-    private static func router(_ signIn: SignIn, _ proxies: [AddressBlock]) -> Router<BackendRequestContext> {
-        let router = Router(context: BackendRequestContext.self, options: .caseInsensitive)
-        router.add(middleware: IdentifyClient(trustedProxies: TrustedProxies(proxies)))
-        let open = router.group().add(middleware: RefuseCrossSite())
+    private static func router(_ signIn: SignIn, _ proxies: [AddressBlock]) -> Router<WebContext<Caller>> {
+        let router = Router(context: WebContext<Caller>.self, options: .caseInsensitive)
+        let failures = HubFailureLog(logger: SignInBench.quiet, clock: .system)
+        router.add(middleware: BackendErrors(logger: SignInBench.quiet, hubFailures: failures))
+        router.add(middleware: IdentifyClient<Caller>(trustedProxies: TrustedProxies(proxies)))
+        let open = router.group().add(middleware: RefuseCrossSite<Caller>())
         open.post("/api/login") { try await LoginRoutes.logIn($0, $1, signIn) }
         open.post("/api/logout") { try await LoginRoutes.logOut($0, $1, signIn) }
         router.group().add(middleware: RequireCaller(signIn)).get("/api/me") { _, context in
-            "\(try context.signedIn().name) \(context.network)"
+            "\(try context.signedIn().name) \(context.client.network)"
         }
         return router
     }

@@ -1,6 +1,7 @@
 import HubProtocol
 import HubTestServer
 import Testing
+import WebEdge
 
 @testable import AppBackend
 

@@ -6,6 +6,7 @@ import Logging
 import NetworkAddresses
 import Synchronization
 import Testing
+import WebEdge
 
 @testable import AppBackend
 

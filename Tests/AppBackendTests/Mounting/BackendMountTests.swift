@@ -8,6 +8,7 @@ import Hummingbird
 import OutboundHTTP
 import ServerSentEvents
 import Testing
+import WebEdge
 
 @testable import AppBackend
 @testable import HubServer
@@ -199,7 +200,7 @@ import Testing
 }
 
 private struct Silent: HTTPResponder {
-    func respond(to request: Request, context: BackendRequestContext) async throws -> Response { Response(status: .ok) }
+    func respond(to request: Request, context: WebContext<Caller>) async throws -> Response { Response(status: .ok) }
 }
 
 extension MountedHub {

@@ -5,6 +5,7 @@ import HubRouting
 import NIOHTTP1
 import NetworkAddresses
 import Testing
+import WebEdge
 
 @testable import HubServer
 

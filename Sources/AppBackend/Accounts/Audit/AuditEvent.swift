@@ -1,4 +1,5 @@
 package import HubProtocol
+package import WebEdge
 
 /// A change of an account, or an action of its user.
 package struct AuditEvent: Sendable, Hashable {

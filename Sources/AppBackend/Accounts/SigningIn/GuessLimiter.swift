@@ -1,5 +1,6 @@
 import FairShares
 import Synchronization
+import WebEdge
 
 /// Slows down password guessing.
 ///

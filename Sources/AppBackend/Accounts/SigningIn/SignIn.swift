@@ -1,5 +1,6 @@
 import HubProtocol
 import Signals
+package import WebEdge
 
 /// Finds the user who makes a request.
 ///

@@ -1,5 +1,6 @@
 import FairShares
 import HubProtocol
+import WebEdge
 
 /// An attempt to sign in with a password.
 struct SignInAttempt: Sendable {

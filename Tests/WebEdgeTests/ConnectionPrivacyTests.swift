@@ -7,8 +7,8 @@ import NIOSSL
 import NetworkAddresses
 import Testing
 
-@testable import AppBackend
 @testable import HubServer
+@testable import WebEdge
 
 @Suite struct ConnectionPrivacyTests {
     /// A connection as its server sees it.
@@ -38,7 +38,7 @@ import Testing
         let source = CertificateSource.local(LocalCertificates(directory: scratch.path, names: names))
         let context = try CertificateReloader.context(try source.identity(at: Date()))
         let (server, child) = try await accepted(isSecured ? context : nil)
-        #expect(await BackendRequestContext.speaksTLS(child) == isSecured)
+        #expect(await WebClient(child).speaksTLS == isSecured)
         try? await child.close()
         try await server.close()
     }

@@ -1,11 +1,11 @@
-import FairShares
+package import FairShares
 package import NetworkAddresses
 
 /// The network that a client calls from: 24 bits of an IPv4 address, 64 of an IPv6 address.
 package struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
     private let network: NetworkGroup?
     /// True for a client that cannot be distinguished from others.
-    let isEverybody: Bool
+    package let isEverybody: Bool
 
     package init(_ address: NetworkAddress?) {
         network = address.map { .client($0) }
@@ -13,7 +13,7 @@ package struct ClientNetwork: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The groups by which clients share what is limited, from the largest to the smallest.
-    var path: [ShareGroup] {
+    package var path: [ShareGroup] {
         guard !isEverybody, let network else { return [.everybody] }
         return network.path.map { .network($0) }
     }
