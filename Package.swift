@@ -116,7 +116,8 @@ let package = Package(
         .target(
             name: "WebEdge",
             dependencies: [
-                "HubProtocol", "NetworkAddresses", "FairShares", .httpTypes, .hummingbird, .nioCore, .nioHTTP1, .nioSSL,
+                "HubProtocol", "NetworkAddresses", "FairShares", "Signals", .httpTypes, .hummingbird, .nioCore,
+                .nioHTTP1, .nioSSL,
             ]
         ),
 

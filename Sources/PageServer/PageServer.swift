@@ -113,6 +113,7 @@ package final class PageServer: Sendable {
     /// Creates a responder for all routes of the pages.
     package func responder() -> RouterResponder<WebContext<Never>> {
         let router = Router(context: WebContext<Never>.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: HeadMiddleware())
         router.add(middleware: PageErrors(logger: logger, templates: templates))
         router.add(middleware: IdentifyClient<Never>(trustedProxies: proxies))
         for asset in WebAsset.all {

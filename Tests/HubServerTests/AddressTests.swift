@@ -219,26 +219,10 @@ struct AddressTests {
     }
 }
 
-struct RequestQueryTests {
-    static let cases: [(query: String?, name: String, value: String?)] = [
-        ("a=1&b=2", "b", "2"), ("Direct", "direct", ""), ("DIRECT=", "direct", ""), ("direct=true", "direct", "true"),
-        ("%24filter=x", "$filter", "x"), ("$Filter=x", "$filter", "x"), ("a=1+2%2B3", "a", "1 2+3"),
-        ("a=1&A=2", "a", "1"),
-        ("a=b=c", "a", "b=c"), ("a=%zz", "a", "%zz"), ("xdirect=1", "direct", nil), ("", "a", nil), (nil, "a", nil),
-        ("=1&a=2", "a", "2"), ("&&a=2&", "a", "2"), ("a=%E2%82%AC", "a", "€"),
-        ("continuationtoken=A-b_9", "ContinuationToken", "A-b_9"),
-    ]
-
-    @Test(arguments: cases)
-    func `a value is found whatever the case of its name`(query: String?, name: String, value: String?) {
-        #expect(RequestQuery(query)[name] == value)
-        #expect(RequestQuery(query).contains(name) == (value != nil))
-    }
-
-    @Test func `as text it is what was sent, fit for an address`() {
-        #expect(RequestQuery(nil).text == "" && RequestQuery("").text == "")
-        #expect(RequestQuery("a=1&B=%20+x").text == "a=1&B=%20+x")
-        #expect(RequestQuery("a=\"\r\nLocation: é").text == "a=%22%0D%0ALocation:%20%C3%A9")
-        #expect(RequestQuery("f=a+%2B'b").literal("F") == "a++'b")
+struct AddressTextTests {
+    @Test func `text that is repeated in an address is what was sent, fit for it`() {
+        #expect(AddressText.escaped("") == "")
+        #expect(AddressText.escaped("a=1&B=%20+x") == "a=1&B=%20+x")
+        #expect(AddressText.escaped("a=\"\r\nLocation: é") == "a=%22%0D%0ALocation:%20%C3%A9")
     }
 }

@@ -143,7 +143,7 @@ struct RouteMatrixTests {
         try await PagesHub.run { hub in
             let cookie = try await hub.reader(of: "World")
             let before = try await hub.sessions()
-            let large = "category=" + String(repeating: "a", count: FormBody.maximum)
+            let large = "category=" + String(repeating: "a", count: PageRequest.maximumForm)
             for route in Self.forms {
                 for (form, status) in [(large, 413), ("category=%FF", 400), ("%C3%28=x", 400), ("a=%ED%A0%80", 400)] {
                     let path = Self.path(route, "news")

@@ -33,7 +33,7 @@ enum NotificationRoutes {
         let choice = try PlatformChoice(pns: pns)
         let addressee = try addressee(name)
         try backend.notifier.checkRight(of: caller, to: addressee)
-        guard let text = try JSONBody.read(try await request.body(limit: maximumBytes)).string else {
+        guard let text = try JSONBody.read(try await request.request.bytes(limit: maximumBytes)).string else {
             throw BackendRefusal.badRequest(#"The body is not a JSON string, such as "hello"."#)
         }
         let results = try await backend.notify(addressee, text, on: choice, by: caller, request.context.client.network)

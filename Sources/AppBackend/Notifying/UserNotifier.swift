@@ -1,5 +1,6 @@
 import HubClient
 import HubProtocol
+import WebEdge
 
 /// Sends notifications to users by their names.
 package struct UserNotifier: Sendable {

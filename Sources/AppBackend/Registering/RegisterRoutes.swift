@@ -16,9 +16,9 @@ enum RegisterRoutes {
         },
         BackendRoute(.put, "/api/register/:id") { request in
             let caller = try request.caller
-            let body = try await request.body(limit: WantedRegistration.maximumBytes)
+            let body = try await request.request.bytes(limit: WantedRegistration.maximumBytes)
             let wanted = try WantedRegistration(json: body, tags: request.backend.devices.tags)
-            guard let id = GivenID(try request.parameter("id")) else {
+            guard let id = GivenID(try request.context.parameter("id")) else {
                 throw BackendRefusal.badRequest("The registration id in the path is not valid.")
             }
             try await request.backend.devices.put(
@@ -31,21 +31,21 @@ enum RegisterRoutes {
         },
         BackendRoute(.delete, "/api/register/:id") { request in
             let caller = try request.caller
-            guard let id = GivenID(try request.parameter("id")) else { return .empty }
+            guard let id = GivenID(try request.context.parameter("id")) else { return .empty }
             try await request.backend.devices.delete(given: id, for: caller.name)
             return .empty
         },
         BackendRoute(.put, "/api/installations/:id") { request in
             let caller = try request.caller
             let devices = request.backend.devices
-            let body = try await request.body(limit: Installation.maximumBytes)
-            let installation = try installation(body, try request.parameter("id"), devices)
+            let body = try await request.request.bytes(limit: Installation.maximumBytes)
+            let installation = try installation(body, try request.context.parameter("id"), devices)
             try await devices.put(installation, for: caller.name, from: request.context.client.network)
             return .empty
         },
         BackendRoute(.delete, "/api/installations/:id") { request in
             let caller = try request.caller
-            guard let id = try? InstallationID(try request.parameter("id")) else { return .empty }
+            guard let id = try? InstallationID(try request.context.parameter("id")) else { return .empty }
             try await request.backend.devices.delete(id, for: caller.name)
             return .empty
         },

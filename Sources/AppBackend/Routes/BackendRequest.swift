@@ -14,42 +14,31 @@ package struct BackendRequest: Sendable {
     /// - Throws: 401 on a route without a signed-in user.
     var caller: Caller { get throws(BackendRefusal) { try context.signedIn() } }
 
-    var query: BackendQuery { get throws(BackendRefusal) { try BackendQuery(request.uri.query) } }
-
-    /// A parameter of the path, percent-decoded.
-    func parameter(_ name: String) throws(BackendRefusal) -> String {
-        guard let text = PercentEncoding.decode(context.parameters.get(name) ?? "") else {
-            throw .badRequest("The path is not valid percent-encoding.")
+    /// The query by names in lower case; a parameter without `=` has an empty value.
+    ///
+    /// A `+` is kept: push handles contain it, and the tutorials' clients do not escape it.
+    ///
+    /// - Throws: 400 for a duplicate name, since two readers could use different values.
+    var query: [String: String] {
+        get throws(BackendRefusal) {
+            var values: [String: String] = [:]
+            for (name, value) in FormFields(request.uri.query).escaped {
+                let name = (PercentEncoding.decode(name) ?? String(name)).lowercased()
+                guard let value = PercentEncoding.decode(value) else {
+                    throw .badRequest("The value of '\(name.excerpt)' in the query is not valid percent-encoding.")
+                }
+                guard values.updateValue(value, forKey: name) == nil else {
+                    throw .badRequest("The query has '\(name.excerpt)' twice.")
+                }
+            }
+            return values
         }
-        return text
     }
-
-    /// Reads the whole body, as ``Hummingbird/Request/bytes(limit:)`` does.
-    func body(limit: Int) async throws(BackendRefusal) -> [UInt8] { try await request.bytes(limit: limit) }
 
     /// True if the client asks for JSON by name; `*/*` does not count.
     var asksForJSON: Bool {
         (request.headers[.accept] ?? "").split(separator: ",").contains { range in
             range.prefix { $0 != ";" }.trimming(" \t").lowercased() == "application/json"
-        }
-    }
-}
-
-extension Request {
-    /// Reads the whole body.
-    ///
-    /// - Throws: 413 above `limit` bytes, 400 for an incomplete body.
-    func bytes(limit: Int) async throws(BackendRefusal) -> [UInt8] {
-        let tooLarge = BackendRefusal.tooLarge("The request body is larger than \(limit) bytes.")
-        guard headers[.contentLength].flatMap({ Int($0) }) ?? 0 <= limit else { throw tooLarge }
-        do {
-            let buffer = try await body.collect(upTo: limit)
-            return [UInt8](buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
-            throw tooLarge
-        } catch {
-            // Only the connection can fail here.
-            throw .badRequest("The request body did not arrive completely.")
         }
     }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import Logging
+import WebEdge
 
 /// Logs failures of the hub.
 ///

@@ -1,5 +1,6 @@
 import HubProtocol
 import Logging
+import WebEdge
 
 /// Texts that never pass through a push service: a push carries an id, and the addressee fetches the text.
 package struct SecurePayloads: Sendable {

@@ -14,7 +14,7 @@ enum SecureRoutes {
     static func push(_ request: BackendRequest, _ caller: Caller) async throws -> Response {
         let (backend, configuration) = (request.backend, request.backend.configuration)
         let wanted = try SecureRequest(
-            try await request.body(limit: SecureRequest.maximumBytes),
+            try await request.request.bytes(limit: SecureRequest.maximumBytes),
             caller: caller.name,
             standard: configuration.secureText
         )
@@ -33,7 +33,7 @@ enum SecureRoutes {
             throw BackendRefusal.forbidden("Fetch secure notifications with https://.")
         }
         // The tutorials' client reads other text as 0, which goes through the same steps.
-        let id = (try? request.parameter("id")).flatMap { Int64($0) } ?? 0
+        let id = (try? request.context.parameter("id")).flatMap { Int64($0) } ?? 0
         let fetched = try await request.backend.fetchPayload(
             id,
             by: caller.name,

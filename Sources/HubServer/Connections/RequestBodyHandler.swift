@@ -5,6 +5,7 @@ import HummingbirdCore
 import NIOCore
 import NIOHTTP1
 import NIOHTTPTypes
+import WebEdge
 
 /// Keeps a connection usable when a request's body and its response overlap.
 ///

@@ -4,6 +4,7 @@ import HubStore
 import Hummingbird
 import Logging
 import NIOCore
+import WebEdge
 
 /// Passes requests that change something to the node that writes, so that nodes do not compete for the log's next
 /// entry.
@@ -41,7 +42,7 @@ struct RequestForwarding: Sendable {
     func pass(_ allowed: some AllowedRequest, isRepeatable: Bool) async throws -> Passing {
         let request = allowed.request
         guard !allowed.context.isForwarded, writers.otherWriter != nil, fits(request) else { return .local(request) }
-        let body = ByteBuffer(bytes: try await allowed.body(limit: Self.maximumBody))
+        let body = ByteBuffer(bytes: try await allowed.request.bytes(limit: Self.maximumBody))
         let local = Passing.local(Request(head: request.head, body: RequestBody(buffer: body)))
         let end = ContinuousClock.now + Self.timeout
         var newestEntry: UInt64 = 0

@@ -3,6 +3,7 @@ import HubProtocol
 import HubStore
 import Hummingbird
 import Signals
+import WebEdge
 
 /// A hub's alarms, for operators: an extension that Azure does not have.
 enum AlarmRoutes {
@@ -15,13 +16,13 @@ enum AlarmRoutes {
             return .json([UInt8](try JSONEncoder.sorted.encode(list)))
         },
         Route(method: .put, path: "/alarms/:id/silence", right: .manage) { request, _ in
-            let body = try await request.body(limit: AlarmSilence.maximumBytes)
+            let body = try await request.request.bytes(limit: AlarmSilence.maximumBytes)
             let end = try AlarmSilence.end(json: body, now: request.hub.configuration.timestamp)
-            try await request.hub.silence(alarm: try request.parameter("id"), until: end)
+            try await request.hub.silence(alarm: try request.context.parameter("id"), until: end)
             return Response(status: .ok)
         },
         Route(method: .delete, path: "/alarms/:id/silence", right: .manage) { request, _ in
-            try await request.hub.endSilence(alarm: try request.parameter("id"))
+            try await request.hub.endSilence(alarm: try request.context.parameter("id"))
             return Response(status: .ok)
         },
     ]

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import HubProtocol
 import Hummingbird
+import WebEdge
 
 /// The categories that publishers announce: an extension that Azure does not have.
 enum CategoryRoutes {
@@ -14,7 +15,7 @@ enum CategoryRoutes {
     static let routes = [
         Route(method: .put, path: "/categories/:publisher", right: .send) { request, _ in
             let publisher = try PublisherRoutes.name(request)
-            let body = try await request.body(limit: maximumBody)
+            let body = try await request.request.bytes(limit: maximumBody)
             guard let list = try? JSONReader.decode(CategoryList.self, from: body) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"categories": ["…", …]}."#)
             }

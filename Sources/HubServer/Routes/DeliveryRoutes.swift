@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
 import Hummingbird
+import WebEdge
 
 /// The outcomes of messages: an extension that Azure does not have, whose telemetry is `GET /{hub}/messages/{id}`.
 ///
@@ -23,12 +24,12 @@ enum DeliveryRoutes {
         },
         Route(method: .get, path: "/deliveries/:id", right: .manage) { request, hubs in
             let device = try request.query.literal("device").map { try deviceName($0) }
-            let id = try MessageID(try request.parameter("id"))
+            let id = try MessageID(try request.context.parameter("id"))
             let report = try await request.lookup(hubs).report(id, device: device)
             return .json([UInt8](try JSONEncoder.sorted.encode(report)))
         },
         Route(method: .get, path: "/deliveries/:id/failures", right: .manage) { request, _ in
-            let id = try MessageID(try request.parameter("id"))
+            let id = try MessageID(try request.context.parameter("id"))
             let page = try await FailureLookup(hub: request.hub).page(
                 id,
                 from: request.query.literal("from"),

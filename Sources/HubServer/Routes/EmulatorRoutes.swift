@@ -1,6 +1,7 @@
 import Foundation
 import HubProtocol
 import Hummingbird
+import WebEdge
 
 /// The messages that emulated push services received: an extension, available only with `newswire hub --emulate`.
 enum EmulatorRoutes {

@@ -4,6 +4,7 @@ import HubProtocol
 import HubRouting
 import Hummingbird
 import Logging
+import WebEdge
 
 /// Turns all errors into the protocol's refusals.
 ///

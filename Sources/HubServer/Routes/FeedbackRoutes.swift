@@ -6,6 +6,7 @@ import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
+import WebEdge
 
 /// The feedback of push services about handles (protocol document §5.7).
 ///
@@ -45,7 +46,7 @@ enum FeedbackRoutes {
             }
         },
         Route(method: .get, path: "/\(container)/:file", right: .manage, takesTokenInQuery: true) { request, _ in
-            let name = try request.parameter("file")
+            let name = try request.context.parameter("file")
             guard let file = FeedbackFileName(name),
                 let text = try await FeedbackLookup(hub: request.hub).file(file)
             else {

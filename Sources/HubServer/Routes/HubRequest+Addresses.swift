@@ -59,12 +59,13 @@ extension AllowedRequest {
     /// `https://{host}`.
     var root: String { "https://\(authority)" }
 
-    var query: RequestQuery { RequestQuery(request.uri.query) }
+    var query: FormFields { FormFields(request.uri.query, ignoresCase: true) }
 
     /// The address that the request was sent to, as received: one client finds an id by searching for its own address's
     /// text (protocol document §3.1).
     var address: RequestAddress {
-        RequestAddress(origin: root, path: AddressText.escaped(request.uri.path), query: query.text)
+        let (path, query) = (AddressText.escaped(request.uri.path), AddressText.escaped(query.text))
+        return RequestAddress(origin: root, path: path, query: query)
     }
 
     var authority: Authority {
@@ -91,6 +92,6 @@ extension HubRequest {
 
     /// The address of a resource below the hub, with the hub's original name and the request's query.
     func address(_ path: String) -> RequestAddress {
-        RequestAddress(origin: root, path: "/\(hub.record.name)/\(path)", query: query.text)
+        RequestAddress(origin: root, path: "/\(hub.record.name)/\(path)", query: AddressText.escaped(query.text))
     }
 }

@@ -5,6 +5,7 @@ import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
+import WebEdge
 
 /// Installations (protocol document §4).
 enum InstallationRoutes {
@@ -16,7 +17,7 @@ enum InstallationRoutes {
         Route(method: .put, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
             let id = try request.installationID()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
-            let body = try await request.body(limit: Installation.maximumBytes)
+            let body = try await request.request.bytes(limit: Installation.maximumBytes)
             try await request.hub.installations.put(
                 try Installation(json: body, id: id, maximumTags: request.hub.configuration.maximumTags),
                 bytes: body.count,
@@ -42,7 +43,7 @@ enum InstallationRoutes {
         Route(method: .patch, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
             let id = try request.installationID()
             try hubs.writeQuota.admit(request.grant, request.quotaKey)
-            let body = try await request.body(limit: Installation.maximumBytes)
+            let body = try await request.request.bytes(limit: Installation.maximumBytes)
             try await request.hub.installations.patch(
                 id,
                 try InstallationPatch(json: body),
@@ -109,7 +110,7 @@ extension Installation {
 extension HubRequest {
     /// - Throws: 404 for an invalid id: SDKs take it as the answer to "does it exist?".
     fileprivate func installationIDToFind() throws(ProtocolError) -> InstallationID {
-        let text = try parameter("id")
+        let text = try context.parameter("id")
         guard let id = try? InstallationID(text) else { throw .noInstallation }
         return id
     }

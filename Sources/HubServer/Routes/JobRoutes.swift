@@ -3,6 +3,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 import Hummingbird
+import WebEdge
 
 /// Exports and imports of registrations (protocol document §8.1).
 ///
@@ -12,7 +13,7 @@ enum JobRoutes {
         // The files to import are at this node.
         Route(method: .post, address: "/:hub/jobs", scope: .hub, staysHere: true) { request in
             let hub = try request.presentHub
-            let body = try await request.body(limit: NotificationHubJob.maximumBytes)
+            let body = try await request.request.bytes(limit: NotificationHubJob.maximumBytes)
             let job = try await request.hubs.jobs.submit(.init(xml: body), to: hub, bytes: body.count)
             let entry = job.job.entry(of: "\(request.root)/\(hub.record.name)", query: request.suffix)
             var response = Response.atom(entry.xml, ManagementEntry.contentType, status: .created)
@@ -32,7 +33,7 @@ enum JobRoutes {
         },
         Route(method: .get, address: "/:hub/jobs/:id", scope: .hub) { request in
             let hub = try request.presentHub
-            let id = try request.parameter("id")
+            let id = try request.context.parameter("id")
             guard let job = try await request.hubs.store.job(hub: hub.record.id, id: id) else {
                 throw ProtocolError.notFound("There is no job '\(id.excerpt)' of this hub.")
             }

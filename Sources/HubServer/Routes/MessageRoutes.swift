@@ -7,6 +7,7 @@ import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
+import WebEdge
 
 /// Immediate and scheduled sends (protocol document §5), and previews of a send's recipients.
 enum MessageRoutes {
@@ -15,7 +16,7 @@ enum MessageRoutes {
             try await send(request, .messages, hubs)
         },
         Route(method: .post, path: "/messages/:id", right: .send, isRepeatable: true) { request, hubs in
-            guard try request.parameter("id").lowercased() == "$batch" else {
+            guard try request.context.parameter("id").lowercased() == "$batch" else {
                 throw ProtocolError.notFound(
                     "This address accepts no messages: POST to /messages, or to /messages/$batch."
                 )
@@ -23,7 +24,7 @@ enum MessageRoutes {
             return try await send(request, .batch, hubs)
         },
         Route(method: .get, path: "/messages/:id", right: .send) { request, hubs in
-            let id = try MessageID(try request.parameter("id"))
+            let id = try MessageID(try request.context.parameter("id"))
             var (details, hasFailures) = try await request.lookup(hubs).details(id)
             details.location = request.address("messages").item(id.text)
             if hasFailures { details.errorDetailsURI = request.signedAddress("messages/\(id.text)/\(errorDetails)") }
@@ -33,18 +34,18 @@ enum MessageRoutes {
         Route(method: .get, path: "/messages/:id/\(errorDetails)", right: .send, takesTokenInQuery: true) {
             request,
             _ in
-            try await errors(of: try MessageID(try request.parameter("id")), FailureLookup(hub: request.hub))
+            try await errors(of: try MessageID(try request.context.parameter("id")), FailureLookup(hub: request.hub))
         },
         Route(method: .post, path: "/schedulednotifications", right: .send, isRepeatable: true) { request, _ in
             let id = try await request.hub.messages.accept(try await incoming(request, .scheduledNotifications))
             return created(request, "schedulednotifications", id)
         },
         Route(method: .delete, path: "/schedulednotifications/:id", right: .send) { request, _ in
-            try await request.hub.scheduled.cancel(try MessageID(try request.parameter("id")))
+            try await request.hub.scheduled.cancel(try MessageID(try request.context.parameter("id")))
             return Response(status: .ok)
         },
         Route(method: .post, path: "/recipients", right: .send, staysHere: true) { request, _ in
-            let body = try await request.body(limit: maximumQuery)
+            let body = try await request.request.bytes(limit: maximumQuery)
             guard let query = try? JSONReader.decode(RecipientQuery.self, from: body) else {
                 throw ProtocolError.badRequest(#"The body must be a JSON object {"tags": "…"}, "" for everybody."#)
             }
@@ -100,7 +101,7 @@ enum MessageRoutes {
     }
 
     private static func incoming(_ request: HubRequest, _ kind: SendRequest.Kind) async throws -> IncomingMessage {
-        let body = try await request.body(limit: kind.maximumBytes)
+        let body = try await request.request.bytes(limit: kind.maximumBytes)
         return IncomingMessage(
             try SendRequest(
                 kind,

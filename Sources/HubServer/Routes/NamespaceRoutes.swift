@@ -20,7 +20,7 @@ struct NamespaceRequest: AllowedRequest {
     let client: ClientAddress
 
     /// The request's query with its question mark, which is repeated in addresses of the reply.
-    var suffix: String { query.text.isEmpty ? "" : "?\(query.text)" }
+    var suffix: String { query.text.isEmpty ? "" : "?\(AddressText.escaped(query.text))" }
 
     /// The name of the namespace: the first label of the host name, with which Azure's hosts begin as well.
     var namespace: String {
@@ -36,7 +36,7 @@ enum NamespaceRoutes {
     static let routes = [
         Route(method: .put, address: "/:hub", scope: .hub) { request in
             let isUpdate = ETagCondition(ifMatch: request.request.headers[.ifMatch]) != .none
-            let body = try await request.body(limit: NotificationHubDescription.maximumBytes)
+            let body = try await request.request.bytes(limit: NotificationHubDescription.maximumBytes)
             if isUpdate {
                 guard let hub = request.hub else { throw request.noHub }
                 let stored = try await request.hubs.update(hub, NotificationHubChange(xml: body), bytes: body.count)

@@ -4,6 +4,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 import Hummingbird
+import WebEdge
 
 /// The reports of publishers: an extension that Azure does not have.
 enum PublisherRoutes {
@@ -13,7 +14,7 @@ enum PublisherRoutes {
     static let routes = [
         Route(method: .put, path: "/publishers/:publisher", right: .send) { request, _ in
             let publisher = try name(request)
-            let body = try await request.body(limit: PublisherReport.maximumBytes)
+            let body = try await request.request.bytes(limit: PublisherReport.maximumBytes)
             let report = try PublisherReport(json: body)
             try await request.hub.setReport(report, publisher: publisher, bytes: body.count)
             return Response(status: .ok)
@@ -33,7 +34,7 @@ enum PublisherRoutes {
 
     /// The publisher that a request's path names.
     static func name(_ request: HubRequest) throws(ProtocolError) -> String {
-        let publisher = try request.parameter("publisher")
+        let publisher = try request.context.parameter("publisher")
         guard (1...maximumName).contains(publisher.unicodeScalars.count),
             // SQLite would end the name at a NUL, and take it for another publisher's name.
             publisher.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })

@@ -5,6 +5,7 @@ import HubRouting
 import HubStore
 import Hummingbird
 import NIOCore
+import WebEdge
 
 /// Registrations (protocol document §3).
 enum RegistrationRoutes {
@@ -41,14 +42,14 @@ enum RegistrationRoutes {
             path: "/registrations",
             right: .manage,
             exception: .init(right: .listen, example: "$filter=DeviceToken+eq+'AA'") { request in
-                RequestQuery(request.uri.query).contains("$filter")
+                FormFields(request.uri.query, ignoresCase: true)["$filter"] != nil
             }
         ) { request, _ in
             guard let text = request.query.literal("$filter") else { return try await page(.all, request) }
             return try await page(.handle(try HandleFilter(parsing: text), request.grant), request)
         },
         Route(method: .get, path: "/tags/:tag/registrations", right: .manage) { request, _ in
-            try await page(.tag(try Tag(try request.parameter("tag"))), request)
+            try await page(.tag(try Tag(try request.context.parameter("tag"))), request)
         },
     ]
 
@@ -57,7 +58,7 @@ enum RegistrationRoutes {
         if condition: ETagCondition,
         _ request: HubRequest
     ) async throws -> StoredRegistration {
-        let body = try await request.body(limit: Registration.maximumBytes)
+        let body = try await request.request.bytes(limit: Registration.maximumBytes)
         let maximumTags = request.hub.configuration.maximumTags
         let registration = try Registration(entry: body, id: id, maximumTags: maximumTags)
         return try await request.hub.registrations.put(
@@ -116,12 +117,12 @@ extension StoredRegistration {
 
 extension HubRequest {
     fileprivate func registrationID() throws(ProtocolError) -> RegistrationID {
-        try RegistrationID(try parameter("id"))
+        try RegistrationID(try context.parameter("id"))
     }
 
     /// - Throws: 404 for an invalid id: SDKs take it as the answer to "does it exist?".
     fileprivate func registrationIDToFind() throws(ProtocolError) -> RegistrationID {
-        let text = try parameter("id")
+        let text = try context.parameter("id")
         guard let id = try? RegistrationID(text) else { throw .noRegistration }
         return id
     }

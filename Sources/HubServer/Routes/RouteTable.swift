@@ -19,39 +19,6 @@ protocol AllowedRequest {
     var client: ClientAddress { get }
 }
 
-extension AllowedRequest {
-    /// A parameter of the path, without its percent-encoding.
-    func parameter(_ name: String) throws(ProtocolError) -> String {
-        guard let text = PercentEncoding.decode(context.parameters.get(name) ?? "") else {
-            throw .badRequest("The path is not valid percent-encoding.")
-        }
-        return text
-    }
-
-    /// Reads the whole body.
-    ///
-    /// - Throws: 413 for more than `limit` bytes, at once if the request announces its length; ``RequestFault`` for a
-    ///   body that does not arrive completely.
-    func body(limit: Int) async throws -> [UInt8] {
-        let announced = request.headers[.contentLength].flatMap { Int($0) }
-        let tooLarge = ProtocolError.tooLarge("The request body is larger than \(limit) bytes.")
-        guard announced ?? 0 <= limit else { throw tooLarge }
-        let buffer: ByteBuffer
-        do {
-            buffer = try await request.body.collect(upTo: limit)
-        } catch is NIOTooManyBytesError {
-            throw tooLarge
-        } catch let fault as RequestFault {
-            throw fault
-        } catch {
-            // Only the connection can fail here.
-            throw RequestFault.cutShort
-        }
-        guard buffer.readableBytes >= announced ?? 0 else { throw RequestFault.cutShort }
-        return [UInt8](buffer.readableBytesView)
-    }
-}
-
 /// A request below a hub.
 struct HubRequest: AllowedRequest {
     let hub: Hub
@@ -73,7 +40,7 @@ struct HubRequest: AllowedRequest {
     }
 
     func installationID() throws(ProtocolError) -> InstallationID {
-        try InstallationID(try parameter("id"))
+        try InstallationID(try context.parameter("id"))
     }
 }
 

@@ -102,7 +102,7 @@ final class StreamGate: Sendable {
         output.fields = crossOrigin.lines(for: origins.isEmpty ? nil : origins.joined(separator: ", "))
         do throws(ProtocolError) {
             let path = String(head.uri.prefix { $0 != "?" })
-            let query = RequestQuery(String(head.uri.dropFirst(path.count + 1)))
+            let query = FormFields(String(head.uri.dropFirst(path.count + 1)), ignoresCase: true)
             let segments = path.split(separator: "/")
             guard segments.count == 4 else { throw ProtocolError.notFound("There is nothing at this address.") }
             let member = try hubs.member(named: String(segments[0]))

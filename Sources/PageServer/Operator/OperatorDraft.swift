@@ -1,6 +1,7 @@
 import Foundation
 import HubClient
 import HubProtocol
+import WebEdge
 import WebPages
 
 /// An operator's message, checked.
@@ -72,7 +73,7 @@ extension OperatorSendPage {
 }
 
 extension OperatorSendPage.Fields {
-    init(_ form: FormBody) {
+    init(_ form: FormFields) {
         // Browsers send line breaks as CR LF.
         func text(_ name: String) -> String { (form[name] ?? "").replacing("\r\n", with: "\n") }
         self.init(

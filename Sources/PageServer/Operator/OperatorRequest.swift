@@ -12,14 +12,14 @@ struct OperatorRequest: Sendable {
     let base: PageRequest
     let session: OperatorSession
     /// The query, parsed like a form.
-    let query: FormBody
+    let query: FormFields
 
     /// - Throws: ``PageRefusal`` for a browser without an operator's session: 401 on this machine, 404 elsewhere.
     init(_ base: PageRequest) async throws {
         guard let session = try await base.operatorSession else { throw base.noOperator }
         self.base = base
         self.session = session
-        query = FormBody((base.request.uri.query ?? "").utf8) ?? .empty
+        query = FormFields(body: base.query.text.utf8) ?? FormFields(nil)
     }
 
     var client: HubClient { base.hub.client }

@@ -2,6 +2,7 @@ import Foundation
 import HubClient
 import HubProtocol
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// The hub's alarms: the list, and forms that silence them.

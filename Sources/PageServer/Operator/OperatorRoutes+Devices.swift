@@ -3,6 +3,7 @@ import HTTPTypes
 import HubClient
 import HubProtocol
 import Hummingbird
+import WebEdge
 import WebPages
 
 extension OperatorRoutes {

@@ -2,6 +2,7 @@ import HubClient
 import HubProtocol
 import HubServer
 import Hummingbird
+import WebEdge
 import WebPages
 
 extension OperatorRoutes {

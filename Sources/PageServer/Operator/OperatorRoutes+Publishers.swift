@@ -1,6 +1,7 @@
 import HubClient
 import HubProtocol
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// The reports of publishers on themselves and their feeds.

@@ -3,6 +3,7 @@ import HTTPTypes
 import HubClient
 import HubProtocol
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// Sending a message: a form, a preview with the number of recipients, and the confirmed form.

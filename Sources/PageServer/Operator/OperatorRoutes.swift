@@ -57,7 +57,7 @@ enum OperatorRoutes {
     private static let entry = [
         // A form, because a preview of the link must not use up the link.
         PageRoute(.get, "/admin/enter") { request in
-            guard let code = request.request.uri.queryParameters.get("code"), SessionSecret(code) != nil else {
+            guard let code = request.query["code"], SessionSecret(code) != nil else {
                 throw request.noOperator
             }
             let action = "\(request.operatorRoot)enter"

@@ -1,6 +1,7 @@
 import AppBackend
 import HubProtocol
 import Hummingbird
+import WebEdge
 import WebPages
 
 /// The routes of a user's devices.

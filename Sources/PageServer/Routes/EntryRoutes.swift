@@ -12,7 +12,7 @@ enum EntryRoutes {
     static let routes = [
         // A form, because a preview of the link must not use up the invitation.
         PageRoute(.get, "/enter") { request in
-            let code = request.request.uri.queryParameters.get("code") ?? ""
+            let code = request.query["code"] ?? ""
             return request.page(InvitationPage(frame: request.frame, code: code))
         },
         PageRoute(.post, "/enter") { try await enter($0) },

@@ -20,7 +20,7 @@ enum FeedPageRoutes {
 
     /// Passes a request for a feed on to the hub, which refuses an unknown secret as it refuses anything unknown.
     private static func feed(_ request: PageRequest) async throws -> Response {
-        guard let text = request.request.uri.queryParameters.get(token), let secret = SessionSecret(text),
+        guard let text = request.query[token], let secret = SessionSecret(text),
             let address = try await request.pages.store.feedAddress(secret, hub: request.hub.name, at: request.now)
         else { return try await request.hub.passOn(request, isProven: false) }
         if let wait = request.pages.feedRequests.admit(address.id) {

@@ -27,16 +27,16 @@ struct PageErrors: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let refusal as PageRefusal {
-            return response(refusal, request)
+            return response(refusal)
         } catch let error as HTTPError where error.status == .notFound {
-            return response(.notFound, request)
+            return response(.notFound)
         } catch let refusal as BackendRefusal {
             if refusal.status.kind == .serverError {
                 logger.warning("a page was refused", metadata: ["error.reason": "\(refusal.reason)"])
             }
-            return response(PageRefusal(refusal), request)
+            return response(PageRefusal(refusal))
         } catch is CancellationError {
-            return response(.stopping, request)
+            return response(.stopping)
         } catch {
             let failure = DatabaseFileError(error, path: "")
             logger.error(
@@ -45,7 +45,7 @@ struct PageErrors: RouterMiddleware {
                     "http.route": "\(context.endpointPath ?? "")", "error.reason": "\(failure?.reason ?? "\(error)")",
                 ]
             )
-            return response(failure?.isTemporary == true || Self.isUnavailable(error) ? .unavailable : .failed, request)
+            return response(failure?.isTemporary == true || Self.isUnavailable(error) ? .unavailable : .failed)
         }
     }
 
@@ -58,12 +58,11 @@ struct PageErrors: RouterMiddleware {
         }
     }
 
-    private func response(_ refusal: PageRefusal, _ request: Request) -> Response {
+    private func response(_ refusal: PageRefusal) -> Response {
         let body = ByteBuffer(string: templates.render(refusal.page))
         var headers = PageHeaders.html()
         headers[.retryAfter] = refusal.retryAfter.map { "\($0)" }
         headers.append(contentsOf: refusal.fields)
-        let response = Response(status: refusal.status, headers: headers, body: .init(byteBuffer: body))
-        return request.method == .head ? response.createHeadResponse() : response
+        return Response(status: refusal.status, headers: headers, body: .init(byteBuffer: body))
     }
 }

@@ -10,6 +10,9 @@ import WebPages
 
 /// A request to the pages of a hub.
 struct PageRequest: Sendable {
+    /// The largest body of a form, in bytes; our own forms are smaller.
+    static let maximumForm = 32_768
+
     let pages: PageServer
     let hub: PageHub
     let request: Request
@@ -39,6 +42,8 @@ struct PageRequest: Sendable {
         let query = request.uri.query.map { "?\($0)" } ?? ""
         return HTTPField.isValidValue(own + query) ? own + query : nil
     }
+
+    var query: FormFields { FormFields(request.uri.query) }
 
     var now: Timestamp { pages.clock.now() }
 
@@ -112,15 +117,12 @@ struct PageRequest: Sendable {
     /// Reads a form that one of our own pages has sent.
     ///
     /// - Throws: 403 for a form from another site, 413 for a body that is too large, 400 for one that is not UTF-8.
-    func form() async throws -> FormBody {
+    func form() async throws -> FormFields {
         try checkOrigin()
-        let bytes: ByteBuffer
-        do {
-            bytes = try await request.body.collect(upTo: FormBody.maximum)
-        } catch {
+        guard let bytes = try? await request.bytes(limit: Self.maximumForm) else {
             throw PageRefusal(.contentTooLarge, frame, "The form is too large", "It may have at most 32 KB.")
         }
-        guard let form = FormBody(bytes.readableBytesView) else {
+        guard let form = FormFields(body: bytes) else {
             throw PageRefusal(.badRequest, frame, "The form cannot be read", "It is not valid UTF-8.")
         }
         return form

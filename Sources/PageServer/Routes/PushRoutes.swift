@@ -43,12 +43,12 @@ enum PushRoutes {
         try request.checkOrigin()
         guard let visitor = try await request.visitor else { return ReaderRoutes.status(.unauthorized) }
         try request.admitChange(of: visitor.session)
-        guard let body = try? await request.request.body.collect(upTo: maximumBody) else {
+        guard let body = try? await request.request.bytes(limit: maximumBody) else {
             return ReaderRoutes.status(.contentTooLarge)
         }
-        guard
-            let subscription = try? JSONReader.decode(Subscription.self, from: Array(body.readableBytesView))
-        else { return ReaderRoutes.status(.badRequest) }
+        guard let subscription = try? JSONReader.decode(Subscription.self, from: body) else {
+            return ReaderRoutes.status(.badRequest)
+        }
         let channel = BrowserPushChannel(
             endpoint: subscription.endpoint,
             p256dh: subscription.keys.p256dh,

@@ -174,7 +174,7 @@ enum ReaderRoutes {
 
     /// The language that a form names, which must be on the page: the hub would search its log for any other.
     private static func language(
-        _ form: FormBody,
+        _ form: FormFields,
         before: LanguageName?,
         _ request: PageRequest
     ) async throws -> LanguageName? {
@@ -198,7 +198,7 @@ enum ReaderRoutes {
             return Response(status: .ok, headers: PageHeaders.common("text/event-stream"))
         }
         try request.admitChange(of: visitor.session)
-        let query = request.request.uri.queryParameters.get("lastEventId")
+        let query = request.query["lastEventId"]
         let position = request.request.headers[named: "Last-Event-ID"] ?? query
         // The hub may have been restored, or have dropped the installation.
         let registered = try await request.changing { request, visitor -> ReaderSession? in

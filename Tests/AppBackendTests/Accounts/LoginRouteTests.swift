@@ -8,6 +8,7 @@ import NIOEmbedded
 import NetworkAddresses
 import OutboundHTTP
 import Testing
+import WebEdge
 
 @testable import AppBackend
 
@@ -253,14 +254,16 @@ struct LoginRouteTests {
     }
 
     @Test func `a body that does not arrive completely is the client's failure`() async throws {
-        let refusal = await #expect(throws: BackendRefusal.self) { try await Self.cutShort().bytes(limit: 100) }
-        #expect(refusal?.status == .badRequest)
+        let fault = await #expect(throws: RequestFault.self) { try await Self.cutShort().bytes(limit: 100) }
+        #expect(fault == .cutShort)
         let bench = try SignInBench()
         let context = WebContext<Caller>(
             source: ApplicationRequestContextSource(channel: NIOAsyncTestingChannel(), logger: SignInBench.quiet)
         )
         let logIn = await #expect(throws: BackendRefusal.self) {
-            try await LoginRoutes.logIn(Self.cutShort(), context, bench.signIn)
+            try await LoginServer.errors.handle(Self.cutShort(), context: context) {
+                try await LoginRoutes.logIn($0, $1, bench.signIn)
+            }
         }
         #expect(logIn?.status == .badRequest)
     }

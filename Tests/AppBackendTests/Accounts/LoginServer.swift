@@ -43,10 +43,14 @@ struct LoginServer: Sendable {
         }
     }
 
+    static let errors = BackendErrors(
+        logger: SignInBench.quiet,
+        hubFailures: HubFailureLog(logger: SignInBench.quiet, clock: .system)
+    )
+
     private static func router(_ signIn: SignIn, _ proxies: [AddressBlock]) -> Router<WebContext<Caller>> {
         let router = Router(context: WebContext<Caller>.self, options: .caseInsensitive)
-        let failures = HubFailureLog(logger: SignInBench.quiet, clock: .system)
-        router.add(middleware: BackendErrors(logger: SignInBench.quiet, hubFailures: failures))
+        router.add(middleware: errors)
         router.add(middleware: IdentifyClient<Caller>(trustedProxies: TrustedProxies(proxies)))
         let open = router.group().add(middleware: RefuseCrossSite<Caller>())
         open.post("/api/login") { try await LoginRoutes.logIn($0, $1, signIn) }

@@ -5,6 +5,7 @@ import NIOEmbedded
 import NIOHTTP1
 import NIOHTTPTypes
 import Testing
+import WebEdge
 
 @testable import HubServer
 

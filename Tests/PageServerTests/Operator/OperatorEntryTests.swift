@@ -97,7 +97,7 @@ struct OperatorEntryTests {
                     #expect(reply.status == 403, "\(route.address)")
                 }
             }
-            let large = "text=" + String(repeating: "a", count: FormBody.maximum)
+            let large = "text=" + String(repeating: "a", count: PageRequest.maximumForm)
             for route in OperatorRoutes.all where route.method == .post {
                 for (form, status) in [(large, 413), ("text=%FF", 400)] {
                     let reply = try await hub.send("POST", Self.path(route), cookie: browser.cookie, form: form)

@@ -1,15 +1,15 @@
-import HubProtocol
+package import HubProtocol
 
 /// A fault in the transfer of a request's body, caused by the client or the network, never by the hub.
-enum RequestFault: Error, Sendable {
+package enum RequestFault: Error, Sendable {
     /// The connection, or the request's HTTP/2 stream, ended early.
     case cutShort
     /// Chunks, trailers or frames are not valid HTTP.
     case malformed
-    /// The body is slower than ``ConnectionLimits`` allows.
+    /// The body is slower than the server allows.
     case tooSlow
 
-    var refusal: ProtocolError {
+    package var refusal: ProtocolError {
         switch self {
         case .cutShort: .badRequest("The request body ended before it was complete.")
         case .malformed: .badRequest("The request body is not valid HTTP.")
