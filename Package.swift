@@ -141,8 +141,8 @@ let package = Package(
         .target(
             name: "PushEmulator",
             dependencies: [
-                "Formats", "Markup", "HubProtocol", "WebTokens", "Certificates", "NetworkAddresses", "Signals", .crypto,
-                .log,
+                "Formats", "Markup", "HubProtocol", "WebTokens", "Certificates", "NetworkAddresses", "Signals",
+                "WebEdge", .crypto, .log,
                 .nioCore,
                 .nioPosix,
                 .nioHPACK,
@@ -228,7 +228,7 @@ let package = Package(
             name: "FeedPublisher",
             dependencies: [
                 "Formats", "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem",
-                "SQLiteFiles", "Signals",
+                "SQLiteFiles", "Signals", "WebEdge",
                 "PrometheusText", "Settings", .crypto, .grdb, .httpTypes, .hummingbird, .hummingbirdCore, .log,
                 .nioCore, .nioHTTPTypes,
             ],
@@ -342,7 +342,8 @@ let package = Package(
         .testTarget(
             name: "WebEdgeTests",
             dependencies: [
-                "WebEdge", "Certificates", "HubServer", "NetworkAddresses", "HubTestServer", .nioCore, .nioPosix, .nioSSL,
+                "WebEdge", "Certificates", "HubServer", "NetworkAddresses", "HubProtocol", "HubTestServer", .nioCore,
+                .nioPosix, .nioSSL,
             ]
         ),
         .testTarget(
@@ -437,7 +438,7 @@ let package = Package(
             name: "FeedPublisherTests",
             dependencies: [
                 "FeedPublisher", "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem",
-                "Signals",
+                "Signals", "WebEdge",
                 "HubTestServer", .crypto, .grdb, .nioCore, .nioEmbedded, .nioHTTPTypes, .httpTypes,
             ]
         ),

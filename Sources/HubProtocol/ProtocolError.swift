@@ -100,10 +100,7 @@ extension ProtocolError {
 
     /// `429` with the time to wait, in whole seconds and at least one; without it the reply names a usual one.
     package static func tooManyRequests(_ detail: String, wait: Duration? = nil) -> ProtocolError {
-        let retryAfter = wait.map {
-            max(1, Int(clamping: $0.components.seconds) + ($0.components.attoseconds > 0 ? 1 : 0))
-        }
-        return ProtocolError(.tooManyRequests, detail, retryAfter: retryAfter)
+        ProtocolError(.tooManyRequests, detail, retryAfter: wait?.secondsToWait)
     }
 
     package static func internalError(_ detail: String) -> ProtocolError { ProtocolError(.internalError, detail) }
@@ -111,4 +108,10 @@ extension ProtocolError {
     package static func unavailable(_ detail: String) -> ProtocolError { ProtocolError(.unavailable, detail) }
 
     package static let stopping = unavailable("The hub is stopping; try again shortly.")
+}
+
+extension Duration {
+    /// The value of `Retry-After` in whole seconds, rounded up and at least 1: a client that retries too early is
+    /// refused again.
+    package var secondsToWait: Int { max(1, Int(clamping: components.seconds) + (components.attoseconds > 0 ? 1 : 0)) }
 }

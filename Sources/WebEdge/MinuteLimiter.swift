@@ -37,7 +37,7 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
     /// The time until a key can be used again; `nil` if it can be used now.
     ///
     /// This call does not count as a use.
-    func wait(_ key: Key) -> Duration? {
+    package func wait(_ key: Key) -> Duration? {
         let now = clock()
         return uses.withLock { uses in
             let times = (uses[key] ?? []).filter { now - $0 < Self.window }

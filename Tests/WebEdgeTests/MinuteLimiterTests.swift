@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import WebEdge
@@ -32,4 +33,12 @@ import Testing
         for key in 0..<(3 * most) { _ = limiter.admit(-key) }
         #expect(limiter.count <= most)
     }
+}
+
+private final class TestClock: Sendable {
+    private let passed = Mutex(Duration.zero)
+
+    var monotonic: Duration { passed.withLock { $0 } }
+
+    func advance(by time: Duration) { passed.withLock { $0 += time } }
 }

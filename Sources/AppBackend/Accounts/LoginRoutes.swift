@@ -4,7 +4,6 @@ import HTTPTypes
 import HostSystem
 import HubProtocol
 import Hummingbird
-import NIOCore
 import WebEdge
 
 /// `POST /api/login` and `POST /api/logout`.
@@ -74,11 +73,7 @@ enum LoginRoutes {
         }
         let issued = try await signIn.logIn(login, device: try device(body), context.client.network, former: former)
         let reply = LoginReply(token: issued.token.text, expires: issued.expiresAt.wholeSecond)
-        return Response(
-            status: .ok,
-            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: .init(byteBuffer: ByteBuffer(bytes: try JSONEncoder.sorted.encode(reply)))
-        )
+        return Response(try JSONEncoder.sorted.text(reply), Response.jsonType, cache: "no-store")
     }
 
     private static func logOutOrThrow(

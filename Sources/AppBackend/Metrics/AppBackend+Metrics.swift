@@ -3,6 +3,7 @@ import Hummingbird
 import NIOCore
 import PrometheusText
 import Signals
+import WebEdge
 
 extension AppBackend {
     /// Lines for `/metrics`: counts, without any user's data.
@@ -89,11 +90,7 @@ enum MetricsRoute {
     static let routes = [
         BackendRoute(.get, "/metrics", access: .monitor) { request in
             let text = await request.backend.metrics() + request.backend.configuration.serverMetrics()
-            return Response(
-                status: .ok,
-                headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
-                body: .init(byteBuffer: ByteBuffer(string: text))
-            )
+            return Response(text, PrometheusText.contentType, cache: "no-store")
         }
     ]
 }

@@ -69,15 +69,10 @@ extension BackendRefusal {
     }
 
     package static func tooManyRequests(_ reason: String, retryAfter: Duration) -> BackendRefusal {
-        BackendRefusal(.tooManyRequests, reason, headers: [.retryAfter: "\(wholeSeconds(retryAfter))"])
+        BackendRefusal(.tooManyRequests, reason, headers: [.retryAfter: "\(retryAfter.secondsToWait)"])
     }
 
     package static func unavailable(_ reason: String, retryAfter: Duration) -> BackendRefusal {
-        BackendRefusal(.serviceUnavailable, reason, headers: [.retryAfter: "\(wholeSeconds(retryAfter))"])
-    }
-
-    /// The time in whole seconds, rounded up and at least 1: a client that retries too early is refused again.
-    private static func wholeSeconds(_ time: Duration) -> Int64 {
-        max(1, time.components.seconds + (time.components.attoseconds > 0 ? 1 : 0))
+        BackendRefusal(.serviceUnavailable, reason, headers: [.retryAfter: "\(retryAfter.secondsToWait)"])
     }
 }

@@ -2,7 +2,6 @@ import Formats
 import HTTPTypes
 import HubProtocol
 package import Hummingbird
-import NIOCore
 package import WebEdge
 
 /// A request of a route, with the objects that the route uses.
@@ -57,10 +56,8 @@ extension Response {
 
     /// A body of exactly this text: clients strip its first and last characters.
     static func json(_ body: JSONText, status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status,
-            headers: [.contentType: "application/json; charset=utf-8", .cacheControl: "no-store"],
-            body: .init(byteBuffer: ByteBuffer(string: body.text))
-        )
+        Response(body.text, jsonType, status: status, cache: "no-store")
     }
+
+    static let jsonType = "application/json; charset=utf-8"
 }

@@ -1,7 +1,7 @@
 import HTTPTypes
 import HubClient
 import Hummingbird
-import NIOCore
+import WebEdge
 
 /// `/healthz` and `/readyz`, for monitors.
 enum HealthRoutes {
@@ -14,11 +14,7 @@ enum HealthRoutes {
     ]
 
     private static func answer(_ status: HTTPResponse.Status, _ text: String) -> Response {
-        Response(
-            status: status,
-            headers: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"],
-            body: .init(byteBuffer: ByteBuffer(string: "\(text)\n"))
-        )
+        Response("\(text)\n", status: status, cache: "no-store")
     }
 }
 

@@ -1,6 +1,7 @@
 internal import FeedLists
 internal import FoundationEssentials
 internal import OutboundHTTP
+internal import WebEdge
 
 /// Requests subscriptions from hubs.
 ///
@@ -25,7 +26,7 @@ struct WebSubClient: Sendable {
     let addresses: AddressPolicy
     let now: @Sendable () -> Date
 
-    func ask(_ hub: String, _ form: WebSubForm) async -> Answer {
+    func ask(_ hub: String, _ form: FormFields) async -> Answer {
         var address = hub
         for _ in 0...Self.maximumRedirects {
             let response: OutboundResponse
@@ -52,12 +53,12 @@ struct WebSubClient: Sendable {
     }
 
     /// Creates a request that follows no redirects: the form contains a secret, which must not be sent without TLS.
-    private func request(_ address: String, _ form: WebSubForm) -> OutboundRequest {
+    private func request(_ address: String, _ form: FormFields) -> OutboundRequest {
         OutboundRequest(
             method: "POST",
             url: address,
-            headers: [(name: "Content-Type", value: WebSubForm.contentType)],
-            body: form.encoded,
+            headers: [(name: "Content-Type", value: FormFields.contentType)],
+            body: Array(form.text.utf8),
             totalTimeout: Self.timeout,
             maximumBodyBytes: Self.maximumReplyBytes,
             maximumRedirects: 0,

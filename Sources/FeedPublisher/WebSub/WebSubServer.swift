@@ -1,9 +1,11 @@
 internal import Feeds
 internal import HTTPTypes
+internal import HubProtocol
 package import Hummingbird
 internal import HummingbirdCore
 package import Logging
 internal import NIOCore
+internal import WebEdge
 
 /// The callback server, through which feeds' hubs reach a publisher that keeps running.
 ///
@@ -29,9 +31,7 @@ package enum WebSubServer {
             response(watch.answer(path(request), query: request.uri.query ?? ""))
         }
         router.post("**") { request, _ in
-            let delivery = WebSubDelivery(path: path(request)) { name in
-                HTTPField.Name(name).flatMap { request.headers[$0] }
-            }
+            let delivery = WebSubDelivery(path: path(request)) { request.headers[named: $0] }
             return response(await watch.take(delivery) { try await body(request) })
         }
         let connections = CallbackConnections(maximum: maximumConnections)
@@ -74,27 +74,18 @@ package enum WebSubServer {
     }
 
     private static func collected(_ request: Request) async throws -> [UInt8]? {
-        let announced = request.headers[.contentLength].flatMap { Int($0) } ?? 0
-        guard announced <= FeedReader.maximumBytes else { return nil }
         do {
-            let buffer = try await request.body.collect(upTo: FeedReader.maximumBytes)
-            return [UInt8](buffer.readableBytesView)
-        } catch is NIOTooManyBytesError {
+            return try await request.bytes(limit: FeedReader.maximumBytes)
+        } catch is ProtocolError {
             return nil
         }
     }
 
     private static func response(_ answer: WebSubAnswer) -> Response {
-        var headers = HTTPFields()
-        headers[.contentType] = "text/plain; charset=utf-8"
+        let status = HTTPResponse.Status(code: answer.status)
         // A challenge is text from a third party.
-        headers[.xContentTypeOptions] = "nosniff"
-        headers[.cacheControl] = "no-store"
-        if let seconds = answer.retryAfter { headers[.retryAfter] = "\(seconds)" }
-        return Response(
-            status: HTTPResponse.Status(code: answer.status),
-            headers: headers,
-            body: ResponseBody(byteBuffer: ByteBuffer(string: answer.body))
-        )
+        var response = Response(answer.body, status: status, cache: "no-store", isExact: true)
+        if let seconds = answer.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
+        return response
     }
 }

@@ -4,6 +4,7 @@ internal import FoundationEssentials
 internal import Logging
 internal import Signals
 internal import Synchronization
+internal import WebEdge
 
 /// Verification requests and deliveries of hubs.
 extension WebSubSubscriber {
@@ -22,7 +23,7 @@ extension WebSubSubscriber {
     /// - Throws: ``PublisherStoreError``.
     func answer(_ path: String, query: String) throws -> WebSubAnswer {
         guard let known = try store.subscription(path: path) else { return .unknown }
-        let question = WebSubForm(query: query)
+        let question = FormFields(query)
         if question["hub.mode"] == "denied" { return try deny(known, question) }
         guard let challenge = question["hub.challenge"], !challenge.isEmpty,
             challenge.utf8.count <= Self.maximumChallengeBytes
@@ -36,7 +37,7 @@ extension WebSubSubscriber {
         return isConfirmed ? WebSubAnswer(status: 200, body: challenge) : .unknown
     }
 
-    private func deny(_ known: WebSubSubscription, _ question: WebSubForm) throws -> WebSubAnswer {
+    private func deny(_ known: WebSubSubscription, _ question: FormFields) throws -> WebSubAnswer {
         guard known.isAbout(question) else { return .unknown }
         let denied = try store.change(known.id) { subscription in
             subscription.deny(question["hub.reason"].flatMap(Self.reason), now: environment.now())

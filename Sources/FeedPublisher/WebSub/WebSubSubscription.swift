@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import WebEdge
 
 /// A subscription at a feed's hub, from its request to its end.
 ///
@@ -85,7 +86,7 @@ struct WebSubSubscription: Sendable, Equatable {
     }
 
     /// The form of the request that is due.
-    var request: WebSubForm {
+    var request: FormFields {
         var pairs = [
             (name: "hub.mode", value: state == .leaving ? "unsubscribe" : "subscribe"),
             (name: "hub.topic", value: topic), (name: "hub.callback", value: callback),
@@ -94,11 +95,11 @@ struct WebSubSubscription: Sendable, Equatable {
             pairs.append((name: "hub.lease_seconds", value: "\(Self.wantedLease.components.seconds)"))
         }
         if let secret, state != .leaving { pairs.append((name: "hub.secret", value: secret)) }
-        return WebSubForm(pairs)
+        return FormFields(pairs)
     }
 
     /// True if a hub's request names our topic, even if the hub did not escape a `+` in it.
-    func isAbout(_ question: WebSubForm) -> Bool {
+    func isAbout(_ question: FormFields) -> Bool {
         question["hub.topic"]?.replacing("+", with: " ") == topic.replacing("+", with: " ")
     }
 
@@ -124,7 +125,7 @@ struct WebSubSubscription: Sendable, Equatable {
     ///
     /// A hub may verify again on its own while the subscription is active. The lease is renewed at a random moment
     /// between half and nine tenths of it.
-    mutating func confirms(_ question: WebSubForm, now: Date, random: UInt64) -> Bool {
+    mutating func confirms(_ question: FormFields, now: Date, random: UInt64) -> Bool {
         guard isAbout(question) else { return false }
         switch question["hub.mode"] {
         case "subscribe" where state == .active || (state == .pending && failures > 0):

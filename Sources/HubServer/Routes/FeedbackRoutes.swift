@@ -5,7 +5,6 @@ import HubProtocol
 import HubRouting
 import HubStore
 import Hummingbird
-import NIOCore
 import WebEdge
 
 /// The feedback of push services about handles (protocol document §5.7).
@@ -20,10 +19,10 @@ enum FeedbackRoutes {
         Route(method: .get, path: "/feedbackcontainer", right: .manage) { request, _ in
             let address = request.signedAddress(container)
             return switch AcceptedForm(accept: request.request.headers[.accept]) {
-            case .standard: .text(address)
+            case .standard: Response(address)
             case .json: .json((["url": JSONText(address)] as JSONText).bytes)
             case .atom:
-                .atom(
+                Response(
                     ContainerListing.atomEntry(of: address, date: request.hub.configuration.now()),
                     ManagementEntry.contentType
                 )
@@ -36,10 +35,10 @@ enum FeedbackRoutes {
                 files: try await FeedbackLookup(hub: request.hub).files()
             )
             return switch AcceptedForm(accept: request.request.headers[.accept]) {
-            case .standard: .xml(listing.xml)
+            case .standard: Response(listing.xml, Response.xmlType)
             case .json: .json(listing.json(at: request.address(container)).bytes)
             case .atom:
-                .atom(
+                Response(
                     listing.atom(at: request.address(container), date: request.hub.configuration.now()),
                     ManagementFeed.contentType
                 )
@@ -52,21 +51,7 @@ enum FeedbackRoutes {
             else {
                 throw ProtocolError.notFound("There is no file '\(name.excerpt)' in the feedback container.")
             }
-            return Response(
-                status: .ok,
-                headers: [.contentType: ContainerListing.fileType],
-                body: .init(byteBuffer: ByteBuffer(string: text))
-            )
+            return Response(text, ContainerListing.fileType)
         },
     ]
-}
-
-extension Response {
-    fileprivate static func text(_ text: String) -> Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: "text/plain; charset=utf-8"],
-            body: .init(byteBuffer: ByteBuffer(string: text))
-        )
-    }
 }

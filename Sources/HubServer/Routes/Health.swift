@@ -1,6 +1,5 @@
-import HTTPTypes
 import Hummingbird
-import NIOCore
+import WebEdge
 
 /// The responses of `/healthz` and `/readyz`.
 struct Health: Sendable {
@@ -8,7 +7,7 @@ struct Health: Sendable {
     let applications: [MountedApplication]
 
     /// The process is running.
-    static var live: Response { text(.ok, "ok\n") }
+    static var live: Response { Response("ok\n") }
 
     /// The hub accepts messages: its last commit, if any, succeeded.
     ///
@@ -18,16 +17,8 @@ struct Health: Sendable {
             let lines = applications.compactMap { application in
                 application.obstacle().map { "\(application.name): not ready: \($0)\n" }
             }
-            return Self.text(.ok, "ready\n\(lines.joined())")
+            return Response("ready\n\(lines.joined())")
         }
-        return Self.text(.serviceUnavailable, "not ready: \(reason)\n")
-    }
-
-    private static func text(_ status: HTTPResponse.Status, _ text: String) -> Response {
-        Response(
-            status: status,
-            headers: [.contentType: "text/plain; charset=utf-8"],
-            body: .init(byteBuffer: ByteBuffer(string: text))
-        )
+        return Response("not ready: \(reason)\n", status: .serviceUnavailable)
     }
 }

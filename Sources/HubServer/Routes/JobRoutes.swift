@@ -16,7 +16,7 @@ enum JobRoutes {
             let body = try await request.request.bytes(limit: NotificationHubJob.maximumBytes)
             let job = try await request.hubs.jobs.submit(.init(xml: body), to: hub, bytes: body.count)
             let entry = job.job.entry(of: "\(request.root)/\(hub.record.name)", query: request.suffix)
-            var response = Response.atom(entry.xml, ManagementEntry.contentType, status: .created)
+            var response = Response(entry.xml, ManagementEntry.contentType, status: .created)
             response.headers[.location] = request.address.item(job.job.id)
             return response
         },
@@ -29,7 +29,7 @@ enum JobRoutes {
                 updatedAt: request.hubs.configuration.timestamp,
                 entries: jobs.map { $0.job.entry(of: "\(request.root)/\(hub.record.name)", query: request.suffix) }
             )
-            return .atom(feed.xml, ManagementFeed.contentType)
+            return Response(feed.xml, ManagementFeed.contentType)
         },
         Route(method: .get, address: "/:hub/jobs/:id", scope: .hub) { request in
             let hub = try request.presentHub
@@ -38,7 +38,7 @@ enum JobRoutes {
                 throw ProtocolError.notFound("There is no job '\(id.excerpt)' of this hub.")
             }
             let entry = job.job.entry(of: "\(request.root)/\(hub.record.name)", query: request.suffix)
-            var response = Response.atom(entry.xml, ManagementEntry.contentType)
+            var response = Response(entry.xml, ManagementEntry.contentType)
             response.headers[.contentLocation] = request.address.url
             return response
         },

@@ -28,7 +28,7 @@ enum MessageRoutes {
             var (details, hasFailures) = try await request.lookup(hubs).details(id)
             details.location = request.address("messages").item(id.text)
             if hasFailures { details.errorDetailsURI = request.signedAddress("messages/\(id.text)/\(errorDetails)") }
-            return .xml(details.xml)
+            return Response(details.xml, Response.xmlType)
         },
         // The target of `PnsErrorDetailsUri`, which clients request without `Authorization`.
         Route(method: .get, path: "/messages/:id/\(errorDetails)", right: .send, takesTokenInQuery: true) {
@@ -133,11 +133,4 @@ enum MessageRoutes {
 
 extension Response {
     static let xmlType = "application/xml; charset=utf-8"
-    static func xml(_ text: String) -> Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: xmlType],
-            body: .init(byteBuffer: ByteBuffer(string: text))
-        )
-    }
 }

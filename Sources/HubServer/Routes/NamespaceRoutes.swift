@@ -69,7 +69,7 @@ enum NamespaceRoutes {
                 updatedAt: request.hubs.configuration.timestamp,
                 entries: page.map { request.entry(of: $0, query: request.version) }
             )
-            return .atom(feed.xml, ManagementFeed.contentType)
+            return Response(feed.xml, ManagementFeed.contentType)
         },
         Route(method: .get, address: "/", scope: .namespace) { request in
             let list = PublicServiceList(
@@ -77,7 +77,7 @@ enum NamespaceRoutes {
                 hubs: request.hubs.directory.all.map(\.hub.record.name),
                 at: request.hubs.configuration.timestamp
             )
-            return .atom(list.xml, PublicServiceList.contentType)
+            return Response(list.xml, PublicServiceList.contentType)
         },
     ]
 }
@@ -114,17 +114,11 @@ extension NamespaceRequest {
     }
 
     fileprivate func entry(of hub: StoredHub, status: HTTPResponse.Status) -> Response {
-        .atom(entry(of: hub, query: suffix).xml, ManagementEntry.contentType, status: status)
+        Response(entry(of: hub, query: suffix).xml, ManagementEntry.contentType, status: status)
     }
 }
 
 extension HTTPField.Name {
     // The name is a constant of the protocol and a valid token.
     static let publicEndpoint = HTTPField.Name(HeaderName.publicEndpoint) ?? .location
-}
-
-extension Response {
-    static func atom(_ xml: String, _ contentType: String, status: HTTPResponse.Status = .ok) -> Response {
-        Response(status: status, headers: [.contentType: contentType], body: .init(byteBuffer: ByteBuffer(string: xml)))
-    }
 }

@@ -1,7 +1,7 @@
 import Certificates
 import HTTPTypes
 import Hummingbird
-import NIOCore
+import WebEdge
 import WebPages
 
 /// The page on trusting the hub's own authority, and the authority's certificate.
@@ -30,9 +30,7 @@ enum CertificateRoutes {
         PageRoute(.get, file) { request in
             let (_, text) = try authority(request)
             // Browsers offer to install a file of this type.
-            var headers = PageHeaders.common("application/x-x509-ca-cert")
-            headers[.cacheControl] = "no-cache"
-            return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: text)))
+            return Response(text, "application/x-x509-ca-cert", cache: "no-cache", isExact: true)
         },
     ]
 

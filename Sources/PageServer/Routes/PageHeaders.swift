@@ -1,4 +1,6 @@
+import Formats
 import HTTPTypes
+import Hummingbird
 import WebEdge
 
 /// The headers of all pages.
@@ -20,6 +22,11 @@ enum PageHeaders {
         fields[named: "Referrer-Policy"] = "same-origin"
         fields[named: "Cross-Origin-Opener-Policy"] = "same-origin"
         return fields
+    }
+
+    /// The answer to the page's script.
+    static func json(_ body: JSONText) -> Response {
+        Response(body.text, "application/json; charset=utf-8", cache: "no-store", isExact: true)
     }
 
     static func common(_ mediaType: String) -> HTTPFields {

@@ -142,20 +142,17 @@ struct PageRequest: Sendable {
     }
 
     /// Redirects to another address of the same page.
-    func movedPermanently(_ address: String) -> Response {
+    func movedPermanently(_ address: String) -> Response { redirect(.permanentRedirect, to: address) }
+
+    /// Redirects the browser after a form, so that a reload does not send the form again.
+    func seeOther(_ path: String, cookie: String? = nil) -> Response { redirect(.seeOther, to: path, cookie) }
+
+    private func redirect(_ status: HTTPResponse.Status, to address: String, _ cookie: String? = nil) -> Response {
         var headers = PageHeaders.common("text/plain; charset=utf-8")
         headers[.location] = address
         // A later hub may be spelled differently.
         headers[.cacheControl] = "no-store"
-        return Response(status: .permanentRedirect, headers: headers)
-    }
-
-    /// Redirects the browser after a form, so that a reload does not send the form again.
-    func seeOther(_ path: String, cookie: String? = nil) -> Response {
-        var headers = PageHeaders.common("text/plain; charset=utf-8")
-        headers[.location] = path
-        headers[.cacheControl] = "no-store"
         headers[.setCookie] = cookie
-        return Response(status: .seeOther, headers: headers)
+        return Response(status: status, headers: headers)
     }
 }

@@ -4,7 +4,6 @@ import HTTPTypes
 import HubClient
 import HubProtocol
 import Hummingbird
-import NIOCore
 import WebEdge
 import WebPages
 
@@ -22,10 +21,7 @@ enum PushRoutes {
     private static func key(_ request: PageRequest) async throws -> Response {
         guard try await request.visitor != nil else { return ReaderRoutes.status(.unauthorized) }
         guard let key = try await request.hub.browserKey() else { return ReaderRoutes.status(.notFound) }
-        var headers = PageHeaders.common("application/json; charset=utf-8")
-        headers[.cacheControl] = "no-store"
-        let body: JSONText = ["publicKey": JSONText(key)]
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body.text)))
+        return PageHeaders.json(["publicKey": JSONText(key)])
     }
 
     /// The JSON of a `PushSubscription`.

@@ -4,7 +4,6 @@ import HTTPTypes
 import HubProtocol
 import HubServer
 import Hummingbird
-import NIOCore
 import WebEdge
 import WebPages
 
@@ -98,7 +97,7 @@ enum ReaderRoutes {
         newAfter end: LogSequence?,
         _ request: PageRequest
     ) async throws -> [MessageView] {
-        let all = news.versions.prefix(shown).map { ($0.sequence, MessageView($0, newAfter: end)) }
+        let all = news.storyVersions.prefix(shown).map { ($0.sequence, MessageView($0, newAfter: end)) }
         guard let user = visitor?.caller?.name, let since = try await request.backend?.createdAt(of: user) else {
             return all.map(\.1)
         }
@@ -240,9 +239,7 @@ enum ReaderRoutes {
                 icon(.touchIcon, "180x180", "any"),
             ],
         ]
-        var headers = PageHeaders.common("application/manifest+json")
-        headers[.cacheControl] = "no-cache"
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body.text)))
+        return Response(body.text, "application/manifest+json", cache: "no-cache", isExact: true)
     }
 }
 

@@ -3,7 +3,6 @@ import Formats
 import HTTPTypes
 import HubProtocol
 import Hummingbird
-import NIOCore
 import WebEdge
 import WebPages
 
@@ -47,9 +46,6 @@ enum SecureMessageRoutes {
             )
         }
         guard isScript else { return request.page(SecurePage(frame: request.frame(for: user.visitor), text: text)) }
-        var headers = PageHeaders.common("application/json; charset=utf-8")
-        headers[.cacheControl] = "no-store"
-        let body: JSONText = ["text": JSONText(text)]
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(string: body.text)))
+        return PageHeaders.json(["text": JSONText(text)])
     }
 }

@@ -1,6 +1,7 @@
 import Formats
 import Foundation
 import HubProtocol
+import WebEdge
 import WebTokens
 
 /// Replies of the token endpoints of Google and Microsoft.
@@ -28,6 +29,7 @@ struct TokenAnswers: Sendable {
         "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
     ]
     private static let googleScope = "https://www.googleapis.com/auth/firebase.messaging"
+    private static let maximumFields = 32
     private static let broadGoogleScope = "https://www.googleapis.com/auth/cloud-platform"
     private static let assertionGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
     /// Seconds.
@@ -42,7 +44,9 @@ struct TokenAnswers: Sendable {
             guard request.method == "POST" else {
                 throw Self.refusal("invalid_request", "POST is expected", status: 405)
             }
-            guard request.mediaType == "application/x-www-form-urlencoded", let form = FormFields(request.body) else {
+            guard request.mediaType == FormFields.contentType, let form = FormFields(body: request.body),
+                form.names.count <= Self.maximumFields, Set(form.names).count == form.names.count
+            else {
                 throw Self.refusal("invalid_request", "the body is not application/x-www-form-urlencoded")
             }
             switch issuer {
@@ -145,30 +149,5 @@ struct TokenAnswers: Sendable {
             [HeaderLine("cache-control", "no-store")],
             json: ["error": JSONText(error), "error_description": JSONText(description)]
         )
-    }
-}
-
-/// Fields of a form, each at most once (WHATWG URL, `application/x-www-form-urlencoded`).
-struct FormFields: Sendable {
-    private static let maximumFields = 32
-
-    private var values: [String: String] = [:]
-
-    init?(_ body: [UInt8]) {
-        guard let text = String(validating: body, as: UTF8.self) else { return nil }
-        let fields = text.split(separator: "&")
-        guard fields.count <= Self.maximumFields else { return nil }
-        for field in fields {
-            let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = Self.decode(parts[0]), let value = Self.decode(parts.count > 1 ? parts[1] : ""),
-                values.updateValue(value, forKey: name) == nil
-            else { return nil }
-        }
-    }
-
-    subscript(name: String) -> String? { values[name] }
-
-    private static func decode(_ text: Substring) -> String? {
-        PercentEncoding.decode(String(text.map { $0 == "+" ? " " : $0 }))
     }
 }

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import HubTestServer
 import Synchronization
+import WebEdge
 
 @testable import FeedLists
 @testable import FeedPublisher
@@ -9,8 +10,8 @@ import Synchronization
 /// A feed's hub that does as a test says: it takes requests, and asks and delivers when told to.
 final class FakePushHub: Sendable {
     private final class Shared: Sendable {
-        let answer = Mutex<@Sendable (WebSubForm) -> ScriptedReply>({ _ in .status(202) })
-        let requests = Mutex<[WebSubForm]>([])
+        let answer = Mutex<@Sendable (FormFields) -> ScriptedReply>({ _ in .status(202) })
+        let requests = Mutex<[FormFields]>([])
     }
 
     private let shared = Shared()
@@ -21,7 +22,7 @@ final class FakePushHub: Sendable {
         server = try ScriptedHTTPServer { request in
             guard request.path == "/hub" else { return .redirect(request.path == "/307" ? 307 : 308, to: "/hub") }
             guard request.method == "POST" else { return .status(405) }
-            let form = WebSubForm(query: request.text)
+            let form = FormFields(request.text)
             shared.requests.withLock { $0.append(form) }
             return shared.answer.withLock { $0 }(form)
         }
@@ -30,28 +31,28 @@ final class FakePushHub: Sendable {
     func url(_ path: String = "/hub") -> String { server.url(path) }
 
     /// What was asked, in order.
-    var requests: [WebSubForm] { shared.requests.withLock { $0 } }
+    var requests: [FormFields] { shared.requests.withLock { $0 } }
 
-    func answer(_ answer: @escaping @Sendable (WebSubForm) -> ScriptedReply) {
+    func answer(_ answer: @escaping @Sendable (FormFields) -> ScriptedReply) {
         shared.answer.withLock { $0 = answer }
     }
 
     /// The question whether a request came from its callback.
-    static func question(_ request: WebSubForm, lease: Int = 100_000, challenge: String = "c1") -> String {
-        let form = WebSubForm([
+    static func question(_ request: FormFields, lease: Int = 100_000, challenge: String = "c1") -> String {
+        let form = FormFields([
             (name: "hub.mode", value: request["hub.mode"] ?? ""),
             (name: "hub.topic", value: request["hub.topic"] ?? ""),
             (name: "hub.challenge", value: challenge), (name: "hub.lease_seconds", value: "\(lease)"),
         ])
-        return String(decoding: form.encoded, as: UTF8.self)
+        return form.text
     }
 
-    static func path(_ request: WebSubForm) -> String {
+    static func path(_ request: FormFields) -> String {
         String(request["hub.callback"]?.split(separator: "/").last ?? "")
     }
 
     /// The header of a delivery to the subscription that a request asked for.
-    static func signature(_ body: String, for request: WebSubForm) -> String {
+    static func signature(_ body: String, for request: FormFields) -> String {
         let key = SymmetricKey(data: Array((request["hub.secret"] ?? "").utf8))
         let code = HMAC<SHA256>.authenticationCode(for: Array(body.utf8), using: key)
         return "sha256=" + code.map { String(format: "%02x", $0) }.joined()
@@ -130,7 +131,7 @@ final class PushedRoom: Sendable {
 
     /// To the point where the hub has confirmed.
     @discardableResult
-    func subscribe(lease: Int = 100_000) async throws -> WebSubForm {
+    func subscribe(lease: Int = 100_000) async throws -> FormFields {
         try await step()
         guard let request = pushHub.requests.last else { throw Missing() }
         let answer = watch.answer(FakePushHub.path(request), query: FakePushHub.question(request, lease: lease))
@@ -139,7 +140,7 @@ final class PushedRoom: Sendable {
     }
 
     /// Delivers, and sends what comes of it.
-    func deliver(_ body: String, _ request: WebSubForm, fields: [String: String]? = nil) async throws -> WebSubAnswer {
+    func deliver(_ body: String, _ request: FormFields, fields: [String: String]? = nil) async throws -> WebSubAnswer {
         let fields = fields ?? ["X-Hub-Signature": FakePushHub.signature(body, for: request)]
         let delivery = WebSubDelivery(path: FakePushHub.path(request)) { fields[$0] }
         let answer = await watch.take(delivery) { Array(body.utf8) }

@@ -2,6 +2,7 @@ import Foundation
 import HubTestServer
 import OutboundHTTP
 import Testing
+import WebEdge
 
 @testable import FeedLists
 @testable import FeedPublisher
@@ -91,7 +92,7 @@ import Testing
         let pushed = try PushedRoom()
         try await pushed.step()
         let request = try #require(pushed.pushHub.requests.first)
-        let topic = String(decoding: WebSubForm([(name: "hub.topic", value: pushed.topic)]).encoded, as: UTF8.self)
+        let topic = FormFields([(name: "hub.topic", value: pushed.topic)]).text
         let query = "hub.mode=denied&\(topic)&hub.reason=members+only"
         #expect(pushed.watch.answer("0123", query: query) == .unknown)
         _ = pushed.room.lines()

@@ -3,6 +3,7 @@ import Foundation
 import GRDB
 import HubTestServer
 import Testing
+import WebEdge
 
 @testable import FeedPublisher
 
@@ -166,7 +167,7 @@ import Testing
             secret: "s",
             now: pushed.room.now
         )
-        let request = WebSubForm([
+        let request = FormFields([
             (name: "hub.callback", value: PushedRoom.base + "p"), (name: "hub.secret", value: "s"),
         ])
         #expect(try await pushed.deliver(rss("x", "y"), request) == .done)

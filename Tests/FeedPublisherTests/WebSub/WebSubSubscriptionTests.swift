@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import Testing
+import WebEdge
 
 @testable import FeedPublisher
 
@@ -22,11 +23,11 @@ import Testing
         return subscription
     }
 
-    private func question(_ mode: String, topic: String? = nil, lease: String? = nil) -> WebSubForm {
+    private func question(_ mode: String, topic: String? = nil, lease: String? = nil) -> FormFields {
         var pairs = [(name: "hub.mode", value: mode)]
         pairs.append((name: "hub.topic", value: topic ?? subscription().topic))
         if let lease { pairs.append((name: "hub.lease_seconds", value: lease)) }
-        return WebSubForm(query: String(decoding: WebSubForm(pairs).encoded, as: UTF8.self))
+        return FormFields(FormFields(pairs).text)
     }
 
     @Test func `a question is confirmed only when it was asked for, in mode and topic`() {
@@ -53,7 +54,7 @@ import Testing
     @Test func `a hub that does not escape a plus in the topic is understood`() {
         var asked = subscription { $0.ask(now: now, random: 0) }
         let query = "hub.mode=subscribe&hub.topic=https://news.example/a+b?c=d%26e&hub.challenge=x"
-        let isConfirmed = asked.confirms(WebSubForm(query: query), now: now, random: 0)
+        let isConfirmed = asked.confirms(FormFields(query), now: now, random: 0)
         #expect(isConfirmed)
     }
 
@@ -125,11 +126,11 @@ import Testing
     @Test func `a request names the wanted mode and the secret`() {
         let form = subscription().request
         #expect(
-            String(decoding: form.encoded, as: UTF8.self)
+            form.text
                 == "hub.mode=subscribe&hub.topic=https%3A%2F%2Fnews.example%2Fa%2Bb%3Fc%3Dd%26e"
                 + "&hub.callback=https%3A%2F%2Fus.example%2Fwebsub%2Fx&hub.lease_seconds=864000&hub.secret=s"
         )
-        #expect(WebSubForm(query: String(decoding: form.encoded, as: UTF8.self)) == form)
+        #expect(FormFields(form.text) == form)
     }
 
     @Test func `a signature that OpenSSL made is valid`() {
