@@ -8,6 +8,8 @@ package struct SettingEntry: Sendable {
     package let section: SettingSection
     /// The key in the file, and the long flag.
     package let key: String
+    /// Other long flags.
+    package fileprivate(set) var aliases: [String] = []
     /// One sentence, as `--help` and the reference show it.
     package fileprivate(set) var summary = ""
     /// The type of the value, for people.
@@ -23,7 +25,7 @@ package struct SettingEntry: Sendable {
     package let sharedVariable: String?
     let nature: SettingNature
     /// Turns a text into the value.
-    let read: @Sendable (String) throws(SettingValueError) -> any Sendable
+    package let read: @Sendable (String) throws(SettingValueError) -> any Sendable
 
     /// `NEWSWIRE_HUB_TIME_TO_LIVE` for `time-to-live` of the hub.
     package var variable: String {
@@ -35,7 +37,10 @@ package struct SettingEntry: Sendable {
     /// The value is never shown, since it could be the secret itself.
     package var isSecretFile: Bool { nature == .secretFile }
 
-    var id: String { "\(section.rawValue).\(key)" }
+    /// True if the setting is on or off: its flag has no value.
+    package var isFlag: Bool { type == SettingFormat.flag.type }
+
+    package var id: String { "\(section.rawValue).\(key)" }
 }
 
 /// The way in which a value is read from its source.
@@ -72,6 +77,13 @@ package struct Setting<Value: Sendable>: Sendable {
     func summary(_ text: String) -> Setting {
         var setting = self
         setting.entry.summary = text
+        return setting
+    }
+
+    /// Adds another name of the flag.
+    func alias(_ name: String) -> Setting {
+        var setting = self
+        setting.entry.aliases.append(name)
         return setting
     }
 }

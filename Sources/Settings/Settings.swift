@@ -98,6 +98,19 @@ package struct Settings: Sendable {
         )
     }
 
+    /// Returns these settings with the values of flags.
+    ///
+    /// - Parameter flags: Values by the ids of their settings.
+    /// - Returns: The settings, with the flags as origins of these values.
+    package func overridden(by flags: [String: any Sendable]) -> Settings {
+        Settings(
+            file: file,
+            hubs: hubs,
+            values: values.merging(flags) { $1 },
+            origins: origins.merging(flags.mapValues { _ in .flag }) { $1 }
+        )
+    }
+
     /// Returns the value of a setting, given the flag of this run if there was one.
     package func value<Value>(_ setting: Setting<Value>, flag: Value? = nil) -> Value {
         flag ?? values[setting.entry.id] as? Value ?? setting.fallback
@@ -145,10 +158,11 @@ package struct Settings: Sendable {
 package enum SettingOrigin: Sendable, Equatable {
     case file(String, line: Int?)
     case variable(String)
+    case flag
 
     var isVariable: Bool {
         switch self {
-        case .file: false
+        case .file, .flag: false
         case .variable: true
         }
     }
@@ -157,6 +171,7 @@ package enum SettingOrigin: Sendable, Equatable {
         switch self {
         case .file(let path, let line): SettingsProblem(place: path, line: line, text: text)
         case .variable(let name): SettingsProblem(place: "$\(name)", line: nil, text: text)
+        case .flag: SettingsProblem(place: "the command line", line: nil, text: text)
         }
     }
 }

@@ -48,7 +48,7 @@ package enum HubSettings {
             "Proxies whose X-Forwarded-For, -Host, -Port and -Proto headers are trusted. Without it: none, and the Host header is used as the proxy sends it."
         )
     package static let name = Setting(.hub, "name", .hubName, HubName.standard)
-        .summary("The name of the hub that the first start creates.")
+        .summary("The name of the hub that the first start creates.").alias("hub")
     package static let state = OpenSetting(.hub, "state", .path)
         .summary("The state directory. Without it: $STATE_DIRECTORY, then ~/.local/state/newswire/hub.")
     package static let timeToLive =
@@ -251,7 +251,9 @@ package struct ConnectionSettings: Sendable {
             .summary("Send keys and news over plain HTTP to a hub on another machine.")
     }
 
-    var entries: [SettingEntry] { [hub.entry, connectionFile.entry, authorityFile.entry, allowPlainHTTP.entry] }
+    package var entries: [SettingEntry] {
+        [hub.entry, connectionFile.entry, authorityFile.entry, allowPlainHTTP.entry]
+    }
 }
 
 /// Variables that apply to every program with their setting.

@@ -35,10 +35,10 @@ struct ConfigurationOptions: ParsableArguments {
 
 /// Flags made from the table of settings, which gives their names, help, defaults and checks.
 extension Option {
-    init<Choice>(_ setting: Setting<Choice>, _ names: String...) where Value == Choice? {
+    init<Choice>(_ setting: Setting<Choice>) where Value == Choice? {
         let parse = setting.parse
         self.init(
-            name: Self.name(setting.entry, names),
+            name: setting.entry.names,
             help: setting.entry.help,
             completion: setting.entry.completion,
             transform: { text in try parse(text) }
@@ -48,7 +48,7 @@ extension Option {
     init<Choice>(_ setting: OpenSetting<Choice>) where Value == Choice? {
         let parse = setting.parse
         self.init(
-            name: Self.name(setting.entry, []),
+            name: setting.entry.names,
             help: setting.entry.help,
             completion: setting.entry.completion,
             transform: { text in try parse(text) }
@@ -59,12 +59,9 @@ extension Option {
     ///
     /// The parser would print an invalid value, which may be the secret itself.
     init(secretFile setting: OpenSetting<String>) where Value == String? {
-        self.init(name: Self.name(setting.entry, []), help: setting.entry.help, completion: .file(), transform: { $0 })
+        self.init(name: setting.entry.names, help: setting.entry.help, completion: .file(), transform: { $0 })
     }
 
-    private static func name(_ entry: SettingEntry, _ others: [String]) -> NameSpecification {
-        NameSpecification(([entry.key] + others).map { .customLong($0) })
-    }
 }
 
 extension Flag where Value == Bool? {
@@ -74,12 +71,14 @@ extension Flag where Value == Bool? {
 }
 
 extension SettingEntry {
-    fileprivate var help: ArgumentHelp {
+    var names: NameSpecification { NameSpecification(([key] + aliases).map { .customLong($0) }) }
+
+    var help: ArgumentHelp {
         let value = defaultText.map { " (default: \($0))" } ?? ""
-        return ArgumentHelp("\(summary)\(type == "true or false" ? "" : value)", valueName: valueName)
+        return ArgumentHelp("\(summary)\(isFlag ? "" : value)", valueName: valueName)
     }
 
-    fileprivate var completion: CompletionKind {
+    var completion: CompletionKind {
         switch type {
         case "path": directories.contains(key) ? .directory : .file()
         case "program": .file()

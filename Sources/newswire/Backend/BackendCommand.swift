@@ -6,10 +6,17 @@ import HubClient
 import HubProtocol
 import HubServer
 import Logging
-import NetworkAddresses
 import OutboundHTTP
 import Settings
 import StartupChecks
+
+enum BackendFlags: SettingFlagList {
+    static let settings: [SettingEntry] = {
+        // Other commands have the flags of a connection, too.
+        let connection = BackendSettings.connection.entries.map(\.id)
+        return SettingsTable.entries(.backend).filter { !connection.contains($0.id) }
+    }()
+}
 
 struct BackendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -34,62 +41,15 @@ struct BackendCommand: AsyncParsableCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Option(BackendSettings.listen)
-    var listen: String?
-
-    @Option(BackendSettings.port)
-    var port: Int?
-
-    @Flag(BackendSettings.insecureListen)
-    var insecureListen: Bool?
-
-    @Option(BackendSettings.hostNames)
-    var hostNames: [HostName]?
-
-    @Option(BackendSettings.publicAddress)
-    var publicAddress: Authority?
-
-    @Option(BackendSettings.tlsCertificate)
-    var tlsCertificate: String?
-
-    @Option(secretFile: BackendSettings.tlsKey)
-    var tlsKey: String?
-
-    @Option(BackendSettings.trustedProxies)
-    var trustedProxies: [AddressBlock]?
-
-    @Option(BackendSettings.reservedTagPrefixes)
-    var reservedTagPrefixes: ReservedTagPrefixes?
-
-    @Option(BackendSettings.maximumTags)
-    var maximumTags: Int?
-
-    @Option(BackendSettings.notifications)
-    var notifications: NotificationKind?
-
-    @Option(BackendSettings.secureText)
-    var secureText: String?
-
-    @Option(BackendSettings.secureAlert)
-    var secureAlert: String?
-
-    @Option(BackendSettings.secureNotice)
-    var secureNotice: String?
-
-    @OptionGroup var identityOptions: IdentityOptions
-
-    @Option(BackendSettings.drain)
-    var drain: Duration?
-
-    @Option(BackendSettings.logLevel)
-    var logLevel: LogLevel?
+    @OptionGroup var flags: SettingFlags<BackendFlags>
 
     /// Maximum number of simultaneous calls to the hub over HTTP/1.1; the hub commits simultaneous changes together.
     private static let connectionsToHub = 64
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
-        let identity = try identityOptions.resolved(settings)
+        let settings = try stateOptions.configuration.load().overridden(by: flags.values)
+        let identity = IdentitySettings(settings)
+        if let problem = identity.problems().first { throw Failure(.badConfiguration, problem) }
         let state = try stateOptions.directory(settings)
         guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
             throw Failure(
@@ -108,7 +68,7 @@ struct BackendCommand: AsyncParsableCommand {
         // Closing the terminal must end a backend that was started there; a service ignores hang-ups.
         if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
         var log = Logger(label: "newswire.backend")
-        log.logLevel = settings.value(BackendSettings.logLevel, flag: logLevel).level
+        log.logLevel = settings.value(BackendSettings.logLevel).level
         let logger = log
         try await usingDatabase(state.file(HubFiles.backend)) {
             try await withHTTP(connectionsPerHost: Self.connectionsToHub) { http in
@@ -132,38 +92,38 @@ struct BackendCommand: AsyncParsableCommand {
     }
 
     private func listenConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> ListenConfiguration {
-        let listen = settings.value(BackendSettings.listen, flag: listen)
+        let listen = settings.value(BackendSettings.listen)
         let endpoint = try HubEndpoint(
-            hostNames: settings.value(BackendSettings.hostNames, flag: hostNames),
-            publicAddress: settings.value(BackendSettings.publicAddress, flag: publicAddress),
-            certificate: settings.value(BackendSettings.tlsCertificate, flag: tlsCertificate),
-            key: settings.value(BackendSettings.tlsKey, flag: tlsKey),
+            hostNames: settings.value(BackendSettings.hostNames),
+            publicAddress: settings.value(BackendSettings.publicAddress),
+            certificate: settings.value(BackendSettings.tlsCertificate),
+            key: settings.value(BackendSettings.tlsKey),
             listen: listen,
             state: state,
             serverName: HubFiles.backendCertificate
         )
         return ListenConfiguration(
             host: listen,
-            port: settings.value(BackendSettings.port, flag: port),
+            port: settings.value(BackendSettings.port),
             certificate: endpoint.certificate,
-            takesPlainHTTP: settings.value(BackendSettings.insecureListen, flag: insecureListen),
+            takesPlainHTTP: settings.value(BackendSettings.insecureListen),
             publicAddress: endpoint.publicAddress,
-            trustedProxies: settings.value(BackendSettings.trustedProxies, flag: trustedProxies) ?? [],
-            drain: settings.value(BackendSettings.drain, flag: drain)
+            trustedProxies: settings.value(BackendSettings.trustedProxies) ?? [],
+            drain: settings.value(BackendSettings.drain)
         )
     }
 
     private func backendConfiguration(_ settings: Settings) -> BackendConfiguration {
         var configuration = BackendConfiguration()
         configuration.trustedProxies = TrustedProxies(
-            settings.value(BackendSettings.trustedProxies, flag: trustedProxies) ?? []
+            settings.value(BackendSettings.trustedProxies) ?? []
         )
-        configuration.reservedTags = settings.value(BackendSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
-        configuration.maximumTags = settings.value(BackendSettings.maximumTags, flag: maximumTags)
-        configuration.notifications = settings.value(BackendSettings.notifications, flag: notifications)
-        configuration.secureText = settings.value(BackendSettings.secureText, flag: secureText)
-        configuration.secureAlert = settings.value(BackendSettings.secureAlert, flag: secureAlert)
-        configuration.secureNotice = settings.value(BackendSettings.secureNotice, flag: secureNotice)
+        configuration.reservedTags = settings.value(BackendSettings.reservedTagPrefixes)
+        configuration.maximumTags = settings.value(BackendSettings.maximumTags)
+        configuration.notifications = settings.value(BackendSettings.notifications)
+        configuration.secureText = settings.value(BackendSettings.secureText)
+        configuration.secureAlert = settings.value(BackendSettings.secureAlert)
+        configuration.secureNotice = settings.value(BackendSettings.secureNotice)
         return configuration
     }
 

@@ -21,7 +21,7 @@ struct HubAuditCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Option(HubSettings.name, "hub")
+    @Option(HubSettings.name)
     var name: String?
 
     @Option(help: "The number of actions to show, newest first.")

@@ -16,7 +16,6 @@ import ReplicatedLog
 import SQLiteFiles
 import Settings
 import StartupChecks
-import WebPages
 
 struct HubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,6 +29,11 @@ struct HubCommand: AsyncParsableCommand {
         ],
         defaultSubcommand: HubServe.self
     )
+}
+
+enum HubFlags: SettingFlagList {
+    /// Other commands of the hub have the flag of its state directory, too.
+    static let settings = SettingsTable.entries(.hub).filter { $0.id != HubSettings.state.entry.id }
 }
 
 struct HubServe: AsyncParsableCommand {
@@ -61,89 +65,13 @@ struct HubServe: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Option(HubSettings.listen)
-    var listen: String?
-
-    @Option(HubSettings.port)
-    var port: Int?
-
-    @Option(HubSettings.name, "hub")
-    var name: String?
-
-    @Flag(HubSettings.insecureListen)
-    var insecureListen: Bool?
+    @OptionGroup var flags: SettingFlags<HubFlags>
 
     @Flag(
         name: .customLong("new"),
         help: "Begin a new hub, with new keys, where the database is lost or damaged; refused if it can be used."
     )
     var beginsAnew = false
-
-    @Option(HubSettings.hostNames)
-    var hostNames: [HostName]?
-
-    @Option(HubSettings.publicAddress)
-    var publicAddress: Authority?
-
-    @Option(HubSettings.tlsCertificate)
-    var tlsCertificate: String?
-
-    @Option(secretFile: HubSettings.tlsKey)
-    var tlsKey: String?
-
-    @Option(HubSettings.trustedProxies)
-    var trustedProxies: [AddressBlock]?
-
-    @Option(HubSettings.timeToLive)
-    var timeToLive: Duration?
-
-    @Option(HubSettings.logSize)
-    var logSize: Int64?
-
-    @Option(HubSettings.maximumTags)
-    var maximumTags: Int?
-
-    @Option(HubSettings.maximumExpressionTags)
-    var maximumExpressionTags: Int?
-
-    @Option(HubSettings.maximumAlternatives)
-    var maximumAlternatives: Int?
-
-    @Option(HubSettings.reservedTagPrefixes)
-    var reservedTagPrefixes: ReservedTagPrefixes?
-
-    @Option(HubSettings.streamsPerAddress)
-    var streamsPerAddress: Int?
-
-    @Option(HubSettings.streamOpenings)
-    var streamOpenings: Int?
-
-    @Option(HubSettings.listenRegistrations)
-    var listenRegistrations: Int?
-
-    @Option(HubSettings.listenSize)
-    var listenSize: Int64?
-
-    @Option(HubSettings.listenWrites)
-    var listenWrites: Int?
-
-    @Option(HubSettings.changeSize)
-    var changeSize: Int64?
-
-    @Option(HubSettings.pushContact)
-    var pushContact: String?
-
-    @Option(HubSettings.corsOrigins)
-    var corsOrigins: [WebOrigin]?
-
-    @Option(HubSettings.pushHosts)
-    var pushHosts: [HostName]?
-
-    @Option(HubSettings.pushAddresses)
-    var pushAddresses: [AddressBlock]?
-
-    @Flag(HubSettings.gcmThroughFcm)
-    var gcmThroughFcm: Bool?
 
     @Option(
         help: ArgumentHelp(
@@ -167,34 +95,8 @@ struct HubServe: AsyncParsableCommand {
     )
     var emulate = false
 
-    @Flag(HubSettings.appBackend)
-    var appBackend: Bool?
-
-    @Option(HubSettings.pages)
-    var pages: PageAccess?
-
-    @Option(HubSettings.webSubHub)
-    var webSubHub: String?
-
-    @Option(HubSettings.alarmTag)
-    var alarmTag: Tag?
-
-    @Option(HubSettings.alarmSilences)
-    var alarmSilences: [CategorySilence]?
-
-    @Option(HubSettings.alarmAgents)
-    var alarmAgents: [InstallationID]?
-
-    @OptionGroup var logOptions: LogOptions
-
-    @Option(HubSettings.drain)
-    var drain: Duration?
-
-    @Option(HubSettings.logLevel)
-    var logLevel: LogLevel?
-
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
+        let settings = try stateOptions.configuration.load().overridden(by: flags.values)
         let state =
             emulate
             ? try StateDirectory.locate(
@@ -222,24 +124,24 @@ struct HubServe: AsyncParsableCommand {
         var configuration = try hubConfiguration(settings, state)
         configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
             .provisions(of: settings.hubs)
-        let isNamed = name != nil || settings.origin(of: HubSettings.name.entry) != nil
+        let isNamed = settings.origin(of: HubSettings.name.entry) != nil
         configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
         let log = try logConfiguration(settings, configuration)
         let endpoint = try HubEndpoint(
-            hostNames: settings.value(HubSettings.hostNames, flag: hostNames),
+            hostNames: settings.value(HubSettings.hostNames),
             // An emulated hub has the settings of the regular one, and no proxy leads to it.
-            publicAddress: emulate ? publicAddress : settings.value(HubSettings.publicAddress, flag: publicAddress),
-            certificate: settings.value(HubSettings.tlsCertificate, flag: tlsCertificate),
-            key: settings.value(HubSettings.tlsKey, flag: tlsKey),
+            publicAddress: emulate ? flags.value(HubSettings.publicAddress) : settings.value(HubSettings.publicAddress),
+            certificate: settings.value(HubSettings.tlsCertificate),
+            key: settings.value(HubSettings.tlsKey),
             listen: configuration.host,
             state: state,
             isShared: log != nil
         )
         configuration.certificate = endpoint.certificate
         configuration.publicAddress = endpoint.publicAddress
-        configuration.hostNames = settings.value(HubSettings.hostNames, flag: hostNames) ?? []
-        configuration.corsOrigins = settings.value(HubSettings.corsOrigins, flag: corsOrigins) ?? []
-        configuration.pushContact = settings.value(HubSettings.pushContact, flag: pushContact)
+        configuration.hostNames = settings.value(HubSettings.hostNames) ?? []
+        configuration.corsOrigins = settings.value(HubSettings.corsOrigins) ?? []
+        configuration.pushContact = settings.value(HubSettings.pushContact)
         let emulated = try await emulate ? emulatePush(&configuration, state, settings) : nil
         try await usingDatabase(configuration.databasePath) {
             try await withHTTP { try await serve(configuration, log, endpoint, state, settings, $0) }
@@ -249,35 +151,35 @@ struct HubServe: AsyncParsableCommand {
 
     func logger(_ settings: Settings) -> Logger {
         var logger = Logger(label: "newswire.hub")
-        logger.logLevel = settings.value(HubSettings.logLevel, flag: logLevel).level
+        logger.logLevel = settings.value(HubSettings.logLevel).level
         return logger
     }
 
     private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
-        let name = try HubName(given: settings.value(HubSettings.name, flag: name))
+        let name = try HubName(given: settings.value(HubSettings.name))
         var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
         configuration.generationPath = state.file(HubFiles.generation)
         configuration.version = Program.version
-        configuration.host = settings.value(HubSettings.listen, flag: listen)
-        configuration.port = settings.value(HubSettings.port, flag: port)
-        configuration.takesPlainHTTP = settings.value(HubSettings.insecureListen, flag: insecureListen)
-        configuration.trustedProxies = settings.value(HubSettings.trustedProxies, flag: trustedProxies) ?? []
-        configuration.timeToLive = settings.value(HubSettings.timeToLive, flag: timeToLive)
-        configuration.maximumLogBytes = settings.value(HubSettings.logSize, flag: logSize)
-        configuration.maximumTags = settings.value(HubSettings.maximumTags, flag: maximumTags)
+        configuration.host = settings.value(HubSettings.listen)
+        configuration.port = settings.value(HubSettings.port)
+        configuration.takesPlainHTTP = settings.value(HubSettings.insecureListen)
+        configuration.trustedProxies = settings.value(HubSettings.trustedProxies) ?? []
+        configuration.timeToLive = settings.value(HubSettings.timeToLive)
+        configuration.maximumLogBytes = settings.value(HubSettings.logSize)
+        configuration.maximumTags = settings.value(HubSettings.maximumTags)
         configuration.expressionLimits = TagExpression.Limits(
-            tags: settings.value(HubSettings.maximumExpressionTags, flag: maximumExpressionTags),
-            alternatives: settings.value(HubSettings.maximumAlternatives, flag: maximumAlternatives)
+            tags: settings.value(HubSettings.maximumExpressionTags),
+            alternatives: settings.value(HubSettings.maximumAlternatives)
         )
-        configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes, flag: reservedTagPrefixes)
-        configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress, flag: streamsPerAddress)
-        configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings, flag: streamOpenings)
-        configuration.listenQuota.count = settings.value(HubSettings.listenRegistrations, flag: listenRegistrations)
-        configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize, flag: listenSize))
-        configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites, flag: listenWrites)
-        configuration.maximumChangeBytes = settings.value(HubSettings.changeSize, flag: changeSize)
-        configuration.sendsGcmThroughFcm = settings.value(HubSettings.gcmThroughFcm, flag: gcmThroughFcm)
-        let hosts = settings.value(HubSettings.pushHosts, flag: pushHosts) ?? []
+        configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes)
+        configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress)
+        configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings)
+        configuration.listenQuota.count = settings.value(HubSettings.listenRegistrations)
+        configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize))
+        configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites)
+        configuration.maximumChangeBytes = settings.value(HubSettings.changeSize)
+        configuration.sendsGcmThroughFcm = settings.value(HubSettings.gcmThroughFcm)
+        let hosts = settings.value(HubSettings.pushHosts) ?? []
         configuration.pushServices = PushServiceDirectory(
             emulation: pushOrigin.map { origin in
                 PushServiceDirectory.Emulation(
@@ -287,18 +189,18 @@ struct HubServe: AsyncParsableCommand {
                 )
             },
             browserHosts: hosts.map(\.description),
-            browserAddresses: settings.value(HubSettings.pushAddresses, flag: pushAddresses) ?? [],
+            browserAddresses: settings.value(HubSettings.pushAddresses) ?? [],
             tokens: ProviderTokenFile(path: state.file(HubFiles.apnsTokens), secretsPath: configuration.secretsPath),
             userAgent: "newswire/\(Program.version)"
         )
-        configuration.pages = settings.value(HubSettings.pages, flag: pages)
-        configuration.webSubHub = settings.value(HubSettings.webSubHub, flag: webSubHub)
-        configuration.alarmTag = settings.value(HubSettings.alarmTag, flag: alarmTag)
-        for silence in settings.value(HubSettings.alarmSilences, flag: alarmSilences) ?? [] {
+        configuration.pages = settings.value(HubSettings.pages)
+        configuration.webSubHub = settings.value(HubSettings.webSubHub)
+        configuration.alarmTag = settings.value(HubSettings.alarmTag)
+        for silence in settings.value(HubSettings.alarmSilences) ?? [] {
             configuration.alarmRules.silences[silence.category] = silence.limit
         }
-        configuration.alarmAgents = settings.value(HubSettings.alarmAgents, flag: alarmAgents) ?? []
-        configuration.drain = settings.value(HubSettings.drain, flag: drain)
+        configuration.alarmAgents = settings.value(HubSettings.alarmAgents) ?? []
+        configuration.drain = settings.value(HubSettings.drain)
         return configuration
     }
 

@@ -35,7 +35,7 @@ struct HubInviteCommand: AsyncParsableCommand {
 
     @OptionGroup var stateOptions: HubStateOptions
 
-    @Option(HubSettings.name, "hub")
+    @Option(HubSettings.name)
     var name: String?
 
     @Flag(name: .customLong("operator"), help: "Print a link to the operator's view.")

@@ -14,7 +14,7 @@ extension HubServe {
     ///
     /// - Returns: `nil` if it is not, or if another process uses the files, which is logged.
     func backendLock(_ state: StateDirectory, _ settings: Settings, _ logger: Logger) throws -> FileLock? {
-        guard settings.value(HubSettings.appBackend, flag: appBackend) else { return nil }
+        guard settings.value(HubSettings.appBackend) else { return nil }
         if let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) { return lock }
         logger.warning(
             "the hub starts without the app backend: 'newswire backend' is using the state directory",

@@ -32,7 +32,9 @@ extension HubServe {
 
     /// True if the port was chosen for this start, and not for the regular hub, beside which an emulated one runs.
     private func isPortChosen(_ settings: Settings) -> Bool {
-        if case .variable? = settings.origin(of: HubSettings.port.entry) { return true }
-        return port != nil
+        switch settings.origin(of: HubSettings.port.entry) {
+        case .variable, .flag: true
+        case .file, nil: false
+        }
     }
 }

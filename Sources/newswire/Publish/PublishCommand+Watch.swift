@@ -20,8 +20,8 @@ extension PublishCommand {
         _ log: Logger,
         _ lock: FileLock
     ) async throws {
-        let callback = settings.value(PublisherSettings.callback, flag: callback)
-        let listen = settings.value(PublisherSettings.listen, flag: listen)
+        let callback = settings.value(PublisherSettings.callback)
+        let listen = settings.value(PublisherSettings.listen)
         let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
         let watch = PublishWatch(pass, directory: directory, callback: callback)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)

@@ -6,6 +6,15 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
+enum PublishFlags: SettingFlagList {
+    static let settings: [SettingEntry] = {
+        // Other commands have the flags of a connection and of feed lists, too.
+        let others =
+            PublisherSettings.connection.entries + [PublisherSettings.feeds.entry, PublisherSettings.state.entry]
+        return SettingsTable.entries(.publisher).filter { entry in !others.contains { $0.id == entry.id } }
+    }()
+}
+
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
@@ -35,32 +44,10 @@ struct PublishCommand: AsyncParsableCommand {
     )
     var announceExisting = ExistingEntries.none
 
-    @Option(PublisherSettings.cap)
-    var cap: CategoryCap?
-
-    @Option(PublisherSettings.announceWithin)
-    var announceWithin: Duration?
-
-    @Option(PublisherSettings.publisher)
-    var publisher: String?
-
-    @Option(PublisherSettings.contact)
-    var contact: String?
-
-    @Option(PublisherSettings.metricsFile)
-    var metricsFile: String?
-
-    @Option(PublisherSettings.logLevel)
-    var logLevel: LogLevel?
+    @OptionGroup var flags: SettingFlags<PublishFlags>
 
     @Flag(help: "Run until stopped, and announce new entries at once.")
     var watch = false
-
-    @Option(PublisherSettings.callback)
-    var callback: String?
-
-    @Option(PublisherSettings.listen)
-    var listen: ListenAddress?
 
     @Flag(help: "Also poll feeds that are not due.")
     var force = false
@@ -74,15 +61,16 @@ struct PublishCommand: AsyncParsableCommand {
     func validate() throws {
         if json, !dryRun { throw ValidationError("--json needs --dry-run") }
         if watch, dryRun || force { throw ValidationError("--watch cannot be combined with --dry-run or --force") }
-        if !watch, callback != nil || listen != nil { throw ValidationError("--callback and --listen need --watch") }
+        if !watch, flags.has(PublisherSettings.callback.entry) || flags.has(PublisherSettings.listen.entry) {
+            throw ValidationError("--callback and --listen need --watch")
+        }
     }
 
     func run() async throws {
-        let settings = try lists.configuration.load()
+        let settings = try lists.configuration.load().overridden(by: flags.values)
         let feeds = try lists.lists(settings)
-        let contact = settings.value(PublisherSettings.contact, flag: contact)
         let report = try await withHTTP(
-            userAgent: Program.userAgent(contact: contact),
+            userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact)),
             connectionsPerHost: PublishPass.concurrentLocalFeeds
         ) { http in
             try await dryRun ? preview(feeds, settings, http) : publish(feeds, settings, http)
@@ -99,10 +87,10 @@ struct PublishCommand: AsyncParsableCommand {
     func options(_ settings: Settings) -> PublishOptions {
         var options = PublishOptions()
         options.announceExisting = announceExisting
-        options.cap = settings.value(PublisherSettings.cap, flag: cap).limit
-        options.announceWithin = settings.value(PublisherSettings.announceWithin, flag: announceWithin)
+        options.cap = settings.value(PublisherSettings.cap).limit
+        options.announceWithin = settings.value(PublisherSettings.announceWithin)
         options.force = force
-        options.publisher = settings.value(PublisherSettings.publisher, flag: publisher)
+        options.publisher = settings.value(PublisherSettings.publisher)
         return options
     }
 
@@ -129,7 +117,7 @@ struct PublishCommand: AsyncParsableCommand {
         let store = try PublisherStore(path: directory.file(PublisherFiles.database))
         var options = options(settings)
         options.trappedFeed = trappedFeed
-        let log = Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel, flag: logLevel))
+        let log = Program.logger("newswire.publish", settings.value(PublisherSettings.logLevel))
         let pass = PublishPass(
             lists: feeds,
             store: store,
@@ -160,7 +148,7 @@ struct PublishCommand: AsyncParsableCommand {
         _ report: PublishReport,
         _ settings: Settings
     ) throws {
-        guard let path = settings.value(PublisherSettings.metricsFile, flag: metricsFile) else { return }
+        guard let path = settings.value(PublisherSettings.metricsFile) else { return }
         do {
             try HostFile.replace(path, with: try feeds.metrics(of: store, after: report), permissions: 0o644)
         } catch let error as HostError {

@@ -1,0 +1,22 @@
+import HostSystem
+import HubServer
+import ReplicatedLog
+import Settings
+import StartupChecks
+import WebPages
+
+extension HubServe {
+    /// Returns the configuration of the log that this hub shares with others; `nil` without one.
+    ///
+    /// - Throws: ``Failure`` for settings that cannot be combined.
+    func logConfiguration(_ settings: Settings, _ hub: HubConfiguration) throws -> ReplicatedLogConfiguration? {
+        let log = LogSettings(settings)
+        let problems = log.problems(
+            hasAppBackend: settings.value(HubSettings.appBackend),
+            hasPages: hub.pages != .off
+        )
+        if let problem = problems.first { throw Failure(.badConfiguration, problem) }
+        guard emulate, log.servers != nil else { return log.configuration }
+        throw Failure(.usage, "--emulate serves this machine only, and 'log-servers' is set", hint: "omit one of them")
+    }
+}
