@@ -109,7 +109,7 @@ let package = Package(
         // What can be configured, and where it is found; the defaults of hub, app backend, publisher and agent.
         .target(
             name: "Settings",
-            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "WebPages", "YAMLFiles", .yams]
+            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "YAMLFiles", .yams]
         ),
 
         // Into this machine: what every server does with a request.
@@ -250,7 +250,6 @@ let package = Package(
                 "Formats", "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend",
                 "FeedLists",
                 "FeedPublisher", "OutboundHTTP", "PushServices", "ReplicatedLog", "SubscriberAgent", "Settings",
-                "WebPages",
                 .httpTypes, .log,
             ]
         ),
@@ -273,7 +272,7 @@ let package = Package(
                 "CCommit", "Formats", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer",
                 "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
-                "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices", "WebPages",
+                "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices",
                 "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", .argumentParser, .crypto, .cryptoExtras,
                 .hummingbird, .log,
                 .nioCore, .serviceLifecycle, .unixSignals,
@@ -429,7 +428,7 @@ let package = Package(
                 "OutboundHTTP", "WebEdge", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),
-        .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses", "WebPages"]),
+        .testTarget(name: "SettingsTests", dependencies: ["Settings", "HubProtocol", "NetworkAddresses"]),
         .testTarget(
             name: "FeedListsTests",
             dependencies: ["FeedLists", "Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", "HubTestServer"]

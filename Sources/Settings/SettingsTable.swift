@@ -1,6 +1,5 @@
 package import HubProtocol
 package import NetworkAddresses
-package import WebPages
 
 /// Every setting: the contents of the file, the environment and the flags.
 package enum SettingsTable {

@@ -10,7 +10,6 @@ import NetworkAddresses
 package import ReplicatedLog
 package import Settings
 import SubscriberAgent
-import WebPages
 
 /// The problems that a start would meet, found without changing anything.
 package struct ConfigurationCheck {

@@ -7,7 +7,6 @@ package import HubStreams
 package import NetworkAddresses
 package import PushServices
 import Settings
-package import WebPages
 
 /// The configuration of a hub server; every value is decided before the start.
 package struct HubConfiguration: Sendable {

@@ -1,9 +1,8 @@
 import HTTPTypes
-import HubProtocol
+package import HubProtocol
 package import Hummingbird
 package import NetworkAddresses
 import WebEdge
-package import WebPages
 
 /// Decides which requests may read a hub's pages and feeds without an account.
 package struct PageAccessPolicy: Sendable {

@@ -5,7 +5,6 @@ import HostSystem
 import HubProtocol
 import NetworkAddresses
 import Settings
-import WebPages
 
 struct HubCertificateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -4,7 +4,6 @@ import HostSystem
 import HubProtocol
 import PageServer
 import Settings
-import WebPages
 
 struct HubInviteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

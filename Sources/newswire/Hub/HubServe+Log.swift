@@ -1,9 +1,9 @@
 import HostSystem
+import HubProtocol
 import HubServer
 import ReplicatedLog
 import Settings
 import StartupChecks
-import WebPages
 
 extension HubServe {
     /// Returns the configuration of the log that this hub shares with others; `nil` without one.

@@ -1,10 +1,10 @@
 import HostSystem
+import HubProtocol
 import HubServer
 import Logging
 import MountedBackend
 import PageServer
 import Settings
-import WebPages
 
 /// The pages that a hub mounts.
 extension HubServe {

@@ -1,8 +1,8 @@
 import Foundation
 import HostSystem
+import HubProtocol
 import NetworkAddresses
 import Settings
-import WebPages
 
 /// The answers of 'newswire setup': decisions of an operator before a hub is used.
 struct SetupAnswers: Equatable {

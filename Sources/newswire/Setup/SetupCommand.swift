@@ -3,9 +3,9 @@ import Certificates
 import Foundation
 import Glibc
 import HostSystem
+import HubProtocol
 import NetworkAddresses
 import Settings
-import WebPages
 
 struct SetupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

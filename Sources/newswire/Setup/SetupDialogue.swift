@@ -1,7 +1,7 @@
 import Foundation
 import HostSystem
+import HubProtocol
 import NetworkAddresses
-import WebPages
 
 /// The questions of 'newswire setup', at most six, on a terminal.
 struct SetupDialogue {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HostSystem
+import HubProtocol
 import NetworkAddresses
-import WebPages
 
 /// The answers as flags.
 struct SetupFlags: ParsableArguments {

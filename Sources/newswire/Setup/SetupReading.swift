@@ -1,8 +1,8 @@
 import Foundation
 import HostSystem
+import HubProtocol
 import NetworkAddresses
 import Settings
-import WebPages
 
 /// The answers as people write them, in the dialogue and in flags.
 ///
