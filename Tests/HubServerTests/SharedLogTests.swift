@@ -228,7 +228,7 @@ struct SharedLogTests {
                 #expect(try await other.send("GET", "/readyz", as: nil).status == 503)
                 #expect(try await one.post(["title": "more"]).status == 201, "the other node goes on")
                 #expect(other.hub.status.streamCount == 1)
-                other.service.following?.look(at: .now + LogFollowing.patience + .seconds(1))
+                other.service.nodes?.following.look(at: .now + LogFollowing.patience + .seconds(1))
                 while try await stream.next() != nil {}
             }
         }

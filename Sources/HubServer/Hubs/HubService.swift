@@ -22,21 +22,16 @@ package final class HubService: Sendable {
     private let writer: HubWriter
     let directory: HubDirectory
     let housekeeping: Housekeeping
-    let following: LogFollowing?
     private let others: OtherNodes?
     let management: HubManagement
     let hubPurge: HubPurgeService
     let jobs: JobService
-    /// `nil` for a hub with one node.
-    let abandonedJobs: AbandonedJobs?
     let releases: ReleaseService
     let push: PushDelivery
     let alarms: AlarmService
     let lease: NodeLease
     /// `nil` for a hub with one node.
-    let leaseKeeper: LeaseKeeper?
-    /// `nil` for a hub with one node.
-    let forwarding: RequestForwarding?
+    let nodes: NodeServices?
     let tls: CertificateReloader?
     private let connections: ConnectionQuota
     private let responses = ResponseCounts()
@@ -72,98 +67,30 @@ package final class HubService: Sendable {
             hostNames: configuration.hostNames
         )
         try await NodeRefusal.checkFiles(configuration, of: log)
-        let secrets = try SecretsFile(path: configuration.secretsPath).box()
         tls = try configuration.certificate.map { try CertificateReloader($0, now: configuration.now, logger: logger) }
-        store = try HubStore(
-            path: configuration.databasePath,
-            maximumPages: configuration.maximumPages,
-            reservedTags: configuration.reservedTags,
-            secrets: secrets,
-            log: log,
-            rehearses: configuration.rehearsesStages,
-            signs: [configuration.generationPath]
-        )
-        try await store.join()
-        let eligibility = LeaseEligibility(
-            clocks: NodeClocks(
-                wall: { configuration.timestamp },
-                monotonic: configuration.monotonic,
-                servers: { log.serverReport.clocks }
-            ),
-            proof: KeyProof(secrets)
-        )
-        let others = log.identity.map { [store] identity in
-            OtherNodes(
-                channel,
-                of: store,
-                named: identity.node,
-                version: configuration.version ?? "unknown",
-                eligibility: eligibility,
-                servers: { log.serverReport }
-            )
-        }
-        self.others = others
-        // The machine is built from the store as it is then.
-        try await store.follow { _ in }
-        if let others {
-            let isUpgrade = store.awaitsUpgrade
-            let waiting = configuration.onWaiting
-            try await SchemaUpgrade(store: store, others: others, channel: channel, logger: logger, waiting: waiting)
-                .run()
-            try await eligibility.proof.look(in: store)
-            // When earlier versions are replaced, a node without the key must not be missing at once.
-            if eligibility.proof.hasFailed, !isUpgrade { throw NodeRefusal.otherKey(path: configuration.secretsPath) }
-        }
-        let lastSeen = try await store.lastSeenClock()
-        let generationFile = GenerationFile(path: configuration.generationPath)
-        let start = try await HubStart.make(
-            store,
-            configuration,
-            generationFile,
-            others == nil ? nil : eligibility.proof
-        )
-        start.log(logger)
-        do {
-            try generationFile.write(start.generation)
-        } catch {
-            // The database is ahead of the file, as after a crash; housekeeping updates the file.
-            logger.warning(
-                "cannot write the generation file: an older copy of the database put back now would not be noticed",
-                metadata: ["error.reason": "\(error)"]
-            )
-        }
-        let epochs = EpochHistory(epochs: try await store.epochs(), losses: try await store.losses())
-        for hub in try await store.hubsWithLostSecrets() {
-            logger.error(
-                "cannot decrypt the hub's credentials for push services with this key file; set them again",
-                metadata: ["hub.name": "\(hub.name)", "file.path": "\(configuration.secretsPath)"]
-            )
-        }
-        let namespaceRules = try await store.namespaceRules()
-        let stored = try await store.storedHubs()
-        let machine = try await HubStart.machine(of: stored, in: store, namespaceRules, epochs, configuration, logger)
+        let opened = try await OpenedHubs(configuration, log: log, channel: channel, logger: logger)
+        store = opened.store
+        others = opened.others
         group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoops)
-        directory = HubDirectory(
+        let directory = HubDirectory(
             store: store,
-            epochs: epochs,
+            epochs: opened.epochs,
             others: others,
-            namespaceRules: namespaceRules,
+            namespaceRules: opened.namespaceRules,
             eventLoops: Array(group.makeIterator()),
             tls: tls,
             configuration: configuration,
             logger: logger
         )
-        let directory = directory
-        let lease = NodeLease(isShared: store.node != nil, clock: configuration.monotonic) {
-            eligibility.obstacle
-        }
-        self.lease = lease
+        self.directory = directory
+        let eligibility = opened.eligibility
+        lease = NodeLease(isShared: store.node != nil, clock: configuration.monotonic) { eligibility.obstacle }
         let releases = ReleaseService(
             hubs: { directory.all.map(\.hub) },
             lease: lease,
             configuration: configuration,
             logger: logger,
-            lastSeen: lastSeen
+            lastSeen: opened.lastSeen
         )
         self.releases = releases
         let push = PushDelivery(
@@ -176,7 +103,7 @@ package final class HubService: Sendable {
         let deletions = AsyncSignal()
         writer = HubWriter(
             store: store,
-            machine: machine,
+            machine: opened.machine,
             logger: logger,
             onProgress: configuration.onProgress
         ) { output, writer in
@@ -184,30 +111,20 @@ package final class HubService: Sendable {
             push.carryOut(output)
             if !output.closed.isEmpty { deletions.signal() }
         }
-        for hub in stored {
-            guard let status = machine.status(of: hub.record.id) else { continue }
+        for hub in opened.hubs {
+            guard let status = opened.machine.status(of: hub.record.id) else { continue }
             directory.open(hub.record, status, writer)
             push.note(hub.record.id, status.credentials)
-        }
-        let writer = writer
-        following = others.map { others in
-            LogFollowing(
-                log: log,
-                others: others,
-                writer: writer,
-                directory: directory,
-                interval: configuration.presenceInterval
-            )
         }
         housekeeping = Housekeeping(
             store: store,
             writer: writer,
             directory: directory,
             lease: lease,
-            generationFile: generationFile,
+            generationFile: opened.generationFile,
             configuration: configuration,
             logger: logger,
-            lastSeen: lastSeen
+            lastSeen: opened.lastSeen
         )
         alarms = AlarmService(
             store: store,
@@ -218,18 +135,8 @@ package final class HubService: Sendable {
             isClockSteady: { releases.isClockSteady },
             logger: logger
         )
-        try await alarms.load(isRestored: start.restore != nil)
+        try await alarms.load(isRestored: opened.start.restore != nil)
         jobs = JobService(store: store, directory: directory, configuration: configuration, logger: logger)
-        abandonedJobs = others.map { [store, directory, lease] others in
-            AbandonedJobs(
-                store: store,
-                directory: directory,
-                lease: lease,
-                others: others,
-                configuration: configuration,
-                logger: logger
-            )
-        }
         hubPurge = HubPurgeService(
             store: store,
             writer: writer,
@@ -239,31 +146,6 @@ package final class HubService: Sendable {
             configuration: configuration,
             logger: logger
         )
-        leaseKeeper = store.node.map { [writer, store] node in
-            LeaseKeeper(
-                node: node,
-                lease: lease,
-                proof: eligibility.proof,
-                store: store,
-                writer: writer,
-                interval: configuration.leaseInterval,
-                clock: configuration.monotonic,
-                logger: logger
-            ) {
-                push.noteLease()
-                deletions.signal()
-            }
-        }
-        forwarding = store.node.map { [writer, store] node in
-            let writers = WriterWatch(
-                node: node,
-                store: store,
-                writer: writer,
-                channel: channel,
-                clock: configuration.monotonic
-            )
-            return RequestForwarding(writers: writers, channel: channel, store: store, writer: writer)
-        }
         management = HubManagement(
             directory: directory,
             store: store,
@@ -272,6 +154,22 @@ package final class HubService: Sendable {
             configuration: configuration,
             logger: logger
         )
+        nodes = others.map { [lease, writer] others in
+            NodeServices(
+                others,
+                opened: opened,
+                log: log,
+                channel: channel,
+                directory: directory,
+                writer: writer,
+                lease: lease,
+                configuration: configuration,
+                logger: logger
+            ) {
+                push.noteLease()
+                deletions.signal()
+            }
+        }
     }
 
     /// Serves until the task is cancelled or a signal requests a stop; streams then end first, and accepted changes are
@@ -301,14 +199,11 @@ package final class HubService: Sendable {
             keyWatch.begin { onKeysChanged(port) }
         }
         var services: [any Service] = [writer]
-        if let following { services.append(following) }
-        // Gives the duties back after the services below have stopped.
-        if let leaseKeeper { services.append(leaseKeeper) }
+        // The keeper gives the duties back after the services below have stopped.
+        if let nodes { services += [nodes.following, nodes.leaseKeeper] }
         services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch, MemoryReturn()]
-        if let abandonedJobs { services.append(abandonedJobs) }
-        if let forwarding {
-            services.append(forwarding.writers)
-            services.append(messages(forwarding))
+        if let nodes {
+            services += [nodes.abandonedJobs, nodes.forwarding.writers, nodes.messages(responder(nil), alarms)]
         }
         // Applications stop after the requests that need them.
         services += applications.flatMap(\.services)
@@ -331,33 +226,6 @@ package final class HubService: Sendable {
             throw HubListenError(error) ?? error
         }
         try await close(endsProcess: stopsOnSignals)
-    }
-
-    /// The service that receives messages of other nodes.
-    private func messages(_ forwarding: RequestForwarding) -> NodeMessages {
-        let execution = ForwardedExecution(
-            responder: responder(nil),
-            store: store,
-            writers: forwarding.writers,
-            others: others,
-            logger: logger
-        )
-        return NodeMessages(
-            channel: forwarding.channel,
-            listeners: [
-                NodeMessages.Kind.heartbeat: { forwarding.writers.note($0) },
-                NodeMessages.Kind.agents: { [alarms] in alarms.note(agents: $0) },
-                NodeMessages.Kind.streams: { [others, writer, configuration] in
-                    others?.note(streams: $0, writer, at: configuration.timestamp)
-                },
-                NodeMessages.Kind.presence: { [others] in others?.note(presence: $0) },
-                NodeMessages.Kind.progress: { [others, writer] in others?.note(progress: $0, writer) },
-            ],
-            answerers: [
-                NodeMessages.Kind.forwardedRequest: { await execution.answer($0, isFenced: false) },
-                NodeMessages.Kind.fencedRequest: { await execution.answer($0, isFenced: true) },
-            ]
-        )
     }
 
     /// The services that accept and answer requests on the hub's port.
@@ -409,7 +277,7 @@ package final class HubService: Sendable {
             connections: connections,
             responses: responses,
             pages: pages,
-            forwarding: forwarding,
+            forwarding: nodes?.forwarding,
             logger: logger
         )
     }

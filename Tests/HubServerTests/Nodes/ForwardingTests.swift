@@ -103,7 +103,7 @@ struct ForwardingTests {
             nodes.channel.fail(.lost(.absent))
             #expect(try await nodes.b.post(["title": "second"]).status == 201)
             #expect(try nodes.log.entries.last?.node == "b")
-            #expect(nodes.b.service.forwarding?.writers.otherWriter == nil)
+            #expect(nodes.b.service.nodes?.forwarding.writers.otherWriter == nil)
             #expect(try await nodes.b.newest().count == 2)
             let asked = nodes.channel.requests.count
             #expect(try await nodes.b.post(["title": "third"]).status == 201)
@@ -179,7 +179,7 @@ struct ForwardingTests {
 
     @Test func `a hub with one node forwards nothing`() async throws {
         try await TestHub.run(try Scratch()) { hub in
-            #expect(hub.service.forwarding == nil)
+            #expect(hub.service.nodes?.forwarding == nil)
         }
     }
 
@@ -235,7 +235,7 @@ struct ForwardingTests {
             // The oldest claim is one of an earlier version, to which a request is passed on as that version expects it.
             nodes.announceHeartbeat(of: "c", since: 0)
             await nodes.hearAll()
-            let writer = try #require(nodes.b.service.forwarding?.writers.otherWriter)
+            let writer = try #require(nodes.b.service.nodes?.forwarding.writers.otherWriter)
             #expect(writer.node == "c" && writer.claim == nil)
             nodes.channel.pause("c")
             async let reply = nodes.b.post(["title": "second"])
@@ -254,9 +254,9 @@ extension TwoNodes {
 
     /// `b` knows that `a` writes.
     func hearHeartbeat() async throws {
-        for _ in 0..<WriterWatch.looksPerHeartbeat { a.service.forwarding?.writers.look() }
+        for _ in 0..<WriterWatch.looksPerHeartbeat { a.service.nodes?.forwarding.writers.look() }
         await hearAll()
-        try #require(b.service.forwarding?.writers.otherWriter?.node == "a")
+        try #require(b.service.nodes?.forwarding.writers.otherWriter?.node == "a")
     }
 
     /// Announces the claim of a node of an earlier version.

@@ -111,7 +111,7 @@ struct LeaseTests {
     @Test func `a hub with one node has its duties without a row`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             hub.clock.advance(by: 86_400)
-            #expect(hub.service.lease.current == .unshared && hub.service.leaseKeeper == nil)
+            #expect(hub.service.lease.current == .unshared && hub.service.nodes?.leaseKeeper == nil)
             let lease = try await hub.hub.store.lease()
             #expect(lease == LeaseRecord(node: nil, term: 0, renewals: 0))
         }
@@ -229,7 +229,7 @@ struct LeaseTests {
             func statuses(after seconds: Double) async throws -> [NotificationHubJob.Status] {
                 for node in [a, b] { node.clock.advance(by: seconds) }
                 await a.keepLease()
-                for node in [b, a] { try await node.service.abandonedJobs?.look() }
+                for node in [b, a] { try await node.service.nodes?.abandonedJobs.look() }
                 let jobs = try await a.hub.store.jobs(hub: a.hub.record.id, limit: 9)
                 return jobs.sorted { $0.job.id < $1.job.id }.map(\.job.status)
             }

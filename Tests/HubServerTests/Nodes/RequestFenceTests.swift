@@ -67,7 +67,7 @@ struct RequestFenceTests {
             try await a.wait { a.hub.writer.backlog.changes == 1 }
             for _ in 0..<2 {
                 a.clock.advance(by: 1.5)
-                a.service.forwarding?.writers.look()
+                a.service.nodes?.forwarding.writers.look()
             }
             for _ in 0..<2 { gate.signal() }
             #expect(try await reply.status == 201)
@@ -80,7 +80,7 @@ struct RequestFenceTests {
     @Test func `a request is refused when its stage is repeated after a change of another node`() async throws {
         try await run { (nodes: TwoNodes) async throws in
             let (a, b) = (nodes.a, nodes.b)
-            let claim = try #require(a.service.forwarding?.writers.claim)
+            let claim = try #require(a.service.nodes?.forwarding.writers.claim)
             let newest = UInt64(try nodes.log.entries.count)
             nodes.channel.silence("a")
             await nodes.hearAll()
@@ -103,7 +103,7 @@ struct RequestFenceTests {
 
     @Test func `a request with a claim that has ended, or of another process, is refused`() async throws {
         try await run { (nodes: TwoNodes) async throws in
-            let claim = try #require(nodes.a.service.forwarding?.writers.claim)
+            let claim = try #require(nodes.a.service.nodes?.forwarding.writers.claim)
             let newest = UInt64(try nodes.log.entries.count)
             for other in [
                 WriterClaim(since: claim.since + 1, process: claim.process, time: claim.time),
@@ -121,7 +121,7 @@ struct RequestFenceTests {
         async throws
     {
         try await run { (nodes: TwoNodes) async throws in
-            let (a, writers) = (nodes.a, try #require(nodes.a.service.forwarding?.writers))
+            let (a, writers) = (nodes.a, try #require(nodes.a.service.nodes?.forwarding.writers))
             nodes.b.hub.others?.announcePresence()
             await nodes.channel.settle("a")
             #expect(a.hub.others?.isPresent("b") == true && a.hub.others?.hasUnfenced == false)

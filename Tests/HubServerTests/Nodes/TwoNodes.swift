@@ -83,7 +83,7 @@ struct TwoNodes {
 
 extension TestHub {
     /// Looks at the duties, as the node does twice a second.
-    func keepLease() async { await service.leaseKeeper?.look() }
+    func keepLease() async { await service.nodes?.leaseKeeper.look() }
 }
 
 extension Duration {
