@@ -273,7 +273,8 @@ let package = Package(
                 "FeedLists",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices",
-                "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", .argumentParser, .crypto, .cryptoExtras,
+                "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", "Signals", .argumentParser, .crypto,
+                .cryptoExtras,
                 .hummingbird, .log,
                 .nioCore, .serviceLifecycle, .unixSignals,
             ]
@@ -437,7 +438,7 @@ let package = Package(
             name: "FeedPublisherTests",
             dependencies: [
                 "FeedPublisher", "FeedLists", "Feeds", "HubProtocol", "HubClient", "OutboundHTTP", "HostSystem",
-                "Signals", "WebEdge",
+                "SQLiteFiles", "Signals", "WebEdge",
                 "HubTestServer", .crypto, .grdb, .nioCore, .nioEmbedded, .nioHTTPTypes, .httpTypes,
             ]
         ),
@@ -445,7 +446,7 @@ let package = Package(
             name: "SubscriberAgentTests",
             dependencies: [
                 "Formats", "SubscriberAgent", "HubProtocol", "ServerSentEvents", "HubClient", "OutboundHTTP",
-                "HostSystem",
+                "HostSystem", "SQLiteFiles",
                 "DesktopNotifications", "DesktopTestServer", "HubTestServer", .grdb, .log,
             ]
         ),
@@ -454,7 +455,8 @@ let package = Package(
             dependencies: [
                 "Formats", "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
-                "NetworkAddresses", "PushEmulator", .argumentParser, .crypto, .cryptoExtras, .grdb,
+                "NetworkAddresses", "PushEmulator", "AppBackend", "Settings", "StartupChecks", .argumentParser, .crypto,
+                .cryptoExtras, .grdb, .log,
             ]
         ),
     ]

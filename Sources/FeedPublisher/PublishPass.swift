@@ -60,7 +60,7 @@ package struct PublishPass: Sendable {
     ///
     /// A cancelled task ends it between two feeds or messages.
     ///
-    /// - Throws: ``PublisherStoreError`` when nothing can be recorded; the caller ends with 75 if it is temporary.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError`` when nothing can be recorded; the caller ends with 75 if it is temporary.
     package func run() async throws -> PublishReport {
         var course = Course(start: environment.now())
         try settleReadings()
@@ -75,7 +75,7 @@ package struct PublishPass: Sendable {
     /// Due times count from the `start` of the pass, so that a timer of the same period finds the feed due.
     ///
     /// - Returns: `nil` if the task was cancelled.
-    /// - Throws: ``PublisherStoreError`` if the turn cannot be recorded; then nothing of it was.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError`` if the turn cannot be recorded; then nothing of it was.
     func take(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         let poll = FeedPoll(
             list: turn.feed.list,
@@ -129,7 +129,7 @@ package struct PublishPass: Sendable {
     ///   - turn: The feed and its record before the document.
     ///   - after: The feed's record after the whole document was read; `nil` for a document that a hub delivered.
     /// - Returns: The lists' judgements; `nil`, with nothing recorded, if the whole document is needed.
-    /// - Throws: ``PublisherStoreError`` if the document cannot be recorded; then nothing was.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError`` if the document cannot be recorded; then nothing was.
     func publish(_ feed: Feed, _ turn: Turn, as after: FeedRecord?) throws -> [Judgement]? {
         let isWhole = after != nil
         return try store.transaction { store in

@@ -123,7 +123,7 @@ extension PublishPass {
     /// The whole document of each due feed is requested, regardless of the last reply. The store at `path` is read, and
     /// not created if it is missing. Without a hub, recipients are not counted.
     ///
-    /// - Throws: ``PublisherStoreError``.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package static func preview(
         lists: FeedLists,
         storePath path: String,

@@ -142,14 +142,14 @@ package final class HubStore: Sendable {
     ///   - effects: Derives the effects of a change from the result of its member.
     ///   - foreign: Receives the effects of entries that other nodes have written, before members run after them;
     ///     called on the database's thread.
-    /// - Returns: A result for each member, in order; ``StorageFailure`` for a member that SQLite could not run.
+    /// - Returns: A result for each member, in order; `DatabaseFileError` for a member that SQLite could not run.
     /// - Throws: An error if the disk is full or fails, or the commit fails; no change of any member is then kept.
     package func commit<Output: Sendable>(
         _ members: [@Sendable (Transaction) throws -> Output],
         effects: @escaping @Sendable (Output) -> [NamespaceEffect] = { _ in [] },
         foreign: @escaping LogFollower.Foreign = { _ in }
     ) async throws -> [Result<Output, any Error>] {
-        let group = GroupCommit(members: members, effects: effects, rehearses: rehearses)
+        let group = GroupCommit(path: pool.path, members: members, effects: effects, rehearses: rehearses)
         guard !isReadOnly else { throw HubStoreError.sharedLog(path: pool.path) }
         return try await pool.writeWithoutTransaction { [follower] db in
             guard let follower else { return try group.run(db) }

@@ -49,14 +49,37 @@ package struct DatabaseFileError: Error, Sendable, Equatable, CustomStringConver
         self.init(path, error.isTemporary ? .temporary : isDamaged ? .damaged : .other, error.reason)
     }
 
-    /// Returns an error of a database with the name of its file, and any other error as it is.
-    package static func naming(_ path: String, _ error: any Error) -> any Error {
-        guard let named = DatabaseFileError(error, path: path) else { return error }
-        return named
+    /// Adds the name of a database's file to the errors of SQLite that `body` throws.
+    ///
+    /// - Throws: ``DatabaseFileError``, and any other error of `body` as it is.
+    package static func naming<Value>(_ path: String, _ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            throw DatabaseFileError(error, path: path) ?? error
+        }
+    }
+
+    /// Does the same as the other function of this name, for work that waits.
+    package static func naming<Value>(
+        _ path: String,
+        isolation: isolated (any Actor)? = #isolation,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            throw DatabaseFileError(error, path: path) ?? error
+        }
+    }
+
+    /// Returns the reason of any error for people, without SQL statements and their arguments, which may hold a secret.
+    package static func reason(_ error: any Error) -> String {
+        DatabaseFileError(error, path: "")?.reason ?? TerminalText.safe("\(error)")
     }
 
     /// Creates an error from `errno`.
-    init(_ path: String, code: Int32) {
+    package init(_ path: String, code: Int32) {
         let error = HostError("cannot create", path, code: code)
         self.init(path, error.isTemporary ? .temporary : code == EACCES ? .rights : .other, error.reason)
     }

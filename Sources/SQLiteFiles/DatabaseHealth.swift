@@ -45,7 +45,7 @@ package final class DatabaseHealth: Sendable {
             }
             return nil
         } catch {
-            let reason = DatabaseFileError(error, path: "")?.reason ?? "\(error)"
+            let reason = DatabaseFileError.reason(error)
             if !(error is CancellationError) { note(reason) }
             return reason
         }

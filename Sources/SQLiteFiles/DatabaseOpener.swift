@@ -39,11 +39,9 @@ package struct DatabaseOpener: Sendable {
     ///
     /// - Throws: ``DatabaseFileError``, or the error of the first migration that fails.
     package func migrate(_ database: some DatabaseWriter) throws {
-        do {
+        try DatabaseFileError.naming(database.path) {
             guard try !database.writeWithoutTransaction(migrator.hasCompletedMigrations) else { return }
             try migrator.migrate(besideOthers: database)
-        } catch {
-            throw DatabaseFileError.naming(database.path, error)
         }
     }
 
@@ -54,15 +52,13 @@ package struct DatabaseOpener: Sendable {
         // Signs appear after the content, so they are looked at first.
         let sign = existingSign
         let isFirst = try Self.prepareFile(path, sign: sign)
-        do {
+        return try DatabaseFileError.naming(path) {
             do {
                 return try connected(path, sign, connect)
             } catch is DatabaseError where isFirst {
                 // If two programs create a database at once, one can fail, and its second attempt finds the database.
                 return try connected(path, sign, connect)
             }
-        } catch {
-            throw DatabaseFileError.naming(path, error)
         }
     }
 
@@ -116,14 +112,12 @@ package struct DatabaseOpener: Sendable {
     ///
     /// - Throws: ``DatabaseFileError`` if it cannot be opened.
     package func check(_ path: String) throws {
-        do {
+        try DatabaseFileError.naming(path) {
             let sign = existingSign
             guard try !Self.isWithoutContent(path, sign: sign) else { return }
             let file = try DatabaseFile.reader(DatabaseFile.readingName(path), patience: DatabaseFile.checkPatience)
             defer { try? file.close() }
             try file.read { try refuse($0, path, sign) }
-        } catch {
-            throw DatabaseFileError.naming(path, error)
         }
     }
 
@@ -137,9 +131,9 @@ package struct DatabaseOpener: Sendable {
             defer { try? file.close() }
             return try file.read(isUnused)
         } catch {
-            let error = DatabaseFileError.naming(path, error)
-            if (error as? DatabaseFileError)?.cause == .damaged { return true }
-            throw error
+            let named = DatabaseFileError(error, path: path)
+            if named?.cause == .damaged { return true }
+            throw named ?? error
         }
     }
 

@@ -1,5 +1,6 @@
 import HostSystem
 import HubClient
+import SQLiteFiles
 
 extension SubscriberAgent {
     /// Stores a choice and registers it at the hub, without listening.
@@ -21,7 +22,7 @@ extension SubscriberAgent {
         defer { lock.close() }
         let former = try await stored(store.record)
         guard let categories = checked?.categories ?? former.categories else { throw nothingChosen }
-        try await stored { () async throws(AgentStoreError) in
+        try await stored { () async throws(DatabaseFileError) in
             try await self.store.choose(categories, template: template)
         }
         var isRegistered = false

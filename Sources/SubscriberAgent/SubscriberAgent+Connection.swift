@@ -1,6 +1,7 @@
 import HostSystem
 import HubClient
 import HubProtocol
+import SQLiteFiles
 
 extension SubscriberAgent {
     struct Connected {
@@ -61,7 +62,7 @@ extension SubscriberAgent {
             try host { () throws(HostError) in try PrivateFile.write("\(connection)\n", to: path) }
         }
         try host { () throws(HostError) in try rememberAuthority() }
-        try await stored { () async throws(AgentStoreError) in
+        try await stored { () async throws(DatabaseFileError) in
             try await self.store.setHub(connected.hub, allowsPlainHTTP: connected.allowsPlainHTTP)
         }
     }
@@ -89,7 +90,7 @@ extension SubscriberAgent {
     }
 
     func stored<Value: Sendable>(
-        _ body: () async throws(AgentStoreError) -> Value
+        _ body: () async throws(DatabaseFileError) -> Value
     ) async throws(AgentError) -> Value {
         do {
             return try await body()

@@ -169,7 +169,7 @@ package final class SubscriberAgent: Sendable {
         let waiting = try await stored(store.unsettledCount)
         try? await store.purge()
         let flow = InboxFlow(waiting: waiting, limit: store.bounds.unsettled)
-        let patience = PatientRetry<AgentStoreError>(
+        let patience = PatientRetry<DatabaseFileError>(
             environment: environment,
             consequence: "no further messages are read until it can be written",
             recovery: "the inbox can be written again"
@@ -221,7 +221,7 @@ package final class SubscriberAgent: Sendable {
                 }
             }
             group.addTask {
-                do throws(AgentStoreError) {
+                do throws(DatabaseFileError) {
                     return .success(try await worker.run() == .outputClosed ? .outputClosed : .stopped)
                 } catch {
                     return .failure(error.asAgentError)
@@ -318,7 +318,7 @@ package final class SubscriberAgent: Sendable {
     package func inboxCount(
         states: [InboxRecord.State] = InboxRecord.State.allCases
     ) async throws(AgentError) -> Int {
-        try await stored { () async throws(AgentStoreError) in try await self.store.count(states: states) }
+        try await stored { () async throws(DatabaseFileError) in try await self.store.count(states: states) }
     }
 
     /// Returns the newest rows of the inbox, at most `limit`, oldest of them first.
@@ -326,7 +326,7 @@ package final class SubscriberAgent: Sendable {
         last limit: Int,
         states: [InboxRecord.State] = InboxRecord.State.allCases
     ) async throws(AgentError) -> [InboxRecord] {
-        try await stored { () async throws(AgentStoreError) in
+        try await stored { () async throws(DatabaseFileError) in
             try await self.store.records(last: limit, states: states)
         }
     }

@@ -38,7 +38,6 @@ extension Failure {
         case let error as CertificateProblem: self.init(error.host.map(Self.status) ?? .badConfiguration, "\(error)")
         case let error as AgentError: self.init(error.exit, error.description, hint: error.hint.map(Self.text))
         case let error as HubClientError: self.init(error)
-        case let error as PublisherStoreError: self.init(error.exit, "\(error)", hint: Self.hint(error))
         case let error as ConnectionStringError:
             if case .plainHTTP = error {
                 let hint = "plain HTTP is allowed on this machine only, unless you pass --allow-plain-http"
@@ -84,12 +83,6 @@ extension Failure {
         }
     }
 
-    private static func hint(_ error: PublisherStoreError) -> String? {
-        if error.isTemporary { return "nothing is lost: the next pass continues from here" }
-        guard error.isDamaged else { return nil }
-        return "repair it, or move it away: the next pass then records what the feeds contain and announces none of it"
-    }
-
     private static func hint(_ error: DatabaseFileError) -> String? {
         switch error.cause {
         case .newerVersion: "install that version, or restore a copy that this one has made"
@@ -106,8 +99,12 @@ extension Failure {
                 '\(HubFiles.backendKey)' away
                 """
             case HubFiles.pages: "to begin without sessions and invitations, move it and the files beside it away"
+            case PublisherFiles.database:
+                "repair it, or move it away: the next pass then records what the feeds contain and announces none of it"
             default: nil
             }
+        case .temporary where URL(filePath: error.path).lastPathComponent == PublisherFiles.database:
+            "nothing is lost: the next pass continues from here"
         case .notDurable, .rights, .temporary, .other: nil
         }
     }

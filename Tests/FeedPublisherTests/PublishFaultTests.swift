@@ -1,6 +1,7 @@
 import Foundation
 import HostSystem
 import HubTestServer
+import SQLiteFiles
 import Testing
 
 @testable import FeedLists
@@ -240,7 +241,7 @@ import Testing
             do {
                 _ = try await room.pass(lists, store: store) { $0.cap = nil }
                 break
-            } catch let error as PublisherStoreError {
+            } catch let error as DatabaseFileError {
                 #expect(error.isTemporary)
                 #expect(error.description.contains("the disk is full"))
                 fullPages = pages

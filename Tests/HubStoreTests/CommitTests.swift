@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import HubProtocol
 import HubRouting
+import SQLiteFiles
 import Testing
 
 @testable import HubStore
@@ -14,7 +15,7 @@ struct CommitTests {
 
     @Test func `a statement that SQLite cannot run fails its member alone`() async throws {
         let failed = try await commit { try $0.db.execute(sql: "SELECT json('{')") }
-        let failure = #expect(throws: StorageFailure.self) { try failed.get() }
+        let failure = #expect(throws: DatabaseFileError.self) { try failed.get() }
         #expect(failure?.isTemporary == false && failure?.reason == "malformed JSON")
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import HubProtocol
+import SQLiteFiles
 import Testing
 
 @testable import SubscriberAgent
@@ -51,7 +52,7 @@ import Testing
     @Test func `a store of a newer version is refused`() async throws {
         try await store.pool.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('999 later')") }
         store.close()
-        #expect(throws: AgentStoreError.self) { try AgentStore(path: scratch.file("agent.sqlite")) }
+        #expect(throws: DatabaseFileError.self) { try AgentStore(path: scratch.file("agent.sqlite")) }
     }
 
     @Test func `no choice, an empty choice and a choice are three things`() async throws {
@@ -281,7 +282,7 @@ import Testing
         try await store.receive([.sample(1)], cursor: "e-1", at: .sample)
         try await store.fill()
         let large = Arrival.sample(2, title: String(repeating: "x", count: 60_000))
-        await #expect(throws: AgentStoreError.blocked(path: store.path, reason: "the disk is full")) {
+        await #expect(throws: DatabaseFileError(store.path, .temporary, "the disk is full")) {
             try await store.receive([large], cursor: "e-2", at: .sample)
         }
         #expect(try await store.record().cursor == "e-1")

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import HostSystem
 import HubProtocol
 package import Logging
@@ -80,7 +81,7 @@ package final class AccountUpkeep: Service {
         } catch {
             // A stop is no failure.
             if Task.isCancelled { return }
-            let reason = BackendStore.reason(error)
+            let reason = DatabaseFileError.reason(error)
             logger.warning(
                 "cannot delete old tokens, payloads and audit entries; will retry",
                 metadata: ["error.reason": "\(reason)"]

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Logging
 import ServiceLifecycle
 
@@ -47,7 +48,7 @@ struct RemovedOwners: Service {
         if saying, !Task.isCancelled {
             logger.warning(
                 "devices of removed users are still registered at the hub; retrying every minute",
-                metadata: ["error.reason": "\(BackendStore.reason(failure))"]
+                metadata: ["error.reason": "\(DatabaseFileError.reason(failure))"]
             )
         }
         return true

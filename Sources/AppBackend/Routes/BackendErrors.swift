@@ -1,4 +1,3 @@
-import GRDB
 import HTTPTypes
 import HubProtocol
 import Hummingbird
@@ -41,10 +40,10 @@ struct BackendErrors: RouterMiddleware {
             logger.error(
                 "a request failed",
                 metadata: [
-                    "http.route": "\(context.endpointPath ?? "")", "error.reason": "\(BackendStore.reason(error))",
+                    "http.route": "\(context.endpointPath ?? "")", "error.reason": "\(DatabaseFileError.reason(error))",
                 ]
             )
-            if (error as? DatabaseError)?.isTemporary == true {
+            if DatabaseFileError(error, path: "")?.isTemporary == true {
                 throw BackendRefusal.unavailable("The server cannot do this now.", retryAfter: .seconds(5))
             }
             throw BackendRefusal(.internalServerError, "The server failed; its log has the details.")

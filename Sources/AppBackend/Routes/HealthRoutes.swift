@@ -1,3 +1,4 @@
+import SQLiteFiles
 import HTTPTypes
 import HubClient
 import Hummingbird
@@ -26,7 +27,7 @@ extension AppBackend {
         do {
             try await probe()
         } catch {
-            return "the database cannot be read: \(BackendStore.reason(error))"
+            return "the database cannot be read: \(DatabaseFileError.reason(error))"
         }
         if let reason = await store.check() { return "the database cannot be written: \(reason)" }
         do {

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import HubProtocol
 import Logging
 import WebEdge
@@ -117,7 +118,7 @@ package struct SecurePayloads: Sendable {
             return try await store.changePayloads { try $0.markRead(id, of: user.key) }
         } catch let error where !(error is CancellationError) {
             if warnings.admit(true) == nil {
-                let reason = BackendStore.reason(error)
+                let reason = DatabaseFileError.reason(error)
                 logger.warning(
                     "cannot mark fetched payloads as read",
                     metadata: ["error.reason": "\(reason)"]

@@ -78,8 +78,7 @@ package final class BackendStore: Sendable {
 
     /// Makes a change, all or nothing, and returns when the change is durable.
     ///
-    /// Requests share a transaction, and one wait for the disk. `body` may run more than once: see
-    /// ``SharedTransactions``.
+    /// Requests share a transaction, and one wait for the disk: see ``SharedTransactions``.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await writes.run(body)
     }

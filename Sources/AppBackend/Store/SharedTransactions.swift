@@ -1,4 +1,5 @@
 import GRDB
+import SQLiteFiles
 import Synchronization
 
 /// Runs the work of several requests in one transaction.
@@ -30,9 +31,6 @@ final class SharedTransactions: Sendable {
         let fail: @Sendable (any Error) -> Void
     }
 
-    /// The failure of a piece of work, which undoes the transaction.
-    private struct WorkFailure: Error {}
-
     private struct Queue {
         var waiting: [Work] = []
         var isRunning = false
@@ -51,7 +49,7 @@ final class SharedTransactions: Sendable {
 
     /// Runs a piece of work in a transaction, and returns its value when the transaction is durable.
     ///
-    /// `body` may run twice; at most one run is committed. An error of `body` undoes only this piece of work.
+    /// An error of `body` undoes only this piece of work, unless the disk is full or fails.
     ///
     /// - Throws: Errors of `body` and of the transaction; `CancellationError` if the request was already cancelled; a
     ///   ``BackendRefusal`` with 503 if too much work waits.
@@ -110,48 +108,20 @@ final class SharedTransactions: Sendable {
         }
     }
 
-    /// Runs work in one transaction; pieces that fail get their errors.
+    /// Runs work in one transaction, each piece in a savepoint; pieces that fail get their errors.
     private func run(_ works: [Work]) async {
         do {
             let answers = try await transaction { db in
                 try works.map { work in
-                    do {
-                        return try work.run(db)
-                    } catch {
-                        throw WorkFailure()
+                    switch try db.runMember(work.run) {
+                    case .success(let answer): answer
+                    case .failure(let error): { work.fail(error) }
                     }
                 }
             }
             for answer in answers { answer() }
-        } catch is WorkFailure {
-            await runApart(works)
         } catch {
             for work in works { work.fail(error) }
         }
-    }
-
-    /// Runs work in one transaction, each piece in a savepoint: requests that fail must not cost a transaction each.
-    private func runApart(_ works: [Work]) async {
-        do {
-            let answers = try await transaction { db in try works.map { try Self.runApart($0, in: db) } }
-            for answer in answers { answer() }
-        } catch {
-            for work in works { work.fail(error) }
-        }
-    }
-
-    /// - Throws: The error that has ended the transaction, such as a full disk.
-    private static func runApart(_ work: Work, in db: Database) throws -> Answer {
-        try db.cachedStatement(sql: "SAVEPOINT work").execute()
-        let answer: Answer
-        do {
-            answer = try work.run(db)
-        } catch {
-            guard db.isInsideTransaction else { throw error }
-            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT work").execute()
-            answer = { work.fail(error) }
-        }
-        try db.cachedStatement(sql: "RELEASE SAVEPOINT work").execute()
-        return answer
     }
 }

@@ -38,7 +38,7 @@ struct OutboxSender: Sendable {
         var waitsUntil: Date?
     }
 
-    /// - Throws: ``PublisherStoreError``. Messages sent before are marked, except for at most one, which is sent again
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``. Messages sent before are marked, except for at most one, which is sent again
     ///   with the same key.
     func run() async throws -> Outcome {
         var outcome = Outcome()

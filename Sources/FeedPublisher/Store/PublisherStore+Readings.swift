@@ -40,7 +40,7 @@ extension PublisherStore {
     ///
     /// - Parameter trapped: The feed whose reading is known to have crashed the last run.
     /// - Returns: The feeds that were being read when that run ended.
-    /// - Throws: ``PublisherStoreError``.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     func settleReadings(trapped: Int64?) throws -> [Int64] {
         let open = try read { store in
             try store.rows("SELECT feed FROM reading WHERE isOpen = 1").map {

@@ -24,28 +24,27 @@ package final class PublisherStore: Sendable {
 
     /// Opens or creates the file, migrates it, and makes sure that commits survive a power failure.
     ///
-    /// - Throws: ``PublisherStoreError``; also if a newer version wrote the file.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``; also if a newer version wrote the file.
     package convenience init(path: String, hook: StatementHook? = nil) throws {
         let opener = DatabaseOpener(Self.migrator)
         // One connection: everything goes through the writer, and GRDB's pool writes to the file whenever it is opened.
-        let queue = try PublisherStoreError.naming(path) { try opener.queue(at: path) }
-        try self.init(database: queue, place: path, hook: hook)
+        try self.init(database: opener.queue(at: path), place: path, hook: hook)
     }
 
     private init(database: any DatabaseWriter, place: String, hook: StatementHook?) throws {
         self.place = place
         self.database = database
         self.hook = hook
-        try PublisherStoreError.naming(place) { try DatabaseOpener(Self.migrator).migrate(database) }
+        try DatabaseFileError.naming(place) { try DatabaseOpener(Self.migrator).migrate(database) }
     }
 
     /// Returns a copy in memory for a dry run, whose writes are lost.
     ///
     /// It is empty if there is no file.
     ///
-    /// - Throws: ``PublisherStoreError``.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     static func scratchCopy(of path: String) throws -> PublisherStore {
-        let copy = try PublisherStoreError.naming(path) {
+        let copy = try DatabaseFileError.naming(path) {
             let memory = try DatabaseQueue()
             if try isThere(path) {
                 let file = try DatabaseFile.reader(path)
@@ -61,7 +60,7 @@ package final class PublisherStore: Sendable {
     /// True if the file exists; a file in a folder that cannot be searched does not count as missing.
     private static func isThere(_ path: String) throws -> Bool {
         if access(path, F_OK) == 0 { return true }
-        guard errno == ENOENT else { throw PublisherStoreError(reason: String(cString: strerror(errno)).lowercased()) }
+        guard errno == ENOENT else { throw DatabaseFileError(path, code: errno) }
         return false
     }
 
@@ -92,7 +91,7 @@ package final class PublisherStore: Sendable {
 
     /// Runs a transaction that writes; all of its changes are stored, or none.
     func transaction<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
-        try PublisherStoreError.naming(place) {
+        try DatabaseFileError.naming(place) {
             try hook?("BEGIN")
             return try database.write { database in
                 let value = try body(StoreTransaction(database: database, hook: hook))
@@ -104,7 +103,7 @@ package final class PublisherStore: Sendable {
 
     /// Reads through the writer: the publisher must see what it has just written.
     func read<Value>(_ body: (StoreTransaction) throws -> Value) throws -> Value {
-        try PublisherStoreError.naming(place) {
+        try DatabaseFileError.naming(place) {
             try database.writeWithoutTransaction { try body(StoreTransaction(database: $0, hook: hook)) }
         }
     }

@@ -96,7 +96,7 @@ package struct FeedHealth: Sendable {
 extension FeedLists {
     /// Returns the health of all listed feeds, in the lists' order; reads the store and changes nothing.
     ///
-    /// - Throws: ``PublisherStoreError``.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func health(storePath path: String, now: Date = Date()) throws -> [FeedHealth] {
         let store = try PublisherStore.scratchCopy(of: path)
         defer { try? store.close() }

@@ -8,7 +8,7 @@ extension FeedLists {
     ///
     /// The names are stable; `docs/monitoring.md` lists them.
     ///
-    /// - Throws: ``PublisherStoreError``.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func metrics(of store: PublisherStore, after report: PublishReport, now: Date = Date()) throws -> String {
         let feeds = try health(of: store, now: now)
         let pending = try store.pending()

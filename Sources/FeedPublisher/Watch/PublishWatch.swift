@@ -4,6 +4,7 @@ internal import HostSystem
 internal import HubProtocol
 package import OutboundHTTP
 internal import Signals
+internal import SQLiteFiles
 internal import Synchronization
 
 /// A publisher that keeps running: it polls each feed when it is due, accepts deliveries of hubs, and sends at once.
@@ -86,7 +87,7 @@ package final class PublishWatch: Sendable {
 
     /// Runs until the task is cancelled, which ends the work between two feeds or messages.
     ///
-    /// - Throws: ``PublisherStoreError`` if the store cannot be used and waiting does not help.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError`` if the store cannot be used and waiting does not help.
     package func run() async throws {
         try pass.settleReadings()
         try subscriber?.catchUp()
@@ -193,7 +194,7 @@ package final class PublishWatch: Sendable {
         var course = PublishPass.Course(start: now)
         do {
             try await pass.poll(hosts, &course)
-        } catch let error as PublisherStoreError where error.isTemporary {
+        } catch let error as DatabaseFileError where error.isTemporary {
             say(error)
             try? await Task.sleep(for: Self.storePause)
         } catch {
@@ -250,14 +251,14 @@ package final class PublishWatch: Sendable {
                 let pause = try await work()
                 state.withLock { $0.storeProblem = nil }
                 await wake.wait(atMost: pause)
-            } catch let error as PublisherStoreError where error.isTemporary {
+            } catch let error as DatabaseFileError where error.isTemporary {
                 say(error)
                 try? await Task.sleep(for: Self.storePause)
             }
         }
     }
 
-    private func say(_ error: PublisherStoreError) {
+    private func say(_ error: DatabaseFileError) {
         let isKnown = state.withLock { state in
             defer { state.storeProblem = error.reason }
             return state.storeProblem == error.reason

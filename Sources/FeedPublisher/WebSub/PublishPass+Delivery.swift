@@ -10,7 +10,7 @@ extension PublishPass {
     /// The topic is the base of relative addresses. Nothing else may use the feed during the call.
     ///
     /// - Returns: The number of entries announced; `nil` if the feed must be polled instead.
-    /// - Throws: ``PublisherStoreError`` if nothing can be written.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError`` if nothing can be written.
     func take(
         delivered body: [UInt8],
         contentType: String?,

@@ -20,7 +20,7 @@ extension WebSubSubscriber {
     ///
     /// `path` is the last part of the callback's path.
     ///
-    /// - Throws: ``PublisherStoreError``.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     func answer(_ path: String, query: String) throws -> WebSubAnswer {
         guard let known = try store.subscription(path: path) else { return .unknown }
         let question = FormFields(query)
@@ -70,7 +70,7 @@ extension WebSubSubscriber {
     ///   - pass: Publishes new entries.
     ///   - body: Reads the body up to ``FeedReader/maximumBytes``, and returns `nil` if it is larger.
     /// - Returns: The reply to the hub.
-    /// - Throws: ``PublisherStoreError``, or the reason why the body did not arrive.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``, or the reason why the body did not arrive.
     func take(
         _ delivery: WebSubDelivery,
         _ pass: PublishPass,

@@ -4,6 +4,7 @@ import HubProtocol
 import HubRouting
 import Hummingbird
 import Logging
+import SQLiteFiles
 import WebEdge
 
 /// Turns all errors into the protocol's refusals.
@@ -46,7 +47,7 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
         } catch {
             let reply = ErrorReply(.internalError("The hub failed; its log has the details."), trackingID: trackingID)
             // SQLite's messages have several lines and contain statements.
-            let reason = HubDatabase.problem(error)?.reason ?? TerminalText.safe("\(error)")
+            let reason = DatabaseFileError.reason(error)
             logger.error(
                 "a request failed",
                 metadata: ["tracking.id": "\(reply.trackingID)", "error.reason": "\(reason)"]

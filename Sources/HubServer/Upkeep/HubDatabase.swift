@@ -39,11 +39,4 @@ package enum HubDatabase {
         try HostFile.remove(GenerationFile.path(beside: path))
         return kept
     }
-
-    /// The reason why the file could not be read or written; `nil` for an error of another kind.
-    ///
-    /// A temporary failure can clear without repairing the file: a full or failing disk, or a lock of another process.
-    package static func problem(_ error: any Error) -> (reason: String, isTemporary: Bool)? {
-        StorageFailure(error).map { ($0.reason, $0.isTemporary) }
-    }
 }

@@ -2,6 +2,7 @@ import HubProtocol
 import HubRouting
 import HubStore
 import Logging
+import SQLiteFiles
 import ServiceLifecycle
 import Signals
 import Synchronization
@@ -391,8 +392,8 @@ final class HubWriter: Service {
         await write(Array(batch[half...]))
     }
 
-    private static func storageFailure(_ result: Result<Committed, any Error>) -> StorageFailure? {
-        if case .failure(let error) = result { error as? StorageFailure } else { nil }
+    private static func storageFailure(_ result: Result<Committed, any Error>) -> DatabaseFileError? {
+        if case .failure(let error) = result { error as? DatabaseFileError } else { nil }
     }
 
     private static func refuseAll(_ batch: [Member], _ refusal: ProtocolError) -> [Result<Committed, any Error>] {

@@ -1,6 +1,7 @@
 import HubProtocol
 import HubStore
 import Logging
+import SQLiteFiles
 import Synchronization
 
 /// The reasons why a hub cannot write its file, or follow the log that it shares; each change is logged once.
@@ -47,7 +48,7 @@ final class WriterHealth: Sendable {
     /// - Returns: The answer to those who waited for it.
     @discardableResult
     func note(_ error: (any Error)?, of part: Part, since: ContinuousClock.Instant = .now) -> ProtocolError? {
-        let reason = error.map(Self.reason)
+        let reason = error.map(DatabaseFileError.reason)
         let former = state.withLock { state in
             if let error = error as? OrderedLogError, error.isFinal { state.final = error }
             let former = part == .file ? state.file : state.log
@@ -74,13 +75,11 @@ final class WriterHealth: Sendable {
         )
     }
 
-    static func refusal(_ error: any Error, of part: Part) -> ProtocolError { refusal(reason(error), of: part) }
+    static func refusal(_ error: any Error, of part: Part) -> ProtocolError {
+        refusal(DatabaseFileError.reason(error), of: part)
+    }
 
     private static func refusal(_ reason: String, of part: Part) -> ProtocolError {
         .unavailable("The hub cannot \(part == .file ? "write its file" : "follow its log"): \(reason).")
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        StorageFailure(error)?.reason ?? "\(error)"
     }
 }

@@ -1,8 +1,11 @@
 import GRDB
 import HubRouting
+import SQLiteFiles
 
 /// Changes that share one durable transaction.
 struct GroupCommit<Output: Sendable>: Sendable {
+    /// The file, for messages.
+    let path: String
     let members: [@Sendable (Transaction) throws -> Output]
     /// Derives the effects of a change from the result of its member.
     let effects: @Sendable (Output) -> [NamespaceEffect]
@@ -36,43 +39,14 @@ struct GroupCommit<Output: Sendable>: Sendable {
         isRehearsal: Bool = false
     ) throws -> Result<Output, any Error> {
         let recorded = recorder?.statements.count ?? 0
-        func undo() throws {
-            try db.cachedStatement(sql: "ROLLBACK TO SAVEPOINT member").execute()
-            recorder?.removeStatements(after: recorded)
+        let result = try db.runMember(isUndone: isRehearsal) { try member(Transaction($0, recorder: recorder)) }
+        guard case .failure(let error) = result else {
+            if isRehearsal { recorder?.removeStatements(after: recorded) }
+            return result
         }
-        // Cached statements: GRDB's own savepoints are compiled each time.
-        try db.cachedStatement(sql: "SAVEPOINT member").execute()
-        let result: Result<Output, any Error>
-        do {
-            let output = try member(Transaction(db, recorder: recorder))
-            if isRehearsal { try undo() }
-            result = .success(output)
-        } catch {
-            // A full or failing disk may have ended the whole transaction, so no member has succeeded.
-            guard db.isInsideTransaction, error.isOfMember else { throw error }
-            try undo()
-            result = .failure(error.ofMember)
-        }
-        try db.cachedStatement(sql: "RELEASE SAVEPOINT member").execute()
-        return result
-    }
-}
-
-extension Error {
-    /// True if the error says nothing about other members: SQLite refuses a statement of this member, or the part of the
-    /// file that the statement reads is damaged.
-    fileprivate var isOfMember: Bool {
-        guard let error = self as? DatabaseError else { return true }
-        return [
-            .SQLITE_CONSTRAINT, .SQLITE_CORRUPT, .SQLITE_ERROR, .SQLITE_MISMATCH, .SQLITE_TOOBIG,
-        ].contains(error.resultCode)
-    }
-
-    /// The error that the member gets; a violated constraint is the fault of its values, not of the file.
-    fileprivate var ofMember: any Error {
-        guard (self as? DatabaseError)?.resultCode != .SQLITE_CONSTRAINT, let failure = StorageFailure(self) else {
-            return self
-        }
-        return failure
+        recorder?.removeStatements(after: recorded)
+        // A violated constraint is the fault of the member's values, not of the file.
+        guard (error as? DatabaseError)?.resultCode != .SQLITE_CONSTRAINT else { return result }
+        return .failure(DatabaseFileError(error, path: path) ?? error)
     }
 }

@@ -116,14 +116,14 @@ package final class PageStore: Sendable {
 
     /// - Throws: ``SQLiteFiles/DatabaseFileError``, and the errors of `body`.
     func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await naming { try await database.read(body) }
+        try await DatabaseFileError.naming(path) { try await database.read(body) }
     }
 
     /// Makes a change, all or nothing, and returns when it is on disk.
     ///
     /// - Throws: ``SQLiteFiles/DatabaseFileError``, and the errors of `body`.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-        try await naming { try await health.noting { try await database.write(body) } }
+        try await DatabaseFileError.naming(path) { try await health.noting { try await database.write(body) } }
     }
 
     /// The reason why the file cannot be used, as of the last change or check; `nil` if it can.
@@ -131,14 +131,6 @@ package final class PageStore: Sendable {
 
     /// Checks whether the file can be used; after a failed change, by writing to it.
     func check() async { _ = await health.check(database) }
-
-    private func naming<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do {
-            return try await body()
-        } catch {
-            throw DatabaseFileError.naming(path, error)
-        }
-    }
 }
 
 extension HubName {

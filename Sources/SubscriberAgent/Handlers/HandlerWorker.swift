@@ -1,3 +1,5 @@
+import SQLiteFiles
+
 /// Passes the rows of the inbox to the handler: in order, one at a time, each until it is done or has failed.
 struct HandlerWorker: Sendable {
     enum Ending: Sendable, Equatable {
@@ -6,7 +8,7 @@ struct HandlerWorker: Sendable {
     }
 
     let store: AgentStore
-    let patience: PatientRetry<AgentStoreError>
+    let patience: PatientRetry<DatabaseFileError>
     let flow: InboxFlow
     let runner: HandlerRunner
     let limits: HandlerLimits
@@ -15,7 +17,7 @@ struct HandlerWorker: Sendable {
 
     init(
         store: AgentStore,
-        patience: PatientRetry<AgentStoreError>,
+        patience: PatientRetry<DatabaseFileError>,
         flow: InboxFlow,
         runner: HandlerRunner,
         limits: HandlerLimits,
@@ -36,8 +38,8 @@ struct HandlerWorker: Sendable {
 
     /// Runs until the task is cancelled, and then until the handler in progress has ended (``HandlerLimits/drain``).
     ///
-    /// - Throws: ``AgentStoreError`` if the database can no longer be used.
-    func run() async throws(AgentStoreError) -> Ending {
+    /// - Throws: ``SQLiteFiles/DatabaseFileError`` if the database can no longer be used.
+    func run() async throws(DatabaseFileError) -> Ending {
         var settlement: AgentStore.Settlement?
         while true {
             if Task.isCancelled {
@@ -47,7 +49,7 @@ struct HandlerWorker: Sendable {
             }
             let record: InboxRecord?
             do {
-                record = try await patience.perform { [settlement] () async throws(AgentStoreError) in
+                record = try await patience.perform { [settlement] () async throws(DatabaseFileError) in
                     try await store.startNext(settling: settlement)
                 }
             } catch {

@@ -1,6 +1,7 @@
 import HubClient
 import HubProtocol
 import Signals
+import SQLiteFiles
 
 /// The work of a listening agent at the app backend, concurrent with its stream: it registers as its user, and fetches
 /// the texts of secure notifications.
@@ -11,7 +12,7 @@ struct BackendWork: Sendable {
     static let glance = Duration.seconds(2)
 
     let store: AgentStore
-    let patience: PatientRetry<AgentStoreError>
+    let patience: PatientRetry<DatabaseFileError>
     let flow: InboxFlow
     let registrar: Registrar
     let subscription: SubscriptionReport
@@ -112,7 +113,7 @@ struct BackendWork: Sendable {
         logins.succeeded()
         let isResolved: Bool
         do {
-            isResolved = try await patience.perform { () async throws(AgentStoreError) in
+            isResolved = try await patience.perform { () async throws(DatabaseFileError) in
                 if let text { return try await store.resolve(record, text: text) }
                 try await store.dropSecure(record)
                 return false

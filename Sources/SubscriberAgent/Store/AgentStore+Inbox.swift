@@ -3,6 +3,7 @@ import GRDB
 import Glibc
 import HostSystem
 import HubProtocol
+import SQLiteFiles
 
 /// The inbox: messages that arrived, and the results of their handlers.
 extension AgentStore {
@@ -25,7 +26,7 @@ extension AgentStore {
         cursor: String?,
         of generation: Int64,
         at now: Timestamp
-    ) async throws(AgentStoreError) -> [Arrival] {
+    ) async throws(DatabaseFileError) -> [Arrival] {
         try await write { database in
             var taken: [Arrival] = []
             for arrival in arrivals {
@@ -83,12 +84,12 @@ extension AgentStore {
     }
 
     /// Returns the number of rows that no handler has finished.
-    func unsettledCount() async throws(AgentStoreError) -> Int {
+    func unsettledCount() async throws(DatabaseFileError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM inbox WHERE \(Self.unsettled)") ?? 0 }
     }
 
     /// Deletes settled rows and marks above their limits, oldest first.
-    func purge() async throws(AgentStoreError) {
+    func purge() async throws(DatabaseFileError) {
         let bounds = bounds
         try await write { database in
             try database.execute(
@@ -130,7 +131,7 @@ extension AgentStore {
     /// has a handler that may have done its work.
     ///
     /// - Returns: The row that was started; `nil` if none waits.
-    func startNext(settling settlement: Settlement? = nil) async throws(AgentStoreError) -> InboxRecord? {
+    func startNext(settling settlement: Settlement? = nil) async throws(DatabaseFileError) -> InboxRecord? {
         try await write { database in
             if let settlement { try Self.apply(settlement, to: database) }
             guard let ordinal = try Int64.fetchOne(database, sql: Self.nextSQL) else { return nil }
@@ -147,12 +148,12 @@ extension AgentStore {
         }
     }
 
-    func settle(_ settlement: Settlement) async throws(AgentStoreError) {
+    func settle(_ settlement: Settlement) async throws(DatabaseFileError) {
         try await write { try Self.apply(settlement, to: $0) }
     }
 
     /// Returns the newest rows, oldest of them first.
-    func records(last limit: Int, states: [InboxRecord.State]) async throws(AgentStoreError) -> [InboxRecord] {
+    func records(last limit: Int, states: [InboxRecord.State]) async throws(DatabaseFileError) -> [InboxRecord] {
         try await read { database in
             try Row.fetchAll(
                 database,
@@ -166,7 +167,7 @@ extension AgentStore {
         }
     }
 
-    func count(states: [InboxRecord.State]) async throws(AgentStoreError) -> Int {
+    func count(states: [InboxRecord.State]) async throws(DatabaseFileError) -> Int {
         try await read { database in
             try Int.fetchOne(
                 database,

@@ -1,6 +1,7 @@
 import Formats
 import GRDB
 import HubProtocol
+import SQLiteFiles
 
 /// A notification of which only the id has arrived.
 struct SecureRecord: Sendable, Equatable {
@@ -30,17 +31,17 @@ extension AgentStore {
         )
     }
 
-    func secureCount() async throws(AgentStoreError) -> Int {
+    func secureCount() async throws(DatabaseFileError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM secure") ?? 0 }
     }
 
     /// Returns the arrival time of the oldest notification; `nil` if there is none.
-    func oldestSecure() async throws(AgentStoreError) -> Timestamp? {
+    func oldestSecure() async throws(DatabaseFileError) -> Timestamp? {
         try await read { try Timestamp.fetchOne($0, sql: "SELECT min(receivedAt) FROM secure") }
     }
 
     /// Returns the oldest notification that a user may fetch.
-    func nextSecure(for user: String) async throws(AgentStoreError) -> SecureRecord? {
+    func nextSecure(for user: String) async throws(DatabaseFileError) -> SecureRecord? {
         try await read { database in
             try Row.fetchOne(
                 database,
@@ -53,7 +54,7 @@ extension AgentStore {
     /// Adds the text to the inbox at the notification's place, for a handler.
     ///
     /// - Returns: False if another process has deleted the notification meanwhile.
-    func resolve(_ record: SecureRecord, text: String) async throws(AgentStoreError) -> Bool {
+    func resolve(_ record: SecureRecord, text: String) async throws(DatabaseFileError) -> Bool {
         let body: JSONText = [
             MessageProperty.message.rawValue: JSONText(text),
             MessageProperty.secureID.rawValue: JSONText("\(record.secureID)"),
@@ -73,7 +74,7 @@ extension AgentStore {
         }
     }
 
-    func dropSecure(_ record: SecureRecord) async throws(AgentStoreError) {
+    func dropSecure(_ record: SecureRecord) async throws(DatabaseFileError) {
         try await write { database in
             try database.execute(sql: "DELETE FROM secure WHERE ordinal = ?", arguments: [record.ordinal])
         }
@@ -82,7 +83,7 @@ extension AgentStore {
     /// Deletes notifications that arrived before an instant, and the oldest above ``Bounds/secure``.
     ///
     /// - Returns: The number of deleted notifications.
-    func dropSecure(before instant: Timestamp) async throws(AgentStoreError) -> Int {
+    func dropSecure(before instant: Timestamp) async throws(DatabaseFileError) -> Int {
         let limit = bounds.secure
         return try await write { database in
             try database.execute(
@@ -99,7 +100,7 @@ extension AgentStore {
     // MARK: - The user of the installation
 
     /// Records before a call that the installation at the hub may get a user's tag.
-    func setTagged(_ user: String) async throws(AgentStoreError) {
+    func setTagged(_ user: String) async throws(DatabaseFileError) {
         try await write { database in
             try database.execute(
                 sql: "UPDATE agent SET taggedUser = ?, registeredUser = NULL",
@@ -109,7 +110,7 @@ extension AgentStore {
     }
 
     /// Records that the hub no longer has the installation, nor messages for its former user.
-    func setUntagged() async throws(AgentStoreError) {
+    func setUntagged() async throws(DatabaseFileError) {
         try await write { database in
             try database.execute(
                 sql: """

@@ -38,9 +38,8 @@ final class AgentStore: Sendable {
 
     /// Opens the database, creating or upgrading it if necessary.
     ///
-    /// - Throws: ``AgentStoreError``; ``AgentStoreError/unusable(path:reason:)`` also for a schema newer than this
-    ///   program.
-    init(path: String, bounds: Bounds = Bounds()) throws(AgentStoreError) {
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``; also for a schema newer than this program.
+    init(path: String, bounds: Bounds = Bounds()) throws(DatabaseFileError) {
         self.path = path
         self.bounds = bounds
         do {
@@ -54,7 +53,7 @@ final class AgentStore: Sendable {
                 )
             }
         } catch {
-            throw AgentStoreError(error, path: path)
+            throw DatabaseFileError.of(path, error)
         }
     }
 
@@ -62,10 +61,10 @@ final class AgentStore: Sendable {
 
     // MARK: Identity and choice
 
-    func record() async throws(AgentStoreError) -> AgentRecord {
+    func record() async throws(DatabaseFileError) -> AgentRecord {
         try await read { database in
             guard let row = try Row.fetchOne(database, sql: "SELECT * FROM agent WHERE only = 1") else {
-                throw AgentStoreError.unusable(path: self.path, reason: "its row of table 'agent' is missing")
+                throw DatabaseFileError(self.path, .other, "its row of table 'agent' is missing")
             }
             return AgentRecord(
                 installation: try InstallationID(row["installation"]),
@@ -86,7 +85,7 @@ final class AgentStore: Sendable {
     }
 
     /// Stores categories, and a template if there is one.
-    func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(AgentStoreError) {
+    func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(DatabaseFileError) {
         let text = categories.map { JSONText(strings: $0).text }
         try await write { database in
             try database.execute(sql: "UPDATE agent SET categories = ?", arguments: [text])
@@ -95,7 +94,7 @@ final class AgentStore: Sendable {
     }
 
     /// Deletes the choice and everything that belongs to the installation at the hub; the inbox stays.
-    func forget() async throws(AgentStoreError) {
+    func forget() async throws(DatabaseFileError) {
         try await write { database in
             try database.execute(
                 sql: """
@@ -113,7 +112,7 @@ final class AgentStore: Sendable {
         _ categories: [String]?,
         template: String? = nil,
         user: String? = nil
-    ) async throws(AgentStoreError) {
+    ) async throws(DatabaseFileError) {
         let text = categories.map { JSONText(strings: $0).text }
         try await write { database in
             try database.execute(
@@ -124,12 +123,12 @@ final class AgentStore: Sendable {
     }
 
     /// Deletes the position in the stream: the next stream begins where the installation was created.
-    func forgetCursor() async throws(AgentStoreError) {
+    func forgetCursor() async throws(DatabaseFileError) {
         try await write { try $0.execute(sql: "UPDATE agent SET cursor = NULL") }
     }
 
     /// Stores reported categories, unless another process has unsubscribed meanwhile.
-    func setRetired(_ categories: [String]) async throws(AgentStoreError) {
+    func setRetired(_ categories: [String]) async throws(DatabaseFileError) {
         let text = JSONText(strings: categories).text
         try await write { database in
             try database.execute(
@@ -139,7 +138,7 @@ final class AgentStore: Sendable {
         }
     }
 
-    func setHub(_ hub: String, allowsPlainHTTP: Bool) async throws(AgentStoreError) {
+    func setHub(_ hub: String, allowsPlainHTTP: Bool) async throws(DatabaseFileError) {
         try await write { database in
             try database.execute(
                 sql: "UPDATE agent SET hub = ?, allowsPlainHTTP = ?",
@@ -175,21 +174,21 @@ final class AgentStore: Sendable {
     /// Runs a transaction in an unstructured task, because GRDB rolls back when the calling task is cancelled.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
-    ) async throws(AgentStoreError) -> Value {
+    ) async throws(DatabaseFileError) -> Value {
         do {
             return try await Task { [pool] in try await pool.write(body) }.value
         } catch {
-            throw AgentStoreError(error, path: path)
+            throw DatabaseFileError.of(path, error)
         }
     }
 
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
-    ) async throws(AgentStoreError) -> Value {
+    ) async throws(DatabaseFileError) -> Value {
         do {
             return try await Task { [pool] in try await pool.read(body) }.value
         } catch {
-            throw AgentStoreError(error, path: path)
+            throw DatabaseFileError.of(path, error)
         }
     }
 }

@@ -5,6 +5,7 @@ import HubProtocol
 import Logging
 import ServerSentEvents
 import Signals
+import SQLiteFiles
 
 /// Registers, reads the event stream into the inbox, and reconnects whenever the stream ends.
 struct StreamReceiver {
@@ -15,7 +16,7 @@ struct StreamReceiver {
     static let maximumUnknown = 3
 
     let store: AgentStore
-    let patience: PatientRetry<AgentStoreError>
+    let patience: PatientRetry<DatabaseFileError>
     let flow: InboxFlow
     let backend: BackendWork
     let registrar: Registrar
@@ -60,7 +61,7 @@ struct StreamReceiver {
 
     init(
         store: AgentStore,
-        patience: PatientRetry<AgentStoreError>,
+        patience: PatientRetry<DatabaseFileError>,
         flow: InboxFlow,
         backend: BackendWork,
         beginning: Beginning,
@@ -213,7 +214,7 @@ struct StreamReceiver {
     private mutating func read(
         _ stream: HubEventStream,
         _ hadEvents: inout Bool
-    ) async throws(AgentStoreError) -> StreamEnd {
+    ) async throws(DatabaseFileError) -> StreamEnd {
         while true {
             let event: ServerSentEvent
             do {
@@ -243,7 +244,7 @@ struct StreamReceiver {
     /// reports the failure.
     ///
     /// - Returns: False if that must happen now.
-    private mutating func renewIfDue() async throws(AgentStoreError) -> Bool {
+    private mutating func renewIfDue() async throws(DatabaseFileError) -> Bool {
         guard renewal.isDue(at: environment.elapsed()) else { return true }
         do {
             guard try await registrar.register() else { return false }
@@ -262,7 +263,7 @@ struct StreamReceiver {
     }
 
     /// Checks every ``cursorInterval`` whether another process has logged in or out and could not register.
-    private mutating func lookAtLogin() async throws(AgentStoreError) {
+    private mutating func lookAtLogin() async throws(DatabaseFileError) {
         let now = environment.elapsed()
         guard now - (loginSeenAt ?? now - Self.cursorInterval) >= Self.cursorInterval else { return }
         loginSeenAt = now
@@ -272,7 +273,7 @@ struct StreamReceiver {
     private mutating func take(
         _ event: ServerSentEvent,
         from stream: HubEventStream
-    ) async throws(AgentStoreError) -> StreamEnd? {
+    ) async throws(DatabaseFileError) -> StreamEnd? {
         guard let data = event.data else { return try await heartbeat(event) }
         switch event.event {
         case nil, "message": return try await receive(try await message(data), event.id, stream)
@@ -285,7 +286,7 @@ struct StreamReceiver {
         }
     }
 
-    private func message(_ data: String) async throws(AgentStoreError) -> Arrival {
+    private func message(_ data: String) async throws(DatabaseFileError) -> Arrival {
         let event: StreamEvent
         do {
             event = try StreamEvent(parsing: data)
@@ -303,7 +304,7 @@ struct StreamReceiver {
         _ arrival: Arrival,
         _ id: String?,
         _ stream: HubEventStream
-    ) async throws(AgentStoreError) -> StreamEnd? {
+    ) async throws(DatabaseFileError) -> StreamEnd? {
         let cursor = id ?? unsavedCursor
         let (store, generation) = (self.store, self.generation)
         let now = Timestamp(environment.now())
@@ -312,15 +313,15 @@ struct StreamReceiver {
         do {
             taken = try await store.receive([arrival], cursor: cursor, of: generation, at: now)
         } catch {
-            guard case .blocked = error else { throw error }
+            guard error.isTemporary else { throw error }
             stream.cancel()
             patience.blocked(error)
             do {
-                taken = try await patience.perform { () async throws(AgentStoreError) in
+                taken = try await patience.perform { () async throws(DatabaseFileError) in
                     try await store.receive([arrival], cursor: cursor, of: generation, at: now)
                 }
             } catch {
-                if case .blocked = error { return .ended("the agent was stopped while its disk was full") }
+                if error.isTemporary { return .ended("the agent was stopped while its disk was full") }
                 throw error
             }
             end = .paused
@@ -355,7 +356,7 @@ struct StreamReceiver {
 
     /// Moves the cursor, on disk every ``cursorInterval``, and checks whether another process has changed the choice
     /// and could not register it, or has unsubscribed and subscribed again.
-    private mutating func heartbeat(_ event: ServerSentEvent) async throws(AgentStoreError) -> StreamEnd? {
+    private mutating func heartbeat(_ event: ServerSentEvent) async throws(DatabaseFileError) -> StreamEnd? {
         guard let id = event.id else { return nil }
         if event.data == nil { flow.caughtUp() }
         unsavedCursor = id
@@ -366,7 +367,7 @@ struct StreamReceiver {
             try await store.receive([], cursor: id, of: generation, at: Timestamp(environment.now()))
             unsavedCursor = nil
         } catch {
-            guard case .blocked = error else { throw error }
+            guard error.isTemporary else { throw error }
             // No event is lost: the next heartbeat tries again.
         }
         let record = try await store.record()

@@ -7,6 +7,7 @@ import HubProtocol
 import HubServer
 import Logging
 import OutboundHTTP
+import SQLiteFiles
 import Settings
 import StartupChecks
 
@@ -70,7 +71,7 @@ struct BackendCommand: AsyncParsableCommand {
         var log = Logger(label: "newswire.backend")
         log.logLevel = settings.value(BackendSettings.logLevel).level
         let logger = log
-        try await usingDatabase(state.file(HubFiles.backend)) {
+        try await DatabaseFileError.naming(state.file(HubFiles.backend)) {
             try await withHTTP(connectionsPerHost: Self.connectionsToHub) { http in
                 let server = try ResponderService(listening, logger: logger)
                 var configuration = backendConfiguration(settings)

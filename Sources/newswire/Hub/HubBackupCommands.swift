@@ -41,10 +41,10 @@ struct HubBackupCommand: AsyncParsableCommand {
         let reading = { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
         let writing = { try FolderRights.take(ownerOf: Self.folder(of: file)) }
         // Accounts first: if a device changes hands in between, its new user has it at the hub, and registers it again.
-        let accounts = await backUpAccounts(state, reading, writing)
+        let accounts = backUpAccounts(state, reading, writing)
         // The state directory of a separate app backend may contain no hub.
         if HostFile.exists(database) || (try? accounts.get()) == nil {
-            try await usingDatabase(database) {
+            try DatabaseFileError.naming(database) {
                 try HubBackups.write(database: database, to: file, reading: reading, writing: writing)
             }
             Console.notice("'\(file)' is a copy of '\(database)'")
@@ -62,12 +62,12 @@ struct HubBackupCommand: AsyncParsableCommand {
         _ state: StateDirectory,
         _ reading: () throws -> Void,
         _ writing: () throws -> Void
-    ) async -> Result<String?, any Error> {
+    ) -> Result<String?, any Error> {
         let database = state.file(HubFiles.backend)
         do {
             guard HostFile.exists(database) else { return .success(nil) }
             let copy = HubFiles.backendCopy(beside: file)
-            try await usingDatabase(database) {
+            try DatabaseFileError.naming(database) {
                 try BackendBackup.write(database: database, to: copy, reading: reading, writing: writing)
             }
             return .success(copy)
@@ -129,7 +129,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
             if accounts == nil { sayAccountsStay(file, state) }
         } else {
             if HostFile.exists(database) || accounts == nil {
-                try await usingDatabase(database) { try HubBackups.declareRestored(database) }
+                try DatabaseFileError.naming(database) { try HubBackups.declareRestored(database) }
                 Console.notice("'\(database)' is marked as an older copy; agents get a gap at the next start")
             }
             try await accounts?.declareRestored()
@@ -147,7 +147,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
 
     private func restore(_ file: String, to database: String, in state: StateDirectory) async throws {
         let isRoots = HubStateOptions.isRoots(state)
-        let former = try await usingDatabase(database) {
+        let former = try DatabaseFileError.naming(database) {
             try HubBackups.restore(
                 file,
                 to: database,
@@ -206,7 +206,7 @@ private struct AccountsRestore {
         guard let copy else { return }
         let database = state.file(HubFiles.backend)
         let isRoots = HubStateOptions.isRoots(state)
-        let former = try await usingDatabase(database) {
+        let former = try DatabaseFileError.naming(database) {
             try BackendBackup.restore(
                 copy,
                 to: database,
@@ -221,7 +221,7 @@ private struct AccountsRestore {
 
     func declareRestored() async throws {
         let database = state.file(HubFiles.backend)
-        try await usingDatabase(database) { try BackendBackup.declareRestored(database) }
+        try DatabaseFileError.naming(database) { try BackendBackup.declareRestored(database) }
         sayTokensAreGone()
     }
 

@@ -143,7 +143,7 @@ struct HubServe: AsyncParsableCommand {
         configuration.corsOrigins = settings.value(HubSettings.corsOrigins) ?? []
         configuration.pushContact = settings.value(HubSettings.pushContact)
         let emulated = try await emulate ? emulatePush(&configuration, state, settings) : nil
-        try await usingDatabase(configuration.databasePath) {
+        try await DatabaseFileError.naming(configuration.databasePath) {
             try await withHTTP { try await serve(configuration, log, endpoint, state, settings, $0) }
         }
         await emulated?.emulator.stop()

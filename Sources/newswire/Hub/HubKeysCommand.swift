@@ -3,6 +3,7 @@ import Foundation
 import HostSystem
 import HubProtocol
 import HubServer
+import SQLiteFiles
 import Settings
 
 struct HubKeysCommand: AsyncParsableCommand {
@@ -53,7 +54,7 @@ struct HubKeysCommand: AsyncParsableCommand {
             throw stateOptions.noHub(in: state)
         }
         let database = state.file(HubFiles.database)
-        try await usingDatabase(database) { try await run(HubKeys(databasePath: database), settings, state) }
+        try await DatabaseFileError.naming(database) { try await run(HubKeys(databasePath: database), settings, state) }
     }
 
     private func run(_ keys: HubKeys, _ settings: Settings, _ state: StateDirectory) async throws {

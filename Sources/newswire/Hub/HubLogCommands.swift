@@ -6,6 +6,7 @@ import HubProtocol
 import HubServer
 import Logging
 import ReplicatedLog
+import SQLiteFiles
 import Settings
 import StartupChecks
 
@@ -57,7 +58,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
         let directory = try HubStateOptions.existing(lookup.configuration.load(), flag: state)
         let database = directory.file(HubFiles.database)
         guard HostFile.exists(database) else { throw HubStateOptions.noHub(in: directory, flag: state) }
-        let position = try await usingDatabase(database) { try HubLogFile.position(of: database) }
+        let position = try await DatabaseFileError.naming(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
         if lookup.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
         Console.print("'\(database)' contains the log up to entry \(position)")
@@ -149,7 +150,7 @@ struct HubLogLeaveCommand: AsyncParsableCommand {
         let settings = try stateOptions.configuration.load()
         let hub = try IdleHub(stateOptions, settings)
         defer { hub.close() }
-        try await usingDatabase(hub.database) {
+        try await DatabaseFileError.naming(hub.database) {
             guard try HubLogFile.position(of: hub.database) != nil else {
                 throw Failure(.failed, "'\(hub.database)' follows no log")
             }
@@ -236,7 +237,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
         let hub = try IdleHub(stateOptions, settings)
         defer { hub.close() }
         let incarnation = try await ReplicatedLog.beginAgain(log, logger: Logger(label: "newswire.hub"))
-        try await usingDatabase(hub.database) {
+        try await DatabaseFileError.naming(hub.database) {
             try HubLogFile.begin(hub.database, incarnation: incarnation, at: Timestamp(Date()))
         }
         Console.notice("the log '\(log.name)' starts from '\(hub.database)'; agents get a gap")

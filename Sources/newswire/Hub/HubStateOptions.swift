@@ -3,19 +3,7 @@ import Certificates
 import Foundation
 import HostSystem
 import HubServer
-import SQLiteFiles
 import Settings
-
-/// Calls `work`, which uses a database, and adds the name of the file to SQLite's errors.
-func usingDatabase<Output>(_ path: String, _ work: () async throws -> Output) async throws -> Output {
-    do {
-        return try await work()
-    } catch {
-        if let error = DatabaseFileError(error, path: path) { throw error }
-        guard let problem = HubDatabase.problem(error) else { throw error }
-        throw DatabaseFileError(path, problem.isTemporary ? .temporary : .other, problem.reason)
-    }
-}
 
 /// Options that select a hub's state directory.
 struct HubStateOptions: ParsableArguments {

@@ -2,6 +2,7 @@ import AppBackend
 import ArgumentParser
 import Foundation
 import HostSystem
+import SQLiteFiles
 import Settings
 import StartupChecks
 
@@ -51,7 +52,7 @@ struct UserOptions: ParsableArguments {
         _ work: (Accounts) async throws -> Output
     ) async throws -> Output {
         let path = state.file(HubFiles.backend)
-        return try await usingDatabase(path) {
+        return try await DatabaseFileError.naming(path) {
             let store = try BackendStore(path: path, signs: [state.file(HubFiles.backendKey)])
             return try await work(Accounts(store: store, foreignSuffixes: suffixes))
         }

@@ -1,6 +1,7 @@
 import Feeds
 import Foundation
 import HubTestServer
+import SQLiteFiles
 import Testing
 
 @testable import FeedLists
@@ -215,14 +216,14 @@ import Testing
             atomically: true,
             encoding: .utf8
         )
-        let error = #expect(throws: PublisherStoreError.self) { try PublisherStore(path: folder.file("p.db")) }
+        let error = #expect(throws: DatabaseFileError.self) { try PublisherStore(path: folder.file("p.db")) }
         #expect(error?.description.contains("p.db") == true)
         #expect(error?.isTemporary == false)
     }
 
     @Test func `a directory that is not there is named`() throws {
         let folder = try ScratchFolder()
-        let error = #expect(throws: PublisherStoreError.self) { try PublisherStore(path: folder.file("none/p.db")) }
+        let error = #expect(throws: DatabaseFileError.self) { try PublisherStore(path: folder.file("none/p.db")) }
         #expect(error?.description.contains("none/p.db") == true)
     }
 }

@@ -4,6 +4,7 @@ import HubClient
 import HubProtocol
 import HubTestServer
 import OutboundHTTP
+import SQLiteFiles
 import Signals
 import Synchronization
 import Testing
@@ -152,7 +153,7 @@ import Testing
         }
         let watch = room.watch(try FeedLists.parse([(file: "w.yaml", text: text)]), store: store)
         isBroken.append(true)
-        await #expect(throws: PublisherStoreError.self) { try await watch.run() }
+        await #expect(throws: DatabaseFileError.self) { try await watch.run() }
     }
 
     @Test func `a pass that is stopped while a feed is in use skips the feed, and does not fail`() async throws {

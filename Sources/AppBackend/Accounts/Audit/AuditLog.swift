@@ -1,3 +1,4 @@
+import SQLiteFiles
 import HubProtocol
 package import Logging
 import Synchronization
@@ -107,7 +108,7 @@ package final class AuditLog: Sendable {
             return !state.isFailing
         }
         guard isFirst else { return }
-        let reason = BackendStore.reason(error)
+        let reason = DatabaseFileError.reason(error)
         logger.error("the audit log cannot be written", metadata: ["error.reason": "\(reason)"])
     }
 
