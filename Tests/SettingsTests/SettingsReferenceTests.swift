@@ -72,6 +72,45 @@ import Testing
         #expect(reader.hubs.rules.count == 1)
     }
 
+    /// The texts of the Swift files below a folder of the repository.
+    private static func sources(_ folder: String) throws -> [String] {
+        let root = repository.appending(path: folder)
+        let names = try FileManager.default.subpathsOfDirectory(atPath: root.path).sorted()
+        return try names.filter { $0.hasSuffix(".swift") }.map { name in
+            try String(contentsOf: root.appending(path: name), encoding: .utf8)
+        }
+    }
+
+    @Test func `every declared setting is in the table, and thus in the reference`() throws {
+        var declared: [String] = []
+        var (keys, sections): ([String], [String]) = ([], [])
+        for text in try Self.sources("Sources/Settings") {
+            for match in text.matches(of: /Setting\(\.([a-z]+),\s*"([a-z-]+)"/) {
+                declared.append("\(match.output.1).\(match.output.2)")
+            }
+            keys += text.matches(of: /Setting\(section,\s*"([a-z-]+)"/).map { String($0.output.1) }
+            sections += text.matches(of: /ConnectionSettings\(\.([a-z]+)\)/).map { String($0.output.1) }
+        }
+        // The four settings by which a client finds its hub.
+        try #require(keys.count == 4 && !sections.isEmpty && !declared.isEmpty)
+        for section in sections { declared += keys.map { "\(section).\($0)" } }
+        #expect(declared.sorted() == SettingsTable.entries.map(\.id).sorted())
+    }
+
+    /// `SettingEffectTests` gives each setting of the hub and the app backend a value instead.
+    @Test(arguments: [("publisher", "PublisherSettings"), ("agent", "AgentSettings")])
+    func `each setting of a client is read by the program`(section: String, type: String) throws {
+        let declarations = try Self.sources("Sources/Settings").joined()
+        let names = declarations.matches(of: /static let (\w+) =\s*(?:Open)?Setting\(\.([a-z]+),/)
+            .filter { $0.output.2 == section }.map { $0.output.1 }
+        let program = try Self.sources("Sources/newswire").joined()
+        // Beside those by which a client finds its hub.
+        let entries = SettingsTable.entries(try #require(SettingSection(rawValue: section)))
+        #expect(names.count + 4 == entries.count)
+        for name in names { #expect(program.contains("settings.value(\(type).\(name)"), "\(type).\(name)") }
+        #expect(program.contains("\(type).connection)"))
+    }
+
     @Test func `keys are flags, and no two settings share a variable`() {
         let entries = SettingsTable.entries
         #expect(Set(entries.map(\.variable)).count == entries.count)

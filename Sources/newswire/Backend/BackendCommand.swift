@@ -6,6 +6,7 @@ import HubClient
 import HubProtocol
 import HubServer
 import Logging
+import NetworkAddresses
 import OutboundHTTP
 import SQLiteFiles
 import Settings
@@ -68,9 +69,7 @@ struct BackendCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         // Closing the terminal must end a backend that was started there; a service ignores hang-ups.
         if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
-        var log = Logger(label: "newswire.backend")
-        log.logLevel = settings.value(BackendSettings.logLevel).level
-        let logger = log
+        let logger = logger(settings)
         try await DatabaseFileError.naming(state.file(HubFiles.backend)) {
             try await withHTTP(connectionsPerHost: Self.connectionsToHub) { http in
                 let server = try ResponderService(listening, logger: logger)
@@ -92,7 +91,13 @@ struct BackendCommand: AsyncParsableCommand {
         }
     }
 
-    private func listenConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> ListenConfiguration {
+    func logger(_ settings: Settings) -> Logger {
+        var logger = Logger(label: "newswire.backend")
+        logger.logLevel = settings.value(BackendSettings.logLevel).level
+        return logger
+    }
+
+    func listenConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> ListenConfiguration {
         let listen = settings.value(BackendSettings.listen)
         let endpoint = try HubEndpoint(
             hostNames: settings.value(BackendSettings.hostNames),
@@ -114,7 +119,7 @@ struct BackendCommand: AsyncParsableCommand {
         )
     }
 
-    private func backendConfiguration(_ settings: Settings) -> BackendConfiguration {
+    func backendConfiguration(_ settings: Settings) -> BackendConfiguration {
         var configuration = BackendConfiguration()
         configuration.trustedProxies = TrustedProxies(
             settings.value(BackendSettings.trustedProxies) ?? []

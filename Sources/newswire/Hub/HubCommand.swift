@@ -1,4 +1,3 @@
-import Alarms
 import ArgumentParser
 import Certificates
 import Foundation
@@ -11,7 +10,6 @@ import NetworkAddresses
 import OutboundHTTP
 import PageServer
 import PushEmulator
-import PushServices
 import ReplicatedLog
 import SQLiteFiles
 import Settings
@@ -121,93 +119,18 @@ struct HubServe: AsyncParsableCommand {
             FormerDatabases(of: database).say(try HubDatabase.clear(database))
         }
         try HubDatabase.refuseLoss(of: database)
-        var configuration = try hubConfiguration(settings, state)
-        configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
-            .provisions(of: settings.hubs)
-        let isNamed = settings.origin(of: HubSettings.name.entry) != nil
-        configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
-        let log = try logConfiguration(settings, configuration)
-        let endpoint = try HubEndpoint(
-            hostNames: settings.value(HubSettings.hostNames),
-            // An emulated hub has the settings of the regular one, and no proxy leads to it.
-            publicAddress: emulate ? flags.value(HubSettings.publicAddress) : settings.value(HubSettings.publicAddress),
-            certificate: settings.value(HubSettings.tlsCertificate),
-            key: settings.value(HubSettings.tlsKey),
-            listen: configuration.host,
-            state: state,
-            isShared: log != nil
-        )
-        configuration.certificate = endpoint.certificate
-        configuration.publicAddress = endpoint.publicAddress
-        configuration.hostNames = settings.value(HubSettings.hostNames) ?? []
-        configuration.corsOrigins = settings.value(HubSettings.corsOrigins) ?? []
-        configuration.pushContact = settings.value(HubSettings.pushContact)
-        let emulated = try await emulate ? emulatePush(&configuration, state, settings) : nil
+        let plan = try plan(settings, state)
+        var configuration = plan.configuration
+        let emulated = try await emulate ? emulatePush(&configuration, state, settings, plan.logger) : nil
         try await DatabaseFileError.naming(configuration.databasePath) {
-            try await withHTTP { try await serve(configuration, log, endpoint, state, settings, $0) }
+            try await withHTTP { try await serve(configuration, plan, state, settings, $0) }
         }
         await emulated?.emulator.stop()
     }
 
-    func logger(_ settings: Settings) -> Logger {
-        var logger = Logger(label: "newswire.hub")
-        logger.logLevel = settings.value(HubSettings.logLevel).level
-        return logger
-    }
-
-    private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
-        let name = try HubName(given: settings.value(HubSettings.name))
-        var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
-        configuration.generationPath = state.file(HubFiles.generation)
-        configuration.version = Program.version
-        configuration.host = settings.value(HubSettings.listen)
-        configuration.port = settings.value(HubSettings.port)
-        configuration.takesPlainHTTP = settings.value(HubSettings.insecureListen)
-        configuration.trustedProxies = settings.value(HubSettings.trustedProxies) ?? []
-        configuration.timeToLive = settings.value(HubSettings.timeToLive)
-        configuration.maximumLogBytes = settings.value(HubSettings.logSize)
-        configuration.maximumTags = settings.value(HubSettings.maximumTags)
-        configuration.expressionLimits = TagExpression.Limits(
-            tags: settings.value(HubSettings.maximumExpressionTags),
-            alternatives: settings.value(HubSettings.maximumAlternatives)
-        )
-        configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes)
-        configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress)
-        configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings)
-        configuration.listenQuota.count = settings.value(HubSettings.listenRegistrations)
-        configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize))
-        configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites)
-        configuration.maximumChangeBytes = settings.value(HubSettings.changeSize)
-        configuration.sendsGcmThroughFcm = settings.value(HubSettings.gcmThroughFcm)
-        let hosts = settings.value(HubSettings.pushHosts) ?? []
-        configuration.pushServices = PushServiceDirectory(
-            emulation: pushOrigin.map { origin in
-                PushServiceDirectory.Emulation(
-                    origin: origin,
-                    certificateAuthorities: pushAuthorities ?? "",
-                    credentials: []
-                )
-            },
-            browserHosts: hosts.map(\.description),
-            browserAddresses: settings.value(HubSettings.pushAddresses) ?? [],
-            tokens: ProviderTokenFile(path: state.file(HubFiles.apnsTokens), secretsPath: configuration.secretsPath),
-            userAgent: "newswire/\(Program.version)"
-        )
-        configuration.pages = settings.value(HubSettings.pages)
-        configuration.webSubHub = settings.value(HubSettings.webSubHub)
-        configuration.alarmTag = settings.value(HubSettings.alarmTag)
-        for silence in settings.value(HubSettings.alarmSilences) ?? [] {
-            configuration.alarmRules.silences[silence.category] = silence.limit
-        }
-        configuration.alarmAgents = settings.value(HubSettings.alarmAgents) ?? []
-        configuration.drain = settings.value(HubSettings.drain)
-        return configuration
-    }
-
     private func serve(
         _ configuration: HubConfiguration,
-        _ shared: ReplicatedLogConfiguration?,
-        _ endpoint: HubEndpoint,
+        _ plan: HubPlan,
         _ state: StateDirectory,
         _ settings: Settings,
         _ http: OutboundClient
@@ -215,13 +138,12 @@ struct HubServe: AsyncParsableCommand {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         // Closing the terminal must end a hub that was started there; a service ignores hang-ups.
         if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
-        let logger = self.logger(settings)
         let replicated: ReplicatedLog? =
-            if let shared { try await ReplicatedLog.connect(shared, logger: logger) } else { nil }
+            if let shared = plan.log { try await ReplicatedLog.connect(shared, logger: plan.logger) } else { nil }
         let outcome: Result<Void, any Error>
         do {
             outcome = .success(
-                try await serve(configuration, replicated, endpoint, state, settings, http, logger)
+                try await serve(configuration, replicated, plan, state, settings, http)
             )
         } catch {
             outcome = .failure(error)
@@ -233,13 +155,12 @@ struct HubServe: AsyncParsableCommand {
     private func serve(
         _ configuration: HubConfiguration,
         _ replicated: ReplicatedLog?,
-        _ endpoint: HubEndpoint,
+        _ plan: HubPlan,
         _ state: StateDirectory,
         _ settings: Settings,
-        _ http: OutboundClient,
-        _ logger: Logger
+        _ http: OutboundClient
     ) async throws {
-        let listen = configuration.host
+        let (listen, endpoint, logger) = (configuration.host, plan.endpoint, plan.logger)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         var configuration = configuration
         configuration.onWaiting = { notifier?.waiting($0) }
@@ -249,7 +170,7 @@ struct HubServe: AsyncParsableCommand {
             } else {
                 try await HubService(configuration, logger: logger)
             }
-        let backendLock = try backendLock(state, settings, logger)
+        let backendLock = plan.servesAppBackend ? try backendLock(state, logger) : nil
         defer { backendLock?.close() }
         let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
         let pages = try pageServer(on: service, configuration, state, backend: backend, logger)

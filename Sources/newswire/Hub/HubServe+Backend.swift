@@ -10,11 +10,10 @@ import StartupChecks
 
 /// The app backend that a hub mounts.
 extension HubServe {
-    /// Locks the app backend's files for this hub, if it is configured to serve one.
+    /// Locks the app backend's files for this hub.
     ///
-    /// - Returns: `nil` if it is not, or if another process uses the files, which is logged.
-    func backendLock(_ state: StateDirectory, _ settings: Settings, _ logger: Logger) throws -> FileLock? {
-        guard settings.value(HubSettings.appBackend) else { return nil }
+    /// - Returns: `nil` if another process uses the files, which is logged.
+    func backendLock(_ state: StateDirectory, _ logger: Logger) throws -> FileLock? {
         if let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) { return lock }
         logger.warning(
             "the hub starts without the app backend: 'newswire backend' is using the state directory",

@@ -1,5 +1,6 @@
 import HostSystem
 import HubServer
+import Logging
 import NetworkAddresses
 import PushEmulator
 import Settings
@@ -11,7 +12,8 @@ extension HubServe {
     func emulatePush(
         _ configuration: inout HubConfiguration,
         _ state: StateDirectory,
-        _ settings: Settings
+        _ settings: Settings,
+        _ logger: Logger
     ) async throws -> EmulatedPush {
         guard NetworkAddress(configuration.host)?.isLoopback == true else {
             throw Failure(
@@ -24,7 +26,7 @@ extension HubServe {
             Console.notice("port \(configuration.port) is in use: this hub listens on a free one")
             configuration.port = 0
         }
-        let emulated = try await EmulatedPush.start(state, logger(settings))
+        let emulated = try await EmulatedPush.start(state, logger)
         configuration.emulator = emulated.emulator
         configuration.pushServices = emulated.services
         return emulated

@@ -1,0 +1,120 @@
+import Alarms
+import Foundation
+import HostSystem
+import HubProtocol
+import HubServer
+import Logging
+import NetworkAddresses
+import PushServices
+import ReplicatedLog
+import Settings
+import StartupChecks
+
+/// The decisions of flags and settings about a start, before anything is served.
+///
+/// A test changes each setting in turn, and expects another plan.
+struct HubPlan {
+    let configuration: HubConfiguration
+    /// The log that this hub shares with others; `nil` without one.
+    let log: ReplicatedLogConfiguration?
+    let endpoint: HubEndpoint
+    let servesAppBackend: Bool
+    let logLevel: Logger.Level
+
+    /// Returns a logger for the hub.
+    var logger: Logger {
+        var logger = Logger(label: "newswire.hub")
+        logger.logLevel = logLevel
+        return logger
+    }
+}
+
+extension HubServe {
+    /// Reads all settings of the hub, and creates its certificate if necessary.
+    ///
+    /// - Parameters:
+    ///   - settings: The settings of file, environment and flags.
+    ///   - state: The state directory.
+    /// - Returns: The plan of this start.
+    /// - Throws: ``Failure`` for settings that cannot be used together.
+    func plan(_ settings: Settings, _ state: StateDirectory) throws -> HubPlan {
+        var configuration = try hubConfiguration(settings, state)
+        configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
+            .provisions(of: settings.hubs)
+        let isNamed = settings.origin(of: HubSettings.name.entry) != nil
+        configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
+        let servesAppBackend = settings.value(HubSettings.appBackend)
+        let log = try logConfiguration(settings, configuration, hasAppBackend: servesAppBackend)
+        let endpoint = try HubEndpoint(
+            hostNames: settings.value(HubSettings.hostNames),
+            // An emulated hub has the settings of the regular one, and no proxy leads to it.
+            publicAddress: emulate ? flags.value(HubSettings.publicAddress) : settings.value(HubSettings.publicAddress),
+            certificate: settings.value(HubSettings.tlsCertificate),
+            key: settings.value(HubSettings.tlsKey),
+            listen: configuration.host,
+            state: state,
+            isShared: log != nil
+        )
+        configuration.certificate = endpoint.certificate
+        configuration.publicAddress = endpoint.publicAddress
+        configuration.hostNames = settings.value(HubSettings.hostNames) ?? []
+        configuration.corsOrigins = settings.value(HubSettings.corsOrigins) ?? []
+        configuration.pushContact = settings.value(HubSettings.pushContact)
+        return HubPlan(
+            configuration: configuration,
+            log: log,
+            endpoint: endpoint,
+            servesAppBackend: servesAppBackend,
+            logLevel: settings.value(HubSettings.logLevel).level
+        )
+    }
+
+    private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
+        let name = try HubName(given: settings.value(HubSettings.name))
+        var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
+        configuration.generationPath = state.file(HubFiles.generation)
+        configuration.version = Program.version
+        configuration.host = settings.value(HubSettings.listen)
+        configuration.port = settings.value(HubSettings.port)
+        configuration.takesPlainHTTP = settings.value(HubSettings.insecureListen)
+        configuration.trustedProxies = settings.value(HubSettings.trustedProxies) ?? []
+        configuration.timeToLive = settings.value(HubSettings.timeToLive)
+        configuration.maximumLogBytes = settings.value(HubSettings.logSize)
+        configuration.maximumTags = settings.value(HubSettings.maximumTags)
+        configuration.expressionLimits = TagExpression.Limits(
+            tags: settings.value(HubSettings.maximumExpressionTags),
+            alternatives: settings.value(HubSettings.maximumAlternatives)
+        )
+        configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes)
+        configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress)
+        configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings)
+        configuration.listenQuota.count = settings.value(HubSettings.listenRegistrations)
+        configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize))
+        configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites)
+        configuration.maximumChangeBytes = settings.value(HubSettings.changeSize)
+        configuration.sendsGcmThroughFcm = settings.value(HubSettings.gcmThroughFcm)
+        let hosts = settings.value(HubSettings.pushHosts) ?? []
+        configuration.pushServices = PushServiceDirectory(
+            emulation: pushOrigin.map { origin in
+                PushServiceDirectory.Emulation(
+                    origin: origin,
+                    certificateAuthorities: pushAuthorities ?? "",
+                    credentials: []
+                )
+            },
+            browserHosts: hosts.map(\.description),
+            browserAddresses: settings.value(HubSettings.pushAddresses) ?? [],
+            tokens: ProviderTokenFile(path: state.file(HubFiles.apnsTokens), secretsPath: configuration.secretsPath),
+            userAgent: "newswire/\(Program.version)"
+        )
+        configuration.pages = settings.value(HubSettings.pages)
+        configuration.webSubHub = settings.value(HubSettings.webSubHub)
+        configuration.alarmTag = settings.value(HubSettings.alarmTag)
+        for silence in settings.value(HubSettings.alarmSilences) ?? [] {
+            configuration.alarmRules.silences[silence.category] = silence.limit
+        }
+        configuration.alarmAgents = settings.value(HubSettings.alarmAgents) ?? []
+        configuration.drain = settings.value(HubSettings.drain)
+        return configuration
+    }
+}
