@@ -3,6 +3,7 @@ import HostSystem
 import HubProtocol
 package import Logging
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Writes the audit log every second, and deletes outdated rows at the start and every hour.
@@ -39,12 +40,10 @@ package final class AccountUpkeep: Service {
     }
 
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await self.purgeAtStart()
-            while (try? await Task.sleep(for: Self.flushInterval)) != nil {
-                await self.audit.flush()
-                await self.purgeIfDue()
-            }
+        await cancelWhenGracefulShutdown { await self.purgeAtStart() }
+        await repeatUntilStopped(every: Self.flushInterval) {
+            await self.audit.flush()
+            await self.purgeIfDue()
         }
         // Not in this task, which may have been cancelled: the database would not commit.
         await Task { await audit.flush() }.value

@@ -235,10 +235,10 @@ package final class PublishWatch: Sendable {
 
     /// Reports the publisher's health to the hub until the task is cancelled.
     private func keepReporting() async {
-        while (try? await Task.sleep(for: Self.reportPause)) != nil {
-            var pass = prototype
-            pass.lists = feeds.lists
-            await pass.reportHealth(after: state.withLock { $0.report }, schedule: .watch)
+        await repeatUntilStopped(every: Self.reportPause) {
+            var pass = self.prototype
+            pass.lists = self.feeds.lists
+            await pass.reportHealth(after: self.state.withLock { $0.report }, schedule: .watch)
         }
     }
 

@@ -6,6 +6,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import ServiceLifecycle
+import Signals
 import Synchronization
 import UnixSignals
 
@@ -84,9 +85,7 @@ final class CertificateReloader: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await withDiscardingTaskGroup { group in
-                group.addTask {
-                    while (try? await Task.sleep(for: Self.interval)) != nil { await self.lookAside() }
-                }
+                group.addTask { await repeatUntilStopped(every: Self.interval) { await self.lookAside() } }
                 // Without files there is nothing to reload.
                 guard case .files = self.source else { return }
                 group.addTask {

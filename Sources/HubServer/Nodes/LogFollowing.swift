@@ -1,6 +1,7 @@
 import HubRouting
 import HubStore
 import ServiceLifecycle
+import Signals
 import Synchronization
 
 /// Keeps a node up to date with the log that it shares with others.
@@ -32,9 +33,7 @@ final class LogFollowing: Service {
         await cancelWhenGracefulShutdown { [self] in
             await withTaskGroup { group in
                 group.addTask { [self] in for await _ in log.wakeUps() { writer.follow() } }
-                group.addTask { [self] in
-                    while (try? await Task.sleep(for: interval)) != nil { look(at: .now) }
-                }
+                group.addTask { [self] in await repeatUntilStopped(every: interval) { self.look(at: .now) } }
             }
         }
     }

@@ -25,14 +25,11 @@ struct Liveness: Service {
     let eventLoops: [any EventLoop]
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await Self.pass { writer.whenReached($0) }
-                for eventLoop in eventLoops { await Self.pass { eventLoop.execute($0) } }
-                if Task.isCancelled { return }
-                watchdog.beat()
-                try? await Task.sleep(for: watchdog.interval)
-            }
+        await repeatUntilStopped(every: watchdog.interval, startsNow: true) {
+            await Self.pass { writer.whenReached($0) }
+            for eventLoop in eventLoops { await Self.pass { eventLoop.execute($0) } }
+            // A cancelled pass proves nothing.
+            if !Task.isCancelled { watchdog.beat() }
         }
     }
 

@@ -9,6 +9,7 @@ import Logging
 import OutboundHTTP
 import ServiceLifecycle
 import Settings
+import Signals
 import UnixSignals
 
 extension PublishCommand {
@@ -94,14 +95,13 @@ private struct WatchService: Service {
     }
 
     private func keepAccount() async {
-        while !Task.isCancelled {
+        await repeatUntilStopped(every: Self.accountPause, startsNow: true) {
             do {
                 try account()
                 if let notifier { notifier.status(try watch.status()) }
             } catch {
                 // The store's error is reported by the pass.
             }
-            try? await Task.sleep(for: Self.accountPause)
         }
     }
 }
