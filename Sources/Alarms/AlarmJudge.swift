@@ -41,16 +41,23 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     private var drops = AlarmWatch()
     /// The time for which the log has lacked a replica; `nil` if it does not, or in the state of an earlier version.
     private var replicaLoss: Duration?
-    private var standing: [Alarm: AlarmState] = [:]
+    /// The active alarms.
+    private var states: [Alarm: AlarmState] = [:]
     private var silences: [Alarm: Silence] = [:]
     private var lastLook: Timestamp?
     /// The time observed since the start, or since the clock was last in doubt.
     private var observed = Duration.zero
 
+    // The names in the database; `standing` is that of the first version.
+    private enum CodingKeys: String, CodingKey {
+        case categories, publishers, agents, drops, replicaLoss, silences, lastLook, observed
+        case states = "standing"
+    }
+
     package init() {}
 
     /// The active alarms, including silenced ones.
-    package var alarms: Set<Alarm> { Set(standing.keys) }
+    package var alarms: Set<Alarm> { Set(states.keys) }
 
     /// The active alarms and the silenced ones, in a stable order.
     package func entries(at now: Timestamp) -> [Entry] {
@@ -58,7 +65,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
             let isSilenced = isSilenced(alarm, at: now)
             return Entry(
                 alarm: alarm,
-                finding: standing[alarm]?.finding,
+                finding: states[alarm]?.finding,
                 isSilenced: isSilenced,
                 silencedUntil: isSilenced ? silences[alarm]?.end : nil
             )
@@ -66,7 +73,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     }
 
     /// The known facts of an active alarm.
-    package func finding(of alarm: Alarm) -> AlarmFinding? { standing[alarm]?.finding }
+    package func finding(of alarm: Alarm) -> AlarmFinding? { states[alarm]?.finding }
 
     /// The position of the last message of each category that had one while it was watched.
     package var categoryPlaces: [String: LogSequence] {
@@ -84,7 +91,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
     /// reported again.
     package mutating func silence(_ alarm: Alarm, until end: Timestamp?) {
         silences[alarm] = Silence(end: end)
-        standing[alarm]?.isReported = false
+        states[alarm]?.isReported = false
     }
 
     /// Resumes reports of an alarm.
@@ -100,13 +107,13 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         for name in publishers.keys { publishers[name]?.isFresh = false }
         guard isRestored else { return }
         // An alarm in the copy ends when there is news of its subject.
-        for name in categories.keys where standing[Alarm(.silentCategory, name)] == nil {
+        for name in categories.keys where states[Alarm(.silentCategory, name)] == nil {
             categories[name]?.quiet = .zero
         }
-        for name in publishers.keys where standing[Alarm(.silentPublisher, name)] == nil {
+        for name in publishers.keys where states[Alarm(.silentPublisher, name)] == nil {
             publishers[name]?.quiet = .zero
         }
-        for name in agents.keys where standing[Alarm(.absentAgent, name)] == nil { agents[name]?.quiet = .zero }
+        for name in agents.keys where states[Alarm(.absentAgent, name)] == nil { agents[name]?.quiet = .zero }
     }
 
     /// Judges the facts, and returns the changes.
@@ -184,7 +191,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
             guard let since = feed.failingSince, now - since > rules.feedFailure else { continue }
             let alarm = Alarm(.failingFeed, feed.url)
             // An old report may be outdated; a report since the start is current.
-            guard publishers[feed.publisher]?.isFresh == true || standing[alarm] != nil else { continue }
+            guard publishers[feed.publisher]?.isFresh == true || states[alarm] != nil else { continue }
             if let known = found[alarm], known.since <= since { continue }
             found[alarm] = AlarmFinding(since: since, publisher: feed.publisher)
         }
@@ -208,7 +215,7 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
 
     /// True if a subject is absent for too long; while the hub was stopped, nothing could connect.
     private func isAbsent(_ alarm: Alarm, _ watch: AlarmWatch, _ limit: Duration) -> Bool {
-        watch.quiet > limit && (observed > limit || standing[alarm] != nil)
+        watch.quiet > limit && (observed > limit || states[alarm] != nil)
     }
 
     /// The longest allowed silence of a publisher; `nil` while it is not known.
@@ -243,21 +250,21 @@ package struct AlarmJudge: Sendable, Equatable, Codable {
         // Credentials, reports and agents are not all back yet: no alarm begins, and none ends.
         guard observed >= rules.settling else { return [] }
         var changes: [AlarmChange] = []
-        for alarm in standing.keys.filter({ found[$0] == nil }).sorted(by: Self.order) {
-            let isReported = standing[alarm]?.isReported == true
+        for alarm in states.keys.filter({ found[$0] == nil }).sorted(by: Self.order) {
+            let isReported = states[alarm]?.isReported == true
             guard mayTell || !isReported else { continue }
             if isReported { changes.append(.cleared(alarm)) }
-            standing[alarm] = nil
+            states[alarm] = nil
             if silences[alarm]?.end == nil { silences[alarm] = nil }
         }
         for (alarm, finding) in found.sorted(by: { Self.order($0.key, $1.key) }) {
-            let isReported = standing[alarm]?.isReported ?? false
+            let isReported = states[alarm]?.isReported ?? false
             let isDue = mayTell && !isReported && silences[alarm] == nil
             if isDue { changes.append(.raised(alarm)) }
-            standing[alarm] = AlarmState(
+            states[alarm] = AlarmState(
                 isReported: isReported || isDue,
                 finding: AlarmFinding(
-                    since: standing[alarm]?.finding.since ?? finding.since,
+                    since: states[alarm]?.finding.since ?? finding.since,
                     deadline: finding.deadline,
                     publisher: finding.publisher,
                     reason: finding.reason

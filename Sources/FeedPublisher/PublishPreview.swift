@@ -100,7 +100,7 @@ extension FeedPreview {
         let messages = Dictionary(announced.map { ($0.index, $1.message) }) { first, _ in first }
         let translations = Dictionary(judgement.translations.map { ($0.announcement.index, $0.story) }) { $1 }
         entries = feed.entries.enumerated().map { index, entry in
-            let silence = judgement.skipped[index] ?? judge.withoutIdentity(entry)
+            let reason = judgement.skipped[index] ?? judge.skipReason(for: entry)
             let message = messages[index] ?? translations[index]?.unsent
             return EntryPreview(
                 title: entry.title ?? message?.headlines ?? entry.id ?? entry.link ?? "",
@@ -109,7 +109,7 @@ extension FeedPreview {
                 dateProblem: judge.dates.problem(entry.date),
                 fate: message.map { message in
                     message.notBefore.flatMap { $0 > judge.now ? .held(until: $0) : nil } ?? .waiting
-                } ?? .silent(silence, story: judgement.repeats[index]?.headline),
+                } ?? .silent(reason, story: judgement.repeats[index]?.headline),
                 idempotencyKey: message?.idempotencyKey,
                 translationOf: translations[index]?.headline
             )

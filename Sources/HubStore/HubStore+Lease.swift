@@ -1,6 +1,6 @@
 import GRDB
 
-/// The row that names the node with the hub's duties.
+/// The row that names the node with the hub's lease; the table is called `duty`.
 package struct LeaseRecord: Sendable, Equatable {
     /// `nil` if no node has them.
     package let node: String?
@@ -36,7 +36,7 @@ extension Transaction {
 
     package func setKeyProof(_ proof: String) throws { try execute("INSERT INTO keyProof VALUES (1, ?)", [proof]) }
 
-    /// Gives the duties to a node.
+    /// Gives the lease to a node.
     ///
     /// - Returns: The new term.
     package func takeLease(by node: String) throws -> Int64 {
@@ -46,6 +46,6 @@ extension Transaction {
 
     package func renewLease() throws { try execute("UPDATE duty SET renewals = renewals + 1", []) }
 
-    /// Releases the duties, so that any node can take them.
+    /// Releases the lease, so that any node can take it.
     package func releaseLease() throws { try execute("UPDATE duty SET node = NULL", []) }
 }

@@ -4,7 +4,7 @@ import GRDB
 package import HubProtocol
 package import HubRouting
 
-/// Answers inquiries about sent messages: "who got this, and why not".
+/// Reads what reports on sent messages need: the devices that got a message, and the reasons why others did not.
 extension HubStore {
     /// Finds a message by its id; `nil` if the log does not hold it, or holds it only above `through`.
     package func message(hub: HubKey, id: MessageID, through: LogSequence) async throws -> AcceptedMessage? {
@@ -36,7 +36,7 @@ extension HubStore {
     ///
     /// - Parameters:
     ///   - ordinals: The installations; they are read in one snapshot, so there should be few.
-    ///   - messages: The sequences of the messages that the inquiry is about.
+    ///   - messages: The sequences of the messages to report on.
     ///   - transform: Receives the rows that are in force for any of the messages, oldest first; none if the
     ///     installation is gone.
     /// - Returns: The results, in the order of the installations.
@@ -99,7 +99,7 @@ extension HubStore {
     }
 }
 
-/// Statements about inquiries, in one place so that a test can check their query plans.
+/// The statements of reports, in one place so that a test can check their query plans.
 enum LookupQuery {
     static let message = """
         SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log

@@ -26,7 +26,7 @@ extension HubStore {
 }
 
 extension Transaction {
-    /// Maximum number of canceled messages that a hub keeps for inquiries; the oldest are deleted first.
+    /// Maximum number of canceled messages whose state a hub can still report; the oldest are deleted first.
     package static let maximumCanceled = 10_000
 
     package func schedule(_ record: MessageRecord, hub: HubKey, dueAt: Timestamp, at: Timestamp) throws {

@@ -49,9 +49,9 @@ extension ReplicatedLog {
     ///
     /// They do not report whether they sync each entry to disk.
     package func facts() async throws -> EngineFacts {
-        let (stream, patience) = (log.stream, RetryDeadline(log.stream.configuration.patience))
+        let (stream, deadline) = (log.stream, RetryDeadline(log.stream.configuration.patience))
         return try await Self.blocking {
-            EngineFacts(try patience.run { try stream.info(within: $0) }, stream.connection)
+            EngineFacts(try deadline.run { try stream.info(within: $0) }, stream.connection)
         }
     }
 }

@@ -24,8 +24,8 @@ package final class ReplicatedLog: Sendable {
     private init(_ configuration: ReplicatedLogConfiguration, _ logger: Logger) throws {
         let problems = configuration.problems
         guard problems.isEmpty else { throw ReplicatedLogError.misconfigured(problems) }
-        let patience = RetryDeadline(configuration.startPatience)
-        connection = try patience.run { _ in
+        let deadline = RetryDeadline(configuration.startPatience)
+        connection = try deadline.run { _ in
             do {
                 return try EngineConnection(configuration, logger)
             } catch ReplicatedLogError.unreachable(let reason) {

@@ -150,6 +150,26 @@ struct AlarmJudgeTests {
         #expect(changes == (alarmCase.alarm.kind == .droppedMessages ? [.cleared(alarmCase.alarm)] : []))
     }
 
+    /// Hubs store the judge: with another name, an upgrade would lose a part of its state.
+    @Test func `the stored state keeps its names`() throws {
+        var room = Self.settled()
+        room.isBusy = true
+        room.facts.missingReplicas = 1
+        let raised = room.pass(30)
+        #expect(raised == [.raised(Alarm(.missingReplicas))])
+        room.judge.silence(Alarm(.missingReplicas), until: nil)
+        let data = try JSONEncoder().encode(room.judge)
+        let names = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        #expect(
+            Set(names.keys) == [
+                "categories", "publishers", "agents", "drops", "replicaLoss", "standing", "silences", "lastLook",
+                "observed",
+            ]
+        )
+        let alarm = try #require((names["standing"] as? [Any])?.last as? [String: Any])
+        #expect(Set(alarm.keys) == ["isTold", "finding"])
+    }
+
     @Test(arguments: AlarmCase.all)
     func `a silenced alarm is not reported; one that outlasts its silence is`(alarmCase: AlarmCase) {
         var room = Self.settled()

@@ -56,7 +56,7 @@ struct AlertChains {
     }
 
     private mutating func take(_ message: Candidate) {
-        if known.unwanted(message) == nil { wanted.insert(message.place) }
+        if known.skipReason(for: message) == nil { wanted.insert(message.place) }
         if message.replacesOthers {
             let references = message.keys.references
             if message.novelty == .edited, let story = known.ownStory(message) { claim(story, for: message) }

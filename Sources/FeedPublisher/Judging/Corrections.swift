@@ -27,7 +27,7 @@ extension NewsJudge {
             let given = candidate.keys.marked.compactMap { originals[$0] }.filter { $0.count == 1 }.flatMap(\.self)
             for original in given {
                 effects.skipped[original.place] = .superseded
-                if known.unwanted(original) == nil { effects.wanted.insert(candidate.place) }
+                if known.skipReason(for: original) == nil { effects.wanted.insert(candidate.place) }
             }
             guard let story = markedStory(candidate, known) else {
                 if !given.isEmpty, mark.status == .withdrawn {

@@ -59,14 +59,14 @@ struct Knowledge: Sendable {
     }
 
     /// Returns the reason why the list does not want an entry; `nil` if it does.
-    func unwanted(_ candidate: Candidate) -> SkipReason? {
+    func skipReason(for candidate: Candidate) -> SkipReason? {
         if let alert = candidate.alert {
             if !alert.isForThePublic { return .notForThePublic }
             if let expiry = alert.expires, expiry <= now { return .expired }
         }
         guard rules.filters.contains(where: { !$0.isEmpty }) else { return nil }
         let text = KeywordFilter.FilterText(candidate.entry)
-        return rules.filters.lazy.compactMap { $0.silence(text) }.first
+        return rules.filters.lazy.compactMap { $0.skipReason(for: text) }.first
     }
 }
 

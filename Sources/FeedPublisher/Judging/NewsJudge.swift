@@ -140,7 +140,7 @@ struct NewsJudge: Sendable {
         if known.document.decision == .firstReading {
             let wanted = unsettled.filter { candidate in
                 effects.changes[candidate.place] == nil
-                    && (effects.wanted.contains(candidate.place) || known.unwanted(candidate) == nil)
+                    && (effects.wanted.contains(candidate.place) || known.skipReason(for: candidate) == nil)
             }
             known.document.chosen = Set(first(existing, of: wanted).map(\.place))
         }
@@ -309,8 +309,8 @@ struct NewsJudge: Sendable {
         return record
     }
 
-    /// Returns the reason of an entry that is not among ``entries``.
-    func withoutIdentity(_ entry: Entry) -> SkipReason {
+    /// Returns the reason why an entry of the document is not among ``entries``.
+    func skipReason(for entry: Entry) -> SkipReason {
         if entry.isDraft { return .draft }
         return entry.id == nil && entry.link == nil && entry.title == nil && entry.summary == nil ? .blank : .repeated
     }
@@ -328,14 +328,6 @@ struct Verdict: Sendable {
     init(_ candidate: Candidate, _ decision: Decision?) {
         self.candidate = candidate
         self.decision = decision
-    }
-
-    /// True if the entry is announced.
-    var isNotified: Bool {
-        switch decision {
-        case nil, .announced: true
-        case .silent, .repeats: false
-        }
     }
 
     /// True if the entry is news, and no rule has decided otherwise.

@@ -121,7 +121,7 @@ package enum SkipReason: Sendable, Equatable {
 
 extension KeywordFilter {
     /// Returns the reason to reject an entry; `nil` if it is wanted.
-    func silence(_ text: FilterText) -> SkipReason? {
+    func skipReason(for text: FilterText) -> SkipReason? {
         if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
         return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded
     }

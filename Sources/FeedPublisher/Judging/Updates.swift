@@ -30,7 +30,7 @@ extension NewsJudge {
             let story = known.ownStory(candidate)
             let isOwn = story.map { $0.feed == record.id && !$0.isWithdrawn && !settled.contains($0.name) } ?? true
             let isWanted = rules.announcesUpdates && record.baseline != nil && isOwn
-            if isWanted, known.unwanted(candidate) == nil { wanted[candidate.place] = index }
+            if isWanted, known.skipReason(for: candidate) == nil { wanted[candidate.place] = index }
             verdicts[index].decision = .silent(wanted[candidate.place] == nil ? .edited : .updateLimit)
         }
         guard record.lastUpdate.map({ abs(now.timeIntervalSince($0)) >= Self.updatePause.inSeconds }) ?? true else {

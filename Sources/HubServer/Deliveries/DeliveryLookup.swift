@@ -16,8 +16,8 @@ struct DeliveryLookup: Sendable {
     static let maximumListed = 100
     /// Number of changed installations that are read in one snapshot of the store.
     private static let changedAtOnce = 100
-    /// The rendering cost that one inquiry may spend, in bytes; beyond it, heavy recipients are assumed to get messages
-    /// of allowed size.
+    /// The rendering cost that one report may take, in bytes; beyond it, heavy recipients are assumed to get messages of
+    /// allowed size.
     private static let maximumCost = 32 << 20
 
     let hub: Hub
@@ -365,7 +365,7 @@ private struct FormerRecipient {
     }
 }
 
-/// The rendering cost of one inquiry so far.
+/// The rendering cost of one report so far.
 private final class Spent: Sendable {
     let maximum: Int
     private let cost = Atomic<Int>(0)

@@ -11,7 +11,7 @@ extension TurnQueue<SingleKey> {
     /// Creates turns for one kind of request; too many waiting ones are refused with 429.
     ///
     /// - Parameters:
-    ///   - kind: Names the requests in a refusal: "inquiries about messages".
+    ///   - kind: Names the requests in a refusal: "requests for outcomes of messages".
     ///   - maximumRunning: Number of requests that are worked on at once, at least 1.
     convenience init(_ kind: String, atOnce maximumRunning: Int = 1) {
         self.init(atOnce: maximumRunning, maximumWaiting: Self.maximumWaitingRequests) {

@@ -26,8 +26,8 @@ final class Hub: Sendable {
     let configuration: HubConfiguration
     let logger: Logger
     let counters = HubCounters()
-    /// Inquiries about the outcomes of messages: each may read all data of the hub.
-    let lookups = RequestTurns("inquiries about messages")
+    /// Requests for the outcomes of messages: each may read all data of the hub.
+    let lookups = RequestTurns("requests for outcomes of messages")
     /// Lists of registrations by push channel: each may read a thousand rows.
     let channelLists = RequestTurns("lists of registrations by push channel", atOnce: 4)
     /// The push services that its credentials are used with.

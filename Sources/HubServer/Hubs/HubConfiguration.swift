@@ -106,7 +106,7 @@ package struct HubConfiguration: Sendable {
     ///
     /// Tests look then, instead of again and again.
     var onProgress: @Sendable () -> Void = {}
-    /// Time between two looks at the holder of duties.
+    /// Time between two checks of the lease.
     var leaseInterval = LeaseKeeper.interval
     /// Time between two reports to the other nodes.
     var presenceInterval = LogFollowing.interval

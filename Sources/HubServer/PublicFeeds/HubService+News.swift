@@ -6,8 +6,8 @@ package import WebPages
 
 /// The news of some of a hub's categories at one moment.
 package struct HubNews: Sendable {
-    /// The newest stories and withdrawals, newest first.
-    package let versions: [StoryVersion]
+    /// The newest stories and withdrawals, newest first, each in the version that readers are shown.
+    package let storyVersions: [StoryVersion]
     /// The end of the log, at which a stream continues.
     package let position: StreamPosition
     /// The reason why messages after an earlier position may be missing; `nil` if none are.
@@ -67,7 +67,7 @@ extension HubService {
     ) async throws -> HubNews {
         let hub = try directory.hub(named: name.text)
         let (head, dropped) = (hub.status.head, hub.status.droppedThrough)
-        let versions = try await hub.publicFeeds.news(of: tags, language: language, in: hub)
+        let storyVersions = try await hub.publicFeeds.news(of: tags, language: language, in: hub)
         var gap: String?
         if let position {
             switch directory.epochs.resume(position.text, created: .start, top: head, droppedThrough: dropped) {
@@ -76,7 +76,7 @@ extension HubService {
             }
         }
         return HubNews(
-            versions: versions.filter { $0.sequence <= head },
+            storyVersions: storyVersions.filter { $0.sequence <= head },
             position: StreamPosition(epoch: directory.epochs.current, sequence: head),
             gap: gap
         )

@@ -26,7 +26,7 @@ actor DeliveryLane {
     static let longestRest = Duration.seconds(30)
     /// Time after its acceptance in which the first attempt to send a message without storage (`TTL` 0) may begin.
     static let latestOnce = Duration.seconds(600)
-    /// Time between two looks at the roster of a lane that is not on duty: a term that lapsed may be renewed.
+    /// Time between two checks of the lease by a lane without it: a term that lapsed may be renewed.
     static let leaseInterval = Duration.seconds(1)
     /// Targets for which the lane remembers a refusal of the credential.
     static let maximumRefused = 1_024
@@ -244,7 +244,7 @@ actor DeliveryLane {
         return false
     }
 
-    // MARK: - Duties
+    // MARK: - Lease
 
     /// True while this node may deliver.
     var holdsLease: Bool { term != nil && !hasLostLease && lease.current == term }

@@ -1,15 +1,15 @@
 import HubStore
 
-/// The conditions under which a node may have duties.
+/// The conditions under which a node may have the lease (``NodeLease``).
 struct LeaseEligibility: Sendable {
     let clocks: NodeClocks
     let proof: KeyProof
 
-    /// The reason why this node must not have duties; `nil` if it may.
+    /// The reason why this node must not have the lease; `nil` if it may.
     var obstacle: LeaseObstacle? { proof.hasFailed ? .secrets : LeaseObstacle(clocks.compare().verdict) }
 }
 
-/// The reason why a node must not have duties.
+/// The reason why a node must not have the lease.
 enum LeaseObstacle: Equatable, CustomStringConvertible {
     /// The node's clock is ahead of the others, or behind them with a negative duration.
     case clock(ahead: Duration)

@@ -1,10 +1,10 @@
 import HubStore
 import Synchronization
 
-/// A node's lease of the duties that one node of a hub has at a time: releasing scheduled messages, purging and
-/// expiry, compaction, alarms, dropping deleted hubs, and delivery to push services.
+/// A node's lease: the right, for a limited time, to do the work that one node of a hub does for all of them.
 ///
-/// A hub with one node always has them.
+/// This work, the *duties*, is releasing scheduled messages, purging and expiry, compaction, alarms, dropping deleted
+/// hubs, and delivery to push services. The node of a hub with one node always has the lease.
 final class NodeLease: Sendable {
     /// Time after the last renewal in which this node may act.
     ///
@@ -16,16 +16,16 @@ final class NodeLease: Sendable {
         var renewedAt: Duration
     }
 
-    /// True if other nodes can have the duties.
+    /// True if other nodes can have the lease.
     private let isShared: Bool
     private let clock: @Sendable () -> Duration
     private let findObstacle: @Sendable () -> LeaseObstacle?
     private let tenure = Mutex<Tenure?>(nil)
 
     /// - Parameters:
-    ///   - isShared: True if other nodes can have the duties.
+    ///   - isShared: True if other nodes can have the lease.
     ///   - clock: A clock that never jumps.
-    ///   - obstacle: Finds the reason why this node must not have duties.
+    ///   - obstacle: Finds the reason why this node must not have the lease.
     init(
         isShared: Bool,
         clock: @escaping @Sendable () -> Duration,
@@ -36,10 +36,10 @@ final class NodeLease: Sendable {
         findObstacle = obstacle
     }
 
-    /// The reason why this node must not have duties; `nil` if it may.
+    /// The reason why this node must not have the lease; `nil` if it may.
     var obstacle: LeaseObstacle? { isShared ? findObstacle() : nil }
 
-    /// The term of this node, until it learns that the term has ended; `nil` if it has no duties.
+    /// The term of this node, until it learns that the term has ended; `nil` without the lease.
     var term: LeaseTerm? { isShared ? tenure.withLock { $0?.term } : .unshared }
 
     /// The term of this node if it may act now: the term was renewed a short time ago, and nothing prevents it.
@@ -63,7 +63,7 @@ final class NodeLease: Sendable {
     func end() { tenure.withLock { $0 = nil } }
 }
 
-/// The time from one takeover of the duties to the next.
+/// The time from one takeover of the lease to the next.
 struct LeaseTerm: Sendable, Equatable {
     /// The term of a hub with one node, which does not end.
     static let unshared = LeaseTerm(number: nil)
@@ -72,7 +72,7 @@ struct LeaseTerm: Sendable, Equatable {
 
     /// Refuses a change in the transaction that makes it, if the term has ended.
     ///
-    /// A node may have been paused since it looked at the roster.
+    /// A node may have been paused since it checked its lease.
     ///
     /// - Throws: ``LeaseLost``.
     func check(_ transaction: Transaction) throws {
@@ -94,5 +94,5 @@ struct LeaseTerm: Sendable, Equatable {
     }
 }
 
-/// Another node has the duties, or no node has them.
+/// Another node has the lease, or no node has it.
 struct LeaseLost: Error {}

@@ -138,7 +138,7 @@ enum Schema {
         );
         """
 
-    /// Records who got a message, for later inquiries.
+    /// Records the outcomes of messages, for later reports.
     ///
     /// `matched` is a JSON object of counts by platform, NULL for messages of the first schema. The index covers
     /// registry changes only, so that it does not slow down sending.

@@ -154,7 +154,7 @@ extension OperatorRoutes {
         let escaped = PercentEncoding.encode(name)
         let counts = try await request.client.recipients(tags: name)
         let tags = (try? Tag(name)).map { [$0] } ?? []
-        let last = try await request.base.hub.news(of: ReaderChoice(categories: tags), since: nil).versions.first
+        let last = try await request.base.hub.news(of: ReaderChoice(categories: tags), since: nil).storyVersions.first
         return [
             .init(name, link: "\(request.root)devices?by=tag&q=\(escaped)"),
             .init(OperatorText.counts(counts?.platforms ?? [:]), isBad: counts?.total == 0),

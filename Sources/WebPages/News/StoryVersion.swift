@@ -25,8 +25,8 @@ package struct StoryVersion: Sendable, Equatable {
     let storyName: String
     /// The sender's name for this version of the story: messages of other categories that have it say the same; empty
     /// without one.
-    let version: String
-    /// Further categories with the same version.
+    let versionName: String
+    /// Further categories whose messages have the same version name.
     private(set) var alsoIn: [String] = []
     /// True if the sender marked the message as critical.
     let isUrgent: Bool
@@ -67,8 +67,8 @@ package struct StoryVersion: Sendable, Equatable {
         (self.sequence, self.id, self.at, first) = (sequence, id, at, at)
         (self.status, self.replaces, self.text) = (isWithdrawal || status != .withdrawn ? status : nil, replaces, text)
         storyName = story.flatMap { $0.utf8.count <= Self.maximumStoryName ? $0 : nil } ?? ""
-        let version = story.flatMap { _ in properties[.version] } ?? ""
-        self.version = version.utf8.count <= Self.maximumStoryName ? version : ""
+        let versionName = story.flatMap { _ in properties[.version] } ?? ""
+        self.versionName = versionName.utf8.count <= Self.maximumStoryName ? versionName : ""
         // With a language, only text in that language gets this far.
         effectiveLanguage = language == nil ? text.language : nil
         isUrgent = properties[.urgency].map { MessageUrgency(word: $0) } == .critical
@@ -109,7 +109,7 @@ package struct StoryVersion: Sendable, Equatable {
 
     /// True if another category has the same version of the story.
     private func isRepeated(by other: StoryVersion) -> Bool {
-        !version.isEmpty && version == other.version && id == other.id && isOfAnotherCategory(than: other)
+        !versionName.isEmpty && versionName == other.versionName && id == other.id && isOfAnotherCategory(than: other)
     }
 
     /// Adds the category of a message with the same version.
@@ -130,7 +130,7 @@ package struct StoryVersion: Sendable, Equatable {
             return isUrgent == other.isUrgent ? sequence < other.sequence : isUrgent
         }
         let isNews = (status == nil, other.status == nil)
-        if isNews.0 != isNews.1, !version.isEmpty, !other.version.isEmpty, isOfAnotherCategory(than: other) {
+        if isNews.0 != isNews.1, !versionName.isEmpty, !other.versionName.isEmpty, isOfAnotherCategory(than: other) {
             return other.status == nil
         }
         return sequence > other.sequence

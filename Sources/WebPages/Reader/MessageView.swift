@@ -110,7 +110,7 @@ extension MessageView {
         self.init(
             sequence: "\(storyVersion.sequence)",
             story: storyVersion.storyName,
-            version: storyVersion.version,
+            version: storyVersion.versionName,
             category: category,
             status: storyVersion.status?.label ?? "",
             title: storyVersion.text.title,

@@ -24,11 +24,11 @@ struct HubAlarmsListCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     func run() async throws {
-        let list = try await lookup.ask { hub in try await hub.alarms() }
-        if lookup.json { return Console.print(try JSON.line(list)) }
+        let list = try await options.ask { hub in try await hub.alarms() }
+        if options.json { return Console.print(try JSON.line(list)) }
         if list.alarms.isEmpty { Console.notice("there are no alarms") }
         for alarm in list.alarms { Console.print(TerminalText.safe(Self.line(alarm))) }
         if let omitted = list.omitted {
@@ -70,12 +70,12 @@ struct HubAlarmsSilenceCommand: AsyncParsableCommand {
     )
     var length: Duration?
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     func run() async throws {
         let end = try end(now: Date())
         let id = id
-        try await lookup.ask { hub in try await hub.silence(alarm: id, until: end) }
+        try await options.ask { hub in try await hub.silence(alarm: id, until: end) }
         Console.notice("silenced until \(end.map(ISODateTime.formatSeconds) ?? "it ends")")
     }
 
@@ -105,10 +105,10 @@ struct HubAlarmsUnsilenceCommand: AsyncParsableCommand {
     @Argument(help: "The id, as 'newswire hub alarms' shows it.")
     var id: String
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     func run() async throws {
         let id = id
-        try await lookup.ask { hub in try await hub.endSilence(alarm: id) }
+        try await options.ask { hub in try await hub.endSilence(alarm: id) }
     }
 }

@@ -14,7 +14,7 @@ struct HubCategoriesCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     private struct Row: Encodable, Sendable {
         let category: String
@@ -24,7 +24,7 @@ struct HubCategoriesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let rows = try await lookup.ask { hub in
+        let rows = try await options.ask { hub in
             var rows: [Row] = []
             for category in try await hub.categories() ?? [] {
                 let counts = try await hub.recipients(tags: category)
@@ -32,7 +32,7 @@ struct HubCategoriesCommand: AsyncParsableCommand {
             }
             return rows
         }
-        for row in rows { Console.print(lookup.json ? try JSON.line(row) : Self.line(row)) }
+        for row in rows { Console.print(options.json ? try JSON.line(row) : Self.line(row)) }
     }
 
     private static func line(_ row: Row) -> String {

@@ -43,11 +43,11 @@ struct HubCredentialsListCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     func run() async throws {
-        let report = try await lookup.ask { hub in try await hub.credentials(asking: false) }
-        try HubCredentialsCommand.show(report, asJSON: lookup.json)
+        let report = try await options.ask { hub in try await hub.credentials(asking: false) }
+        try HubCredentialsCommand.show(report, asJSON: options.json)
     }
 }
 
@@ -62,10 +62,10 @@ struct HubCredentialsTestCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     func run() async throws {
-        let report = try await lookup.ask { hub in try await hub.credentials(asking: true) }
-        try HubCredentialsCommand.show(report, asJSON: lookup.json)
+        let report = try await options.ask { hub in try await hub.credentials(asking: true) }
+        try HubCredentialsCommand.show(report, asJSON: options.json)
     }
 }

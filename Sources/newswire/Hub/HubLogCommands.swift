@@ -32,7 +32,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Flag(help: "Read the database of a stopped hub.")
     var offline = false
@@ -45,22 +45,22 @@ struct HubLogStatusCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if offline { return try await showFile() }
-        let overview = try await lookup.ask { hub in try await hub.overview() }
+        if offline { return try showFile() }
+        let overview = try await options.ask { hub in try await hub.overview() }
         guard let node = overview.node else {
             throw Failure(.failed, "the hub shares no log with others")
         }
-        if lookup.json { return Console.print(try JSON.line(node)) }
+        if options.json { return Console.print(try JSON.line(node)) }
         for line in Self.lines(node) { Console.print(TerminalText.safe(line)) }
     }
 
-    private func showFile() async throws {
-        let directory = try HubStateOptions.existing(lookup.configuration.load(), flag: state)
+    private func showFile() throws {
+        let directory = try HubStateOptions.existing(options.configuration.load(), flag: state)
         let database = directory.file(HubFiles.database)
         guard HostFile.exists(database) else { throw HubStateOptions.noHub(in: directory, flag: state) }
-        let position = try await DatabaseFileError.naming(database) { try HubLogFile.position(of: database) }
+        let position = try DatabaseFileError.naming(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
-        if lookup.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
+        if options.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
         Console.print("'\(database)' contains the log up to entry \(position)")
     }
 
@@ -237,7 +237,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
         let hub = try IdleHub(stateOptions, settings)
         defer { hub.close() }
         let incarnation = try await ReplicatedLog.beginAgain(log, logger: Logger(label: "newswire.hub"))
-        try await DatabaseFileError.naming(hub.database) {
+        try DatabaseFileError.naming(hub.database) {
             try HubLogFile.begin(hub.database, incarnation: incarnation, at: Timestamp(Date()))
         }
         Console.notice("the log '\(log.name)' starts from '\(hub.database)'; agents get a gap")

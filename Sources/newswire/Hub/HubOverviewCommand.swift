@@ -14,11 +14,11 @@ struct HubOverviewCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     func run() async throws {
-        let overview = try await lookup.ask { hub in try await hub.overview() }
-        if lookup.json { return Console.print(try JSON.line(overview)) }
+        let overview = try await options.ask { hub in try await hub.overview() }
+        if options.json { return Console.print(try JSON.line(overview)) }
         for line in Self.lines(overview) { Console.print(TerminalText.safe(line)) }
     }
 

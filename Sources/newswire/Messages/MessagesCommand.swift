@@ -21,7 +21,7 @@ struct MessagesCommand: AsyncParsableCommand {
 /// Options for requests to a hub.
 ///
 /// The connection string must grant Manage, as that of publishers and operators does.
-struct LookupOptions: ParsableArguments {
+struct HubRequestOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
 
     @OptionGroup var connection: ConnectionOptions
@@ -61,7 +61,7 @@ struct MessagesListCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Option(help: "The number of messages to list, at most 100, newest first.")
     var last = 20
@@ -80,12 +80,12 @@ struct MessagesListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (last, place, isOfScheduled) = (last, before.map(LogSequence.init(rawValue:)), scheduled)
-        let messages = try await lookup.ask { hub in
+        let messages = try await options.ask { hub in
             if isOfScheduled { return try await hub.scheduledMessages(last) }
             if let place { return try await hub.messages(before: place, count: last) }
             return try await hub.newestMessages(last)
         }
-        if lookup.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
+        if options.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
         for message in messages { Console.print(MessageText.line(message)) }
     }
 }
@@ -108,7 +108,7 @@ struct MessagesShowCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Argument(help: ArgumentHelp("The message's id.", valueName: "id"), completion: .messages)
     var id: String
@@ -118,15 +118,15 @@ struct MessagesShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (id, device) = try identifiers()
-        let answer = try await lookup.ask { hub in
+        let answer = try await options.ask { hub in
             try await Self.answer(of: hub, on: id, device: device)
         }
         switch answer {
         case .report(let report):
-            if lookup.json { return Console.print(try JSON.line(report)) }
+            if options.json { return Console.print(try JSON.line(report)) }
             for line in MessageText.lines(report) { Console.print(line) }
         case .details(let details):
-            if lookup.json { return Console.print(try JSON.line(TelemetryLine(details))) }
+            if options.json { return Console.print(try JSON.line(TelemetryLine(details))) }
             for line in MessageText.lines(details) { Console.print(line) }
             if device != nil { Console.warning("this hub does not report on single devices") }
         }
@@ -173,7 +173,7 @@ struct MessagesFailuresCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Argument(help: ArgumentHelp("The message's id.", valueName: "id"), completion: .messages)
     var id: String
@@ -183,9 +183,9 @@ struct MessagesFailuresCommand: AsyncParsableCommand {
         var from: String?
         repeat {
             let start = from
-            let page = try await lookup.ask { hub in try await hub.failures(of: id, from: start) }
+            let page = try await options.ask { hub in try await hub.failures(of: id, from: start) }
             for target in page.targets {
-                Console.print(lookup.json ? try JSON.line(target) : MessageText.line(target))
+                Console.print(options.json ? try JSON.line(target) : MessageText.line(target))
             }
             from = page.next
         } while from != nil
@@ -205,15 +205,15 @@ struct MessagesInboxCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Argument(help: ArgumentHelp("The device's push handle.", valueName: "handle"))
     var handle: String
 
     func run() async throws {
         let handle = handle
-        let inbox = try await lookup.ask { hub in try await hub.emulatedInbox(of: handle) }
-        if lookup.json { return Console.print(String(decoding: inbox, as: UTF8.self)) }
+        let inbox = try await options.ask { hub in try await hub.emulatedInbox(of: handle) }
+        if options.json { return Console.print(String(decoding: inbox, as: UTF8.self)) }
         let deliveries = try InboxDocument.decode(inbox).deliveries
         if deliveries.isEmpty { Console.notice("nothing was sent to this handle") }
         for delivery in deliveries {
@@ -234,14 +234,14 @@ struct MessagesCancelCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Argument(help: ArgumentHelp("The message's id.", valueName: "id"), completion: .scheduledMessages)
     var id: String
 
     func run() async throws {
         let id = try MessageID(argument: id)
-        let isCanceled = try await lookup.ask { hub in try await hub.cancel(id) }
+        let isCanceled = try await options.ask { hub in try await hub.cancel(id) }
         guard isCanceled else {
             throw Failure(
                 .failed,
@@ -249,7 +249,7 @@ struct MessagesCancelCommand: AsyncParsableCommand {
                 hint: "'newswire messages list --scheduled' lists the scheduled messages"
             )
         }
-        Console.print(lookup.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
+        Console.print(options.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
     }
 }
 

@@ -27,7 +27,7 @@ struct PublishersCommand: AsyncParsableCommand {
     @Flag(help: "Also list the newest entries of each feed.")
     var entries = false
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     func validate() throws {
         if entries, name == nil { throw ValidationError("--entries needs the name of a publisher") }
@@ -35,8 +35,8 @@ struct PublishersCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let name {
-            let status = try await lookup.ask { hub in try await hub.publisher(name) }
-            if lookup.json { return Console.print(try JSON.line(status)) }
+            let status = try await options.ask { hub in try await hub.publisher(name) }
+            if options.json { return Console.print(try JSON.line(status)) }
             let summary = PublisherSummary(status.report, of: name, at: Self.time(status.reportedAt))
             Console.print(Self.line(summary))
             for feed in status.report.feeds {
@@ -48,8 +48,8 @@ struct PublishersCommand: AsyncParsableCommand {
             }
             return
         }
-        let publishers = try await lookup.ask { hub in try await hub.publishers() }
-        if lookup.json { return Console.print(try JSON.line(PublisherList(publishers: publishers))) }
+        let publishers = try await options.ask { hub in try await hub.publishers() }
+        if options.json { return Console.print(try JSON.line(PublisherList(publishers: publishers))) }
         if publishers.isEmpty { Console.notice("no publisher has reported to the hub in the last seven days") }
         for publisher in publishers { Console.print(Self.line(publisher)) }
     }

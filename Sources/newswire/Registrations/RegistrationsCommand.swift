@@ -29,7 +29,7 @@ struct RegistrationsListCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Option(help: "List only registrations with this tag.")
     var tag: String?
@@ -47,15 +47,15 @@ struct RegistrationsListCommand: AsyncParsableCommand {
 
     func run() async throws {
         let choices = try choices()
-        var list = RegistrationList(limit: limit ?? .max, json: lookup.json)
+        var list = RegistrationList(limit: limit ?? .max, json: options.json)
         for choice in choices where list.isEmpty {
-            list = try await lookup.ask { try await list.adding(choice, of: $0) }
+            list = try await options.ask { try await list.adding(choice, of: $0) }
         }
         if device == nil {
             let tag = try tag.map { try Tag($0) }
-            list = try await lookup.ask { try await list.addingInstallations(with: tag, of: $0) }
+            list = try await options.ask { try await list.addingInstallations(with: tag, of: $0) }
         } else if list.isEmpty, let id = device.flatMap({ try? InstallationID($0) }) {
-            list = try await lookup.ask { try await list.addingInstallation(id, of: $0) }
+            list = try await options.ask { try await list.addingInstallation(id, of: $0) }
         }
         guard list.unreadable == 0 else {
             throw Failure(.failed, "\(list.unreadable) of the registrations cannot be shown")
@@ -151,15 +151,15 @@ struct RegistrationsShowCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lookup: LookupOptions
+    @OptionGroup var options: HubRequestOptions
 
     @Argument(help: ArgumentHelp("The registration's id.", valueName: "id"))
     var id: String
 
     func run() async throws {
         let id = try identifier()
-        let output = RegistrationOutput(try await lookup.ask { hub in try await hub.registration(id) })
-        if lookup.json { return Console.print(try JSON.line(output)) }
+        let output = RegistrationOutput(try await options.ask { hub in try await hub.registration(id) })
+        if options.json { return Console.print(try JSON.line(output)) }
         for line in output.lines { Console.print(line) }
     }
 

@@ -54,14 +54,14 @@ import Testing
             include: [try Keyword(parsing: "quake"), try Keyword(parsing: "flood")],
             exclude: [try Keyword(parsing: "drill")]
         )
-        func silence(_ title: String) -> SkipReason? {
+        func skipReason(_ title: String) -> SkipReason? {
             var entry = Entry()
             entry.title = title
-            return filter.silence(KeywordFilter.FilterText(entry))
+            return filter.skipReason(for: KeywordFilter.FilterText(entry))
         }
-        #expect(silence("Flood in town") == nil)
-        #expect(silence("Quake drill") == .excluded("drill"))
-        #expect(silence("Election") == .notIncluded)
+        #expect(skipReason("Flood in town") == nil)
+        #expect(skipReason("Quake drill") == .excluded("drill"))
+        #expect(skipReason("Election") == .notIncluded)
     }
 
     @Test func `a hostile text costs no more than its length`() throws {
@@ -71,7 +71,7 @@ import Testing
         var entry = Entry()
         entry.title = text
         let filter = KeywordFilter(exclude: terms)
-        let time = clock.measure { #expect(filter.silence(KeywordFilter.FilterText(entry)) == nil) }
+        let time = clock.measure { #expect(filter.skipReason(for: KeywordFilter.FilterText(entry)) == nil) }
         // 2.4 million steps; an algorithm that went back would need 360 million.
         #expect(time < .seconds(60))
     }

@@ -2,6 +2,6 @@
 struct Filtered: EntryRule {
     func decision(on candidate: Candidate, _ known: Knowledge) -> Decision? {
         guard !known.document.effects.wanted.contains(candidate.place) else { return nil }
-        return known.unwanted(candidate).map { .silent($0) }
+        return known.skipReason(for: candidate).map { .silent($0) }
     }
 }

@@ -12,6 +12,6 @@ struct OfFirstReading: EntryRule {
             return nil
         }
         let isWanted = known.document.effects.wanted.contains(candidate.place)
-        return .silent(isWanted ? .firstReading : known.unwanted(candidate) ?? .firstReading)
+        return .silent(isWanted ? .firstReading : known.skipReason(for: candidate) ?? .firstReading)
     }
 }

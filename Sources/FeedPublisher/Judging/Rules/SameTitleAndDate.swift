@@ -12,13 +12,14 @@ struct SameTitleAndDate: EntryRule {
         {
             return nil
         }
-        let isNotified = isKnownByTitle(candidate) && !known.document.recognizedTitles.contains(title)
-        return known.document.isMostlyUnknown || isNotified ? .silent(.seenBefore(.title)) : nil
+        // The known entry may be another one of this document, which was recognized by its identifier or link.
+        let isRepeated = isIdentifiedByTitle(candidate) && !known.document.recognizedTitles.contains(title)
+        return known.document.isMostlyUnknown || isRepeated ? .silent(.seenBefore(.title)) : nil
     }
 
     /// True if title and date identify an entry; two alerts of one minute often share them, and have reliable
     /// identifiers.
-    private func isKnownByTitle(_ candidate: Candidate) -> Bool {
+    private func isIdentifiedByTitle(_ candidate: Candidate) -> Bool {
         candidate.entry.date != nil && candidate.alert == nil
     }
 }
