@@ -62,7 +62,7 @@ extension AppBackend {
         try await devices.delete(id, for: user)
     }
 
-    /// Deletes an installation, whoever its user is.
+    /// Deletes an installation of any user.
     ///
     /// - Throws: ``BackendRefusal`` for failures of the hub.
     package func unregister(_ id: InstallationID) async throws {

@@ -6,7 +6,6 @@ package struct Account: Sendable, Equatable {
     /// A number that changes with the password.
     let version: Int64
     package let name: UserName
-    /// True if the user may notify other users.
     package let mayNotifyOthers: Bool
     package let createdAt: Timestamp
     /// The time when the password was last set, or the account of a user of another party was created.

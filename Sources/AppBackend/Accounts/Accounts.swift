@@ -88,7 +88,6 @@ package struct Accounts: Sendable {
         try await store.removeAccount(name, at: clock.now())
     }
 
-    /// The account with a name.
     package func account(named name: UserName) async throws -> Account? { try await store.account(named: name) }
 
     /// All accounts, sorted by name.

@@ -1,7 +1,6 @@
 /// The user who makes a request, authenticated by a password, a token or a trusted party.
 package struct Caller: Sendable, Equatable {
     package let name: UserName
-    /// True if the user may notify other users.
     package let mayNotifyOthers: Bool
 
     package init(name: UserName, mayNotifyOthers: Bool) {

@@ -47,7 +47,6 @@ struct PlatformResult: Sendable, Equatable {
     fileprivate var obstacle: BackendRefusal? { if case .skipped(let refusal) = outcome { refusal } else { nil } }
 }
 
-/// The results of one notification.
 struct PlatformResults: Sendable {
     let results: [PlatformResult]
     let choice: PlatformChoice

@@ -36,7 +36,7 @@ struct GivenID: Hashable, Sendable {
     var key: DeviceKey { DeviceKey(kind: .registration, id: text) }
 }
 
-/// The SHA-256 of a push handle: enough to recognize a device, and of no use to a thief of the database.
+/// The SHA-256 of a push handle: enough to recognize a device, and useless to a thief of the database.
 struct HandleDigest: Hashable, Sendable {
     let bytes: Data
 
@@ -84,7 +84,7 @@ struct RegisteredDevice: Sendable, Equatable {
     var isRegistered: Bool
     /// The time at which the hub last stored it, to within a day.
     var changedAt: Timestamp
-    /// Calls that the hub may still carry out; they would create the state that was wanted last.
+    /// Calls that the hub may still carry out; they would create the last requested state.
     var late: LateCalls?
 
     /// The possible states of the device; the hub has one of them.

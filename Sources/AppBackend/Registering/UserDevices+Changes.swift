@@ -5,7 +5,7 @@ import WebEdge
 
 /// Changes of devices at the hub, and their record in the store.
 extension UserDevices {
-    /// Changes a device at the hub; the store records the wanted state before the call and the new state after it.
+    /// Changes a device at the hub; the store records the requested state before the call and the new state after it.
     ///
     /// `isKnown` is false if the store has not recorded yet that `given` refers to this device.
     func change(

@@ -80,7 +80,6 @@ extension BackendStore {
 // MARK: Accounts
 
 extension BackendStore {
-    /// The account with a name.
     func account(named name: UserName) async throws -> Account? {
         try await read { db in
             try Row.fetchOne(

@@ -168,7 +168,7 @@ struct DeviceTable {
         }
     }
 
-    /// Records that the hub has made the wanted change; `late` are the calls whose outcome is still unknown.
+    /// Records that the hub has made the requested change; `late` are the calls whose outcome is still unknown.
     func settle(_ wantedHolder: RegisteredDevice.Holder, of key: DeviceKey, at: Timestamp, late: LateCalls? = nil)
         throws
     {

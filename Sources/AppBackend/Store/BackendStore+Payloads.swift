@@ -172,7 +172,6 @@ struct PayloadTable {
         try db.execute(sql: "DELETE FROM payload WHERE addressee = ? AND id = ?", arguments: [addressee, id])
     }
 
-    /// Deletes all payloads of a user.
     func deleteAll(of addressee: String) throws {
         try db.execute(sql: "DELETE FROM payload WHERE addressee = ?", arguments: [addressee])
     }

@@ -125,7 +125,6 @@ extension BackendStore {
         }
     }
 
-    /// Deletes tokens that expired before `time`.
     func deleteTokens(expiredBefore time: Timestamp) async throws {
         try await write { db in
             try db.execute(sql: "DELETE FROM token WHERE expiresAt < ?", arguments: [time])
