@@ -180,6 +180,6 @@ extension OperatorRoutes {
 }
 
 extension MessageState {
-    /// True if an operator should look at it.
+    /// True if the message needs an operator's attention.
     fileprivate var isBad: Bool { self == .abandoned || self == .noTargetFound }
 }

@@ -76,7 +76,6 @@ extension PageStore {
         return id
     }
 
-    /// Records the outcome of an action.
     func finish(_ action: Int64, outcome: String) async throws {
         let outcome = String(outcome.prefix(Self.maximumActionText))
         try await write { db in

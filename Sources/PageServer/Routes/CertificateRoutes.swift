@@ -34,7 +34,6 @@ enum CertificateRoutes {
         },
     ]
 
-    /// The page's address.
     static func address(_ home: String) -> String { "\(home.dropLast())\(path)" }
 
     private static func authority(_ request: PageRequest) throws -> (facts: CertificateFacts, text: String) {

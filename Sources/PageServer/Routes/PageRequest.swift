@@ -60,7 +60,6 @@ struct PageRequest: Sendable {
         return pages.authorityPath
     }
 
-    /// The cookie of this hub's sessions.
     var cookie: SessionCookie {
         get async { SessionCookie(hub: hub.name, isPrivate: await context.client.isPrivate) }
     }

@@ -156,7 +156,6 @@ enum SignInRoutes {
 }
 
 extension PageRequest {
-    /// Revokes the token of the signed-in user.
     func revokeToken() async throws {
         guard let secret = await cookie.secret(in: request.headers),
             let session = try await pages.store.session(secret, hub: hub.name, at: now),

@@ -6,7 +6,7 @@ import SQLiteFiles
 package struct OpenInvitation: Sendable, Equatable {
     /// The kinds of invitations, as they begin their ids.
     package enum Kind: String, CaseIterable, Sendable {
-        /// A link that lets one browser in.
+        /// A link with which one browser can read the pages.
         case reader
         /// A link that signs one browser in as an operator.
         case `operator`

@@ -25,7 +25,6 @@ enum ReaderInstallation: String, CaseIterable, Sendable {
         }
     }
 
-    /// A new id.
     func newID() throws -> InstallationID { try InstallationID("\(prefix)\(UUID().uuidString.lowercased())") }
 
     /// True if pages have registered an installation; clients choose ids of their own, but hardly this form with this

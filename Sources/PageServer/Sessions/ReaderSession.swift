@@ -28,7 +28,8 @@ struct ReaderSession: Sendable {
     /// The id of the browser's own installation, for notifications while no page is open; `nil` before the first
     /// subscription.
     ///
-    /// A session keeps it to its end, so that the installation can be removed whatever failed or ran at the same time.
+    /// A session keeps it to its end, so that the installation can be removed even after a failure or a simultaneous
+    /// request.
     var browserInstallation: InstallationID?
     /// The browser's subscription; `nil` while notifications are off.
     var browser: SessionBrowser?
