@@ -9,7 +9,6 @@ struct AgentRecord: Sendable, Equatable {
     let categories: [String]?
     /// The categories that the hub last confirmed; `nil` if it does not have the installation.
     let registered: [String]?
-    /// The chosen template.
     let template: TemplateChoice
     /// The template that the hub last confirmed, unless it was the standard one.
     let registeredTemplate: String?

@@ -20,6 +20,7 @@ extension AgentStore {
     ///   - generation: ``AgentRecord/generation`` of the record with which the stream was opened.
     ///   - now: The time of arrival.
     /// - Returns: The new arrivals.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``; nothing is stored then.
     @discardableResult
     func receive(
         _ arrivals: [Arrival],
@@ -186,7 +187,7 @@ extension AgentStore {
     /// Number of earlier messages with one version that are looked at.
     private static let maximumSame = 16
 
-    /// The columns of a row, and the id of the message that has said the same, unless its handlers failed.
+    /// The columns of a row, and the id of the message with the same version of the story, unless its handlers failed.
     private static let columns = """
         *, (SELECT mark.id FROM mark WHERE mark.ordinal = inbox.sameAs AND NOT EXISTS
             (SELECT 1 FROM inbox AS other WHERE other.ordinal = inbox.sameAs AND other.state = 'failed')) AS sameAsID
