@@ -25,7 +25,6 @@ struct ReadEntry: Sendable {
 struct Candidate: Sendable {
     /// The relation to the entries that the feed had before.
     enum Novelty: Sendable {
-        /// Its identity is unknown.
         case unknown
         /// It was read before with another content.
         case edited

@@ -3,7 +3,7 @@ enum Decision: Sendable {
     /// It is announced for the sake of a known story, regardless of all later rules.
     case announced(StoryChange)
     case silent(SkipReason)
-    /// It tells a story that was announced already.
+    /// It is about a story that was announced already.
     case repeats(KnownStory, SkipReason)
 }
 
@@ -11,7 +11,6 @@ enum Decision: Sendable {
 enum DocumentDecision: Sendable, Equatable {
     /// It is a document of another site, and waits for the next poll.
     case foreign
-    /// The feed is read for the first time.
     case firstReading
     /// The feed has entries for the first time.
     case lateFirstReading
@@ -19,7 +18,7 @@ enum DocumentDecision: Sendable, Equatable {
     case newIdentifiers
 }
 
-/// A rule for a whole document; it is asked before all rules for entries.
+/// A rule for a whole document; it is applied before all rules for entries.
 protocol DocumentRule: Sendable {
     /// Returns the decision; `nil` if the rule does not apply.
     func decision(on candidates: [Candidate], _ known: Knowledge) -> DocumentDecision?
@@ -31,7 +30,7 @@ protocol EntryRule: Sendable {
     func decision(on candidate: Candidate, _ known: Knowledge) -> Decision?
 }
 
-/// The rules, in the order in which they are asked; the first decision counts.
+/// The rules, in the order in which they are applied; the first decision counts.
 ///
 /// `docs/feed-lists.md` has one line for each.
 enum NewsRules {

@@ -58,7 +58,7 @@ struct Knowledge: Sendable {
         return own > date
     }
 
-    /// Returns the reason why the list does not want an entry; `nil` if it does.
+    /// Returns the reason why the list rejects an entry; `nil` if it accepts the entry.
     func skipReason(for candidate: Candidate) -> SkipReason? {
         if let alert = candidate.alert {
             if !alert.isForThePublic { return .notForThePublic }

@@ -16,7 +16,6 @@ package enum SkipReason: Sendable, Equatable {
     case newIdentifiers
     /// It is in a document of another site, which waits for the next poll.
     case foreign
-    /// It is a draft.
     case draft
     /// It is clearly older than the newest known entry or than the first reading.
     case old
@@ -46,7 +45,6 @@ package enum SkipReason: Sendable, Equatable {
     case acknowledgement
     /// A later entry of the same document replaces or withdraws it.
     case superseded
-    /// Its story was withdrawn.
     case withdrawn
     /// It withdraws a story that was never shown.
     case nothingToWithdraw
@@ -120,7 +118,7 @@ package enum SkipReason: Sendable, Equatable {
 }
 
 extension KeywordFilter {
-    /// Returns the reason to reject an entry; `nil` if it is wanted.
+    /// Returns the reason to reject an entry; `nil` if the filter accepts it.
     func skipReason(for text: FilterText) -> SkipReason? {
         if let term = exclude.first(where: { $0.isIn(text) }) { return .excluded(term.text) }
         return include.isEmpty || include.contains { $0.isIn(text) } ? nil : .notIncluded

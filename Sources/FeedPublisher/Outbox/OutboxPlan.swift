@@ -27,8 +27,8 @@ struct OutboxPlan: Sendable, Equatable {
     /// Urgent messages may exceed the cap by ``urgentAllowance``. They are valid until they expire, however long they
     /// waited.
     ///
-    /// The cap applies to the last ``RecentMessages/window``, whatever starts the passes. The messages that exceed it
-    /// first go into a digest at once; later ones collect until the window has passed or there is room again.
+    /// The cap applies to the last ``RecentMessages/window``, regardless of the number of passes. The messages that
+    /// exceed it first go into a digest at once; later ones collect until the window has passed or there is room again.
     init(
         _ rows: [OutboxRow],
         cap: Int?,

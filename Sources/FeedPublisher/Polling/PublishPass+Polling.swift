@@ -4,7 +4,6 @@ internal import FoundationEssentials
 internal import HubProtocol
 internal import Logging
 
-/// Polling the feeds that are due.
 extension PublishPass {
     /// Maximum number of feeds polled at the same time; one at a time for each public host.
     private static let concurrentFeeds = 16
@@ -190,7 +189,7 @@ extension PublishPass {
         defer { watchContext?.release(turn) }
         if quiet.contains(anyOf: turn.hosts) { return nil }
         if !isFirst, !turn.source.isLocal { try? await environment.sleep(Self.hostPause) }
-        // Another feed may have been told meanwhile that one of its hosts needs a pause.
+        // A reply to another feed may have asked for a pause of one of the hosts.
         guard !Task.isCancelled, !quiet.contains(anyOf: turn.hosts) else { return nil }
         guard let outcome = try await takeTurn(turn, start) else { return nil }
         for line in outcome.lines { reporter.line(line) }

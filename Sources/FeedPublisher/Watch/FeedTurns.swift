@@ -71,7 +71,6 @@ struct WatchContext: Sendable {
     private static let silence: Duration = .seconds(300)
 
     let turns: FeedTurns
-    /// The pass's number.
     let pass: Int
     let wakeSender: AsyncSignal
     let subscriber: WebSubSubscriber?

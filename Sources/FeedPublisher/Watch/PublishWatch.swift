@@ -15,7 +15,7 @@ package final class PublishWatch: Sendable {
     private static let maximumPasses = 8
     /// Shortest and longest time between two checks for due feeds; bounded because the wall clock may be set.
     private static let turn: ClosedRange<Duration> = .seconds(1) ... .seconds(60)
-    /// Pause after a failure to write the store, so that no feed is polled in vain.
+    /// Pause after a failure to write the store, during which no feed is polled: its news could not be stored.
     private static let storePause: Duration = .seconds(120)
     /// Pause between two attempts to send while the hub is not available or refuses us; doubles up to `longest`.
     private static let hubPause: (first: Duration, longest: Duration) = (.seconds(15), .seconds(300))

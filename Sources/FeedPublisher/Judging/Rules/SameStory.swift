@@ -5,13 +5,13 @@ internal import HubProtocol
 
 /// Recognizes a story that another feed of the category announced.
 ///
-/// An alert is known by its identifier at any time. Else the same link tells the same story within ``pageWindow``, if
+/// An alert is known by its identifier at any time. Otherwise the same link is the same story within ``pageWindow``, if
 /// title, content or date are also the same; within ``window``, a page of another site needs no further evidence, as in
-/// lists of links. Nearly the same title tells the same story within ``window``.
+/// lists of links. Nearly the same title is the same story within ``window``.
 struct SameStory: EntryRule {
     /// Time within which nearly equal titles of two feeds are one story; shorter than the period of a daily column.
     static let window: Duration = .seconds(12 * 3_600)
-    /// Time within which a page tells the same story in another feed.
+    /// Time within which a link to the same page in another feed is the same story.
     static let pageWindow: Duration = .seconds(7 * 86_400)
 
     func decision(on candidate: Candidate, _ known: Knowledge) -> Decision? {

@@ -14,7 +14,6 @@ struct PublisherNames: Sendable, Equatable {
     /// Names as joined words.
     private var names: Set<String> = []
 
-    /// No names.
     init() {}
 
     /// Finds the names of a document.

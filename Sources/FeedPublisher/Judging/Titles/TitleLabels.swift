@@ -23,7 +23,6 @@ enum TitleLabels {
     private static let brackets: [Character: Character] = ["[": "]", "(": ")", "【": "】", "<": ">"]
     private static let dashes: Set<Character> = ["-", "–", "—"]
 
-    /// Returns a title without its labels.
     static func removed(from title: some StringProtocol) -> Substring {
         var rest = trimmed(Substring(title))
         while let shorter = withoutFirst(rest) ?? withoutLast(rest), !FoldedWords.of(shorter).isEmpty {

@@ -33,7 +33,6 @@ struct TitleScanner {
     /// Position behind the last word.
     private var end = -1
 
-    /// Returns the words of a title.
     static func words(of title: some StringProtocol) -> [TitleWord] {
         var scanner = TitleScanner(title)
         scanner.read()
