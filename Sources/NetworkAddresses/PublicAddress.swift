@@ -13,8 +13,7 @@ package enum PublicAddress: Sendable, Equatable {
         }
     }
 
-    /// Decides whether it is the address of a proxy in front of the server: clients there meet the proxy's certificate, and
-    /// the server's own at the server's own port only.
+    /// True if it is the address of a proxy in front of the server, where clients meet the proxy's certificate.
     ///
     /// A configured address can also be that of a router, which passes connections on as they are. A proxy is one that
     /// the operator trusts, or the program through which other machines reach a server that listens on this machine
@@ -23,7 +22,7 @@ package enum PublicAddress: Sendable, Equatable {
     /// - Parameters:
     ///   - proxies: The proxies whose reports of their clients the server believes.
     ///   - listen: The name or address on which the server listens.
-    /// - Returns: True for the address of a proxy.
+    /// - Returns: False for the server's own name, and for a router's address.
     package func isOfProxy(trusted proxies: [AddressBlock], listen: String) -> Bool {
         switch self {
         case .own: false

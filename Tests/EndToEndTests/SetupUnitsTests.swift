@@ -101,6 +101,13 @@ struct SetupUnitsTests {
         UserSetup(testDescription: "the user's own file", hasUnits: true),
         UserSetup(testDescription: "the user's own file, named", config: own, hasUnits: true),
         UserSetup(
+            testDescription: "the user's own file, where this session has another",
+            config: own,
+            variables: ["XDG_CONFIG_HOME": "xdg"],
+            hasUnits: true,
+            named: own
+        ),
+        UserSetup(
             testDescription: "in another spelling",
             config: "home/.config/./newswire//newswire.yaml",
             hasUnits: true

@@ -52,7 +52,10 @@ struct SetupCommand: AsyncParsableCommand {
         }
 
         let isStandard = isStandard(path, environment)
-        let naming = isStandard ? [] : ["--config", path]
+        // Commands of this session may read another file than services.
+        let hasOther = ["NEWSWIRE_CONFIG", "XDG_CONFIG_HOME"].contains { environment[$0]?.isEmpty == false }
+        let isFound = isStandard && (configuration.config == nil || !hasOther)
+        let naming = isFound ? [] : ["--config", path]
         let units = isStandard ? units(environment) : nil
         if case .files(let certificate, let key) = answers.certificate {
             let facts = try CertificateFiles(certificate: certificate, key: key).identity(at: Date()).facts

@@ -44,6 +44,7 @@ import Testing
         let strings = try await run(["keys"]) + run(["create", "orders"])
         let lines = strings.split(separator: "\n")
         #expect(lines.count == 4 && lines.allSatisfy { $0.contains(": Endpoint=sb://news.example.org/;") }, "\(lines)")
+        #expect(try await run(["keys", "--help"]).contains("'public-address'"))
         // The proxy has another certificate than the hub.
         #expect(try await run(["certificate"]).contains(/https:\/\/inner\.example\.org:[0-9]+\/healthz/))
         // Programs on this machine call the hub itself.
