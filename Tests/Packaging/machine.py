@@ -124,7 +124,7 @@ class System:
         raise NotImplementedError
 
     def arguments(self, *command):
-        return [*self.entered(), "env", "-i", *VARIABLES, *command]
+        return [*self.entered(), "/usr/bin/env", "-i", *VARIABLES, *command]
 
     def path(self, name):
         return self.root / name.lstrip("/")
