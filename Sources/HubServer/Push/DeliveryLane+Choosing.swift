@@ -144,7 +144,7 @@ extension DeliveryLane {
         return found
     }
 
-    private func isExpired(_ rendering: PushRendering, at now: Timestamp) -> Bool {
+    func isExpired(_ rendering: PushRendering, at now: Timestamp) -> Bool {
         now >= rendering.acceptedAt + hub.configuration.timeToLive
     }
 

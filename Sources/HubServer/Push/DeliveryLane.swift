@@ -235,7 +235,10 @@ actor DeliveryLane {
         let isStopped = service == nil || hub.isDisabled || !holdsLease
         let now = wallTime
         let isHeldUp = isPaused(at: now) || allowance(at: now) != .everything
-        let hasTargets = hasSendableWaiting(at: now) || courses.values.contains(where: \.isReading)
+        // The targets of an expired message wait for the next look for expired messages, and not for a slot.
+        let hasTargets =
+            hasSendableWaiting(at: now)
+            || courses.values.contains { $0.isReading && !isExpired($0.rendering, at: now) }
         let canOpen = hasNews && reading.count < Self.maximumReading
         let hasMore = canOpen || !isHeldUp && hasTargets
         guard isStopped || !hasMore else { return true }
