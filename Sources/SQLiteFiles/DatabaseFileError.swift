@@ -75,7 +75,11 @@ package struct DatabaseFileError: Error, Sendable, Equatable, CustomStringConver
 
     /// Returns the reason of any error for people, without SQL statements and their arguments, which may hold a secret.
     package static func reason(_ error: any Error) -> String {
-        DatabaseFileError(error, path: "")?.reason ?? TerminalText.safe("\(error)")
+        switch error {
+        case let error as DatabaseFileError: error.reason
+        case let error as DatabaseError: error.reason
+        default: TerminalText.safe("\(error)")
+        }
     }
 
     /// Creates an error from `errno`.

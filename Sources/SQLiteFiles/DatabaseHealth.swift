@@ -22,7 +22,7 @@ package final class DatabaseHealth: Sendable {
             return value
         } catch {
             // Other errors say nothing about the disk.
-            if let error = DatabaseFileError(error, path: "") { note(error.reason) }
+            if error is DatabaseError || error is DatabaseFileError { note(DatabaseFileError.reason(error)) }
             throw error
         }
     }

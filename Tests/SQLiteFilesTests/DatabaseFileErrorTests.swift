@@ -37,6 +37,11 @@ struct DatabaseFileErrorTests {
         #expect(DatabaseFileError.reason(Other()) == "something else")
     }
 
+    @Test func `a reason is SQLite's own, wherever the process has been started`() {
+        let sqlite = DatabaseError(resultCode: .SQLITE_CANTOPEN)
+        #expect(DatabaseFileError.reason(sqlite) == "it cannot be opened")
+    }
+
     @Test func `a reason never contains a statement or its arguments`() throws {
         let sqlite = DatabaseError(resultCode: .SQLITE_FULL, sql: "INSERT INTO t VALUES (?)", arguments: ["secret"])
         #expect(!DatabaseFileError.reason(sqlite).contains("secret"))
