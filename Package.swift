@@ -342,8 +342,8 @@ let package = Package(
         .testTarget(
             name: "WebEdgeTests",
             dependencies: [
-                "WebEdge", "Certificates", "HubServer", "NetworkAddresses", "HubProtocol", "HubTestServer", .nioCore,
-                .nioPosix, .nioSSL,
+                "WebEdge", "Certificates", "HubServer", "NetworkAddresses", "HubProtocol", "HubTestServer", .httpTypes,
+                .hummingbird, .nioCore, .nioPosix, .nioSSL,
             ]
         ),
         .testTarget(

@@ -19,8 +19,10 @@ extension Request {
             throw tooLarge
         } catch let fault as RequestFault {
             throw fault
+        } catch let stop as CancellationError {
+            throw stop
         } catch {
-            // Only the connection can fail here.
+            // Otherwise only the connection can fail here.
             throw RequestFault.cutShort
         }
         guard buffer.readableBytes >= announced else { throw RequestFault.cutShort }

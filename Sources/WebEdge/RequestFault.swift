@@ -1,6 +1,6 @@
 package import HubProtocol
 
-/// A fault in the transfer of a request's body, caused by the client or the network, never by the hub.
+/// A fault in the transfer of a request's body, caused by the client or the network, never by the server.
 package enum RequestFault: Error, Sendable {
     /// The connection, or the request's HTTP/2 stream, ended early.
     case cutShort

@@ -3,7 +3,10 @@ package import Hummingbird
 /// The context of a request: its client, and the user who makes it.
 package struct WebContext<User: Sendable>: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// Known after ``IdentifyClient``.
+    /// The client; before ``IdentifyClient``, the other end of the connection, even if that is a proxy.
+    ///
+    /// A router whose routes ask ``WebClient/isPrivate`` must have that middleware: a proxy on this machine would count
+    /// as a private client.
     package var client: WebClient
     /// The signed-in user; `nil` if no middleware requires one.
     package var user: User?

@@ -28,8 +28,8 @@ struct BackendErrors: RouterMiddleware {
             throw refusal
         } catch let error as ProtocolError {
             throw BackendRefusal(error)
-        } catch is RequestFault {
-            throw BackendRefusal.badRequest("The request body did not arrive completely.")
+        } catch let fault as RequestFault {
+            throw BackendRefusal(fault.refusal)
         } catch let error as HTTPError where error.status == .notFound {
             throw BackendRefusal.notFound("There is nothing at this address for \(request.method.rawValue.excerpt).")
         } catch let error as HTTPError {

@@ -4,6 +4,7 @@ import HubClient
 import HubProtocol
 package import Hummingbird
 import NIOCore
+import WebEdge
 
 /// A refusal for the app backend's clients: a status, and one sentence in `{"error":"…"}`.
 package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvertible {
@@ -37,7 +38,7 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     package func response(from request: Request, context: some RequestContext) throws -> Response {
         let body = ByteBuffer(bytes: try JSONEncoder.plain.encode(["error": reason]))
         var headers = headers
-        headers[.contentType] = "application/json; charset=utf-8"
+        headers[.contentType] = Response.jsonType
         headers[.cacheControl] = "no-store"
         let response = Response(status: status, headers: headers, body: .init(byteBuffer: body))
         // After a HEAD request, a body would be read as the next reply (RFC 9110 §9.3.2).

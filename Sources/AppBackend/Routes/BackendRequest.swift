@@ -58,6 +58,4 @@ extension Response {
     static func json(_ body: JSONText, status: HTTPResponse.Status = .ok) -> Response {
         Response(body.text, jsonType, status: status, cache: "no-store")
     }
-
-    static let jsonType = "application/json; charset=utf-8"
 }

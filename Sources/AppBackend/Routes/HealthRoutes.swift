@@ -1,7 +1,7 @@
-import SQLiteFiles
 import HTTPTypes
 import HubClient
 import Hummingbird
+import SQLiteFiles
 import WebEdge
 
 /// `/healthz` and `/readyz`, for monitors.

@@ -84,7 +84,7 @@ package enum WebSubServer {
     private static func response(_ answer: WebSubAnswer) -> Response {
         let status = HTTPResponse.Status(code: answer.status)
         // A challenge is text from a third party.
-        var response = Response(answer.body, status: status, cache: "no-store", isExact: true)
+        var response = Response(answer.body, status: status, cache: "no-store", forbidsSniffing: true)
         if let seconds = answer.retryAfter { response.headers[.retryAfter] = "\(seconds)" }
         return response
     }

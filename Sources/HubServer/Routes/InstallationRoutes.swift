@@ -125,7 +125,7 @@ extension Response {
     static func json(_ bytes: [UInt8]) -> Response {
         Response(
             status: .ok,
-            headers: [.contentType: "application/json; charset=utf-8"],
+            headers: [.contentType: jsonType],
             body: .init(byteBuffer: ByteBuffer(bytes: bytes))
         )
     }

@@ -11,17 +11,15 @@ import WebPages
 struct OperatorRequest: Sendable {
     let base: PageRequest
     let session: OperatorSession
-    /// The query, parsed like a form.
-    let query: FormFields
 
     /// - Throws: ``PageRefusal`` for a browser without an operator's session: 401 on this machine, 404 elsewhere.
     init(_ base: PageRequest) async throws {
         guard let session = try await base.operatorSession else { throw base.noOperator }
         self.base = base
         self.session = session
-        query = FormFields(body: base.query.text.utf8) ?? FormFields(nil)
     }
 
+    var query: FormFields { base.query }
     var client: HubClient { base.hub.client }
     var root: String { base.operatorRoot }
     var frame: PageFrame { base.operatorFrame }

@@ -30,7 +30,7 @@ enum CertificateRoutes {
         PageRoute(.get, file) { request in
             let (_, text) = try authority(request)
             // Browsers offer to install a file of this type.
-            return Response(text, "application/x-x509-ca-cert", cache: "no-cache", isExact: true)
+            return Response(text, "application/x-x509-ca-cert", cache: "no-cache", forbidsSniffing: true)
         },
     ]
 

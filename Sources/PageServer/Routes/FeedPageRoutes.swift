@@ -30,7 +30,7 @@ enum FeedPageRoutes {
                 "Too many requests",
                 "This address is used too often. Give each feed reader an address of its own."
             )
-            refusal.retryAfter = wait.components.seconds + 1
+            refusal.retryAfter = Int64(wait.secondsToWait)
             if request.pages.accessPolicy.access == .public { refusal.fields = CrossOrigin.publicFeed }
             throw refusal
         }

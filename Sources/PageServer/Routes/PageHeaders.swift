@@ -26,7 +26,7 @@ enum PageHeaders {
 
     /// The answer to the page's script.
     static func json(_ body: JSONText) -> Response {
-        Response(body.text, "application/json; charset=utf-8", cache: "no-store", isExact: true)
+        Response(body.text, Response.jsonType, cache: "no-store", forbidsSniffing: true)
     }
 
     static func common(_ mediaType: String) -> HTTPFields {

@@ -109,20 +109,28 @@ struct PageRequest: Sendable {
             "Too many changes",
             "This browser has changed its choice or opened the page too often. Try again in a minute."
         )
-        refusal.retryAfter = wait.components.seconds + 1
+        refusal.retryAfter = Int64(wait.secondsToWait)
         throw refusal
     }
 
     /// Reads a form that one of our own pages has sent.
     ///
-    /// - Throws: 403 for a form from another site, 413 for a body that is too large, 400 for one that is not UTF-8.
+    /// - Throws: 403 for a form from another site, 413 for a body that is too large, 400 for one that is not UTF-8 in
+    ///   valid percent-encoding, 400 or 408 for one that does not arrive completely.
     func form() async throws -> FormFields {
         try checkOrigin()
-        guard let bytes = try? await request.bytes(limit: Self.maximumForm) else {
+        let bytes: [UInt8]
+        do {
+            bytes = try await request.bytes(limit: Self.maximumForm)
+        } catch is ProtocolError {
             throw PageRefusal(.contentTooLarge, frame, "The form is too large", "It may have at most 32 KB.")
+        } catch let fault as RequestFault {
+            let status = HTTPResponse.Status(code: fault.refusal.status)
+            throw PageRefusal(status, frame, "The form did not arrive completely", "Send it again.")
         }
         guard let form = FormFields(body: bytes) else {
-            throw PageRefusal(.badRequest, frame, "The form cannot be read", "It is not valid UTF-8.")
+            let reason = "It is not valid UTF-8 in valid percent-encoding."
+            throw PageRefusal(.badRequest, frame, "The form cannot be read", reason)
         }
         return form
     }
@@ -149,7 +157,7 @@ struct PageRequest: Sendable {
     private func redirect(_ status: HTTPResponse.Status, to address: String, _ cookie: String? = nil) -> Response {
         var headers = PageHeaders.common("text/plain; charset=utf-8")
         headers[.location] = address
-        // A later hub may be spelled differently.
+        // Browsers would keep a permanent redirect, but a later hub may be spelled differently.
         headers[.cacheControl] = "no-store"
         headers[.setCookie] = cookie
         return Response(status: status, headers: headers)

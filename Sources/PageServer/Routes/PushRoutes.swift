@@ -39,8 +39,13 @@ enum PushRoutes {
         try request.checkOrigin()
         guard let visitor = try await request.visitor else { return ReaderRoutes.status(.unauthorized) }
         try request.admitChange(of: visitor.session)
-        guard let body = try? await request.request.bytes(limit: maximumBody) else {
+        let body: [UInt8]
+        do {
+            body = try await request.request.bytes(limit: maximumBody)
+        } catch is ProtocolError {
             return ReaderRoutes.status(.contentTooLarge)
+        } catch let fault as RequestFault {
+            return ReaderRoutes.status(.init(code: fault.refusal.status))
         }
         guard let subscription = try? JSONReader.decode(Subscription.self, from: body) else {
             return ReaderRoutes.status(.badRequest)

@@ -239,7 +239,7 @@ enum ReaderRoutes {
                 icon(.touchIcon, "180x180", "any"),
             ],
         ]
-        return Response(body.text, "application/manifest+json", cache: "no-cache", isExact: true)
+        return Response(body.text, "application/manifest+json", cache: "no-cache", forbidsSniffing: true)
     }
 }
 
