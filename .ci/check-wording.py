@@ -106,15 +106,21 @@ def check_names(rules):
 def check_json():
     """Prints the files whose number of lines that glue JSON is not the allowed one; returns their number."""
     allowed = {path: int(count) for count, path, _ in (line.split(maxsplit=2) for line in lines_of("json"))}
+    problems = 0
     for path in sorted((ROOT / "Sources").rglob("*.swift")):
         name, lines = str(path.relative_to(ROOT)), path.read_text().splitlines()
         found = [number for number, line in enumerate(lines, 1) if GLUED.search(line) and not line.lstrip().startswith("//")]
-        if len(found) == allowed.get(name, 0):
-            allowed.pop(name, None)
-        else:
-            allowed[name] = 0
-            print(f"{name}:{found[0] if found else 1}: error: {len(found)} lines look like glued JSON: write JSON with JSONText")
-    return len(allowed)
+        limit = allowed.pop(name, 0)
+        if len(found) > limit:
+            problems += 1
+            print(f"{name}:{found[0]}: error: {len(found)} lines look like glued JSON, {limit} are allowed: write JSON with JSONText")
+        elif len(found) < limit:
+            problems += 1
+            print(f".ci/wording/json: error: '{name}' has {len(found)} lines that look like glued JSON, not {limit}: correct the number")
+    for name in sorted(allowed):
+        problems += 1
+        print(f".ci/wording/json: error: there is no '{name}'")
+    return problems
 
 
 def covers(phrase, words, match):

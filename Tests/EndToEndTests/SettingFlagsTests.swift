@@ -1,4 +1,5 @@
 import ArgumentParser
+import FeedPublisher
 import HubProtocol
 import NetworkAddresses
 import Testing
@@ -33,17 +34,24 @@ import Testing
         #expect(settings.value(HubSettings.tlsKey) == nil)
     }
 
-    @Test func `every setting of a program has a flag that its commands take`() throws {
-        func check<List: SettingFlagList>(_ list: List.Type, but others: [SettingEntry], of section: SettingSection) {
-            let missing = SettingsTable.entries(section).map(\.id).filter { id in
-                !List.settings.contains { $0.id == id } && !others.contains { $0.id == id }
+    @Test func `every setting of a program is a flag of its command`() {
+        let commands: [(any ParsableCommand.Type, SettingSection)] = [
+            (HubServe.self, .hub), (BackendCommand.self, .backend), (PublishCommand.self, .publisher),
+        ]
+        for (command, section) in commands {
+            let words = Set(command.helpMessage(columns: 1_000).split { !$0.isLetter && !$0.isNumber && $0 != "-" })
+            for entry in SettingsTable.entries(section) {
+                for name in [entry.key] + entry.aliases { #expect(words.contains("--\(name)"), "\(command): \(name)") }
             }
-            #expect(missing.isEmpty)
         }
-        check(HubFlags.self, but: [HubSettings.state.entry], of: .hub)
-        check(BackendFlags.self, but: BackendSettings.connection.entries, of: .backend)
-        let lists = [PublisherSettings.feeds.entry, PublisherSettings.state.entry]
-        check(PublishFlags.self, but: PublisherSettings.connection.entries + lists, of: .publisher)
+    }
+
+    @Test func `a pass has the options of its flags`() async throws {
+        let arguments = ["--cap", "7", "--announce-within", "1h", "--publisher", "desk"]
+        let command = try await PublishCommand.asyncParse(arguments)
+        let (settings, _) = Settings.inspect(environment: [:], systemFile: "/nonexistent")
+        let options = command.options(settings.overridden(by: command.flags.values))
+        #expect(options.cap == 7 && options.announceWithin == .seconds(3_600) && options.publisher == "desk")
     }
 
     @Test(arguments: [
@@ -55,9 +63,10 @@ import Testing
         #expect(message.contains(text) && message.contains(arguments[0]), "\(message)")
     }
 
+    /// The parser prints a value that it refuses.
     @Test func `a secret given instead of its file's name is not printed`() async throws {
-        let secret = "MIGHAgEAMBMGByqGSM49"
-        let settings = try await values(HubFlags.self, ["--tls-key", secret])
-        #expect(settings.value(HubSettings.tlsKey) == secret)
+        let secret = "PRIVATE KEY MIGHAgEAMBMGByqGSM49"
+        #expect(throws: SettingValueError.self) { try HubSettings.tlsKey.parse(secret) }
+        #expect(try await values(HubFlags.self, ["--tls-key", secret]).value(HubSettings.tlsKey) == secret)
     }
 }
