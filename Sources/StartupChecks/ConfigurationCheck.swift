@@ -49,12 +49,14 @@ package struct ConfigurationCheck {
     private var unknownProxy: String? {
         let listen = settings.value(HubSettings.listen)
         // Other machines reach such a hub through a program on this machine only.
-        guard NetworkAddress(listen)?.isLoopback == true,
+        guard HostName(listen)?.isLoopback == true,
             (settings.value(HubSettings.trustedProxies) ?? []).isEmpty, let sign = signOfOtherMachines
         else { return nil }
+        // 'trusted-proxies' takes no names.
+        let proxy = NetworkAddress(listen) == nil ? "127.0.0.1" : listen
         return
             "\(sign), 'listen' is a loopback address, and 'trusted-proxies' is empty: the clients of a proxy on this machine "
-            + "count as one in all limits; set 'trusted-proxies: [\(listen)]'"
+            + "count as one in all limits; set 'trusted-proxies: [\(proxy)]'"
     }
 
     /// The setting by which other machines are meant to reach the hub, for a message; `nil` if there is none.

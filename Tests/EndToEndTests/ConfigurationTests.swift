@@ -66,6 +66,7 @@ import Testing
             ("host-names: [hub.example]", "'host-names' has names"),
             ("public-address: \"https://hub.example\"", "'public-address' is an address"),
             ("host-names: [localhost], public-address: \"https://hub.example\"", "'public-address' is an address"),
+            ("public-address: \"https://hub.example\", listen: localhost", "'public-address' is an address"),
             ("host-names: [hub.example], trusted-proxies: [127.0.0.1]", nil),
             ("public-address: \"https://hub.example\", trusted-proxies: [127.0.0.1]", nil),
             // A router, or programs of this machine only.
