@@ -20,7 +20,7 @@ package enum PublicAddress: Sendable, Equatable {
     /// alone.
     ///
     /// - Parameters:
-    ///   - proxies: The proxies whose reports of their clients the server believes.
+    ///   - proxies: The proxies whose forwarded headers the server trusts.
     ///   - listen: The name or address on which the server listens.
     /// - Returns: False for the server's own name, and for a router's address.
     package func isOfProxy(trusted proxies: [AddressBlock], listen: String) -> Bool {

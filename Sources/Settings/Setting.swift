@@ -24,7 +24,7 @@ package struct SettingEntry: Sendable {
     /// Another variable for this setting, shared by all sections and read after the section's own.
     package let sharedVariable: String?
     let nature: SettingNature
-    /// Turns a text into the value.
+    /// Turns a text into the value; throws the reason why it is not valid.
     package let read: @Sendable (String) throws(SettingValueError) -> any Sendable
 
     /// `NEWSWIRE_HUB_TIME_TO_LIVE` for `time-to-live` of the hub.
@@ -40,6 +40,7 @@ package struct SettingEntry: Sendable {
     /// True if the setting is on or off: its flag has no value.
     package var isFlag: Bool { type == SettingFormat.flag.type }
 
+    /// Unique among all settings, such as `hub.port`.
     package var id: String { "\(section.rawValue).\(key)" }
 }
 

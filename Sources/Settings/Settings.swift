@@ -1,6 +1,6 @@
 internal import HostSystem
 
-/// The settings of file and environment, read once and validated as a whole.
+/// The settings of file, environment and flags, validated as a whole.
 ///
 /// A flag overrides the environment, the environment the file, and the file the default.
 package struct Settings: Sendable {

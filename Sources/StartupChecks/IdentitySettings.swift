@@ -6,19 +6,19 @@ package import Settings
 
 /// The settings of roles, and of users whom another party signs in.
 package struct IdentitySettings: Sendable {
-    package var mayNotifyRoles: [String]
-    package var issuer: String?
-    package var audience: String?
-    package var keysURL: String?
-    package var keysFile: String?
-    package var nameClaim: String
-    package var suffix: String
-    package var roleClaim: String?
-    package var proxies: [AddressBlock]?
-    package var header: String
-    package var headerSuffix: String
+    package let mayNotifyRoles: [String]
+    package let issuer: String?
+    package let audience: String?
+    package let keysURL: String?
+    package let keysFile: String?
+    package let nameClaim: String
+    package let suffix: String
+    package let roleClaim: String?
+    package let proxies: [AddressBlock]?
+    package let header: String
+    package let headerSuffix: String
 
-    /// Reads them from file and environment.
+    /// Reads them from settings, flags included.
     package init(_ settings: Settings) {
         mayNotifyRoles = settings.value(BackendSettings.mayNotifyRoles) ?? []
         issuer = settings.value(BackendSettings.oidcIssuer)

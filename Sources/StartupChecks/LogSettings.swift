@@ -5,16 +5,16 @@ package import Settings
 
 /// The settings of the log that several hubs share.
 package struct LogSettings: Sendable {
-    package var servers: [LogServer]?
-    package var name: String
-    package var node: String?
-    package var replicas: Int
-    package var credentials: String?
-    package var authority: String?
-    package var certificate: String?
-    package var key: String?
+    package let servers: [LogServer]?
+    package let name: String
+    package let node: String?
+    package let replicas: Int
+    package let credentials: String?
+    package let authority: String?
+    package let certificate: String?
+    package let key: String?
 
-    /// Reads them from file and environment.
+    /// Reads them from settings, flags included.
     package init(_ settings: Settings) {
         servers = settings.value(HubSettings.logServers)
         name = settings.value(HubSettings.logName)

@@ -61,12 +61,13 @@ extension Option {
     init(secretFile setting: OpenSetting<String>) where Value == String? {
         self.init(name: setting.entry.names, help: setting.entry.help, completion: .file(), transform: { $0 })
     }
-
 }
 
 extension Flag where Value == Bool? {
-    init(_ setting: Setting<Bool>) {
-        self.init(name: .customLong(setting.entry.key), inversion: .prefixedNo, help: setting.entry.help)
+    init(_ setting: Setting<Bool>) { self.init(setting.entry) }
+
+    init(_ entry: SettingEntry) {
+        self.init(name: .customLong(entry.key), inversion: .prefixedNo, help: entry.help)
     }
 }
 

@@ -67,9 +67,3 @@ extension Option where Value == GivenFlag? {
         )
     }
 }
-
-extension Flag where Value == Bool? {
-    fileprivate init(_ entry: SettingEntry) {
-        self.init(name: .customLong(entry.key), inversion: .prefixedNo, help: entry.help)
-    }
-}

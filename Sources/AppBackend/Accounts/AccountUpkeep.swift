@@ -1,9 +1,9 @@
-import SQLiteFiles
 import HostSystem
 import HubProtocol
 package import Logging
 import ServiceLifecycle
 import Signals
+import SQLiteFiles
 import Synchronization
 
 /// Writes the audit log every second, and deletes outdated rows at the start and every hour.

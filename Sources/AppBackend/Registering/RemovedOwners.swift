@@ -1,6 +1,6 @@
-import SQLiteFiles
 import Logging
 import ServiceLifecycle
+import SQLiteFiles
 
 /// Deletes the devices of removed users at the hub, and retries until they are deleted.
 ///

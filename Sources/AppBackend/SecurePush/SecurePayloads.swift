@@ -1,6 +1,6 @@
-import SQLiteFiles
 import HubProtocol
 import Logging
+import SQLiteFiles
 import WebEdge
 
 /// Texts that never pass through a push service: a push carries an id, and the addressee fetches the text.

@@ -16,17 +16,7 @@ struct NodeServices: Sendable {
     private let configuration: HubConfiguration
     private let logger: Logger
 
-    /// - Parameters:
-    ///   - others: The other nodes.
-    ///   - opened: The hubs' file.
-    ///   - log: The log.
-    ///   - channel: Messages between the nodes.
-    ///   - directory: The hubs.
-    ///   - writer: The writer.
-    ///   - lease: The duties of this node.
-    ///   - configuration: The configuration.
-    ///   - logger: The logger.
-    ///   - onLeaseChange: Called when this node has gained or lost duties.
+    /// Creates the services; `onLeaseChange` is called when this node has gained or lost the lease.
     init(
         _ others: OtherNodes,
         opened: OpenedHubs,

@@ -1,5 +1,4 @@
 import HTTPTypes
-import HostSystem
 import HubProtocol
 import HubRouting
 import Hummingbird

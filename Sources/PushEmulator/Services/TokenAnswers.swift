@@ -28,8 +28,9 @@ struct TokenAnswers: Sendable {
     private static let googleAudiences = [
         "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
     ]
-    private static let googleScope = "https://www.googleapis.com/auth/firebase.messaging"
+    /// Maximum number of fields of a form; clients send at most five.
     private static let maximumFields = 32
+    private static let googleScope = "https://www.googleapis.com/auth/firebase.messaging"
     private static let broadGoogleScope = "https://www.googleapis.com/auth/cloud-platform"
     private static let assertionGrant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
     /// Seconds.
@@ -39,13 +40,18 @@ struct TokenAnswers: Sendable {
 
     let issue: @Sendable (IssuedTokens.Audience, _ lifetime: Int64, Timestamp) -> String
 
+    /// True if each field occurs once: two readers could use different values.
+    private static func isUnambiguous(_ names: [String]) -> Bool {
+        names.count <= maximumFields && Set(names).count == names.count
+    }
+
     func answer(_ request: EmulatorRequest, _ issuer: Issuer) -> EmulatorReply {
         do throws(Refusal) {
             guard request.method == "POST" else {
                 throw Self.refusal("invalid_request", "POST is expected", status: 405)
             }
             guard request.mediaType == FormFields.contentType, let form = FormFields(body: request.body),
-                form.names.count <= Self.maximumFields, Set(form.names).count == form.names.count
+                Self.isUnambiguous(form.names)
             else {
                 throw Self.refusal("invalid_request", "the body is not application/x-www-form-urlencoded")
             }

@@ -3,7 +3,6 @@ import ArgumentParser
 import Foundation
 import HostSystem
 import HubClient
-import HubProtocol
 import HubServer
 import Logging
 import NetworkAddresses

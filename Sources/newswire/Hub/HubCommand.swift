@@ -13,7 +13,6 @@ import PushEmulator
 import ReplicatedLog
 import SQLiteFiles
 import Settings
-import StartupChecks
 
 struct HubCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -10,7 +10,7 @@ import ReplicatedLog
 import Settings
 import StartupChecks
 
-/// The decisions of flags and settings about a start, before anything is served.
+/// Everything that flags and settings decide about a start, before anything is served.
 ///
 /// A test changes each setting in turn, and expects another plan.
 struct HubPlan {
@@ -21,7 +21,6 @@ struct HubPlan {
     let servesAppBackend: Bool
     let logLevel: Logger.Level
 
-    /// Returns a logger for the hub.
     var logger: Logger {
         var logger = Logger(label: "newswire.hub")
         logger.logLevel = logLevel

@@ -2,7 +2,6 @@ import ArgumentParser
 import Certificates
 import Foundation
 import HostSystem
-import HubServer
 import Settings
 
 /// Options that select a hub's state directory.

@@ -1,6 +1,6 @@
-import SQLiteFiles
 import HubProtocol
 package import Logging
+import SQLiteFiles
 import Synchronization
 
 /// An event with the number of times it happened between two writes.
