@@ -73,11 +73,14 @@ package struct DatabaseFileError: Error, Sendable, Equatable, CustomStringConver
         }
     }
 
-    /// Returns the reason of any error for people, without SQL statements and their arguments, which may hold a secret.
+    /// Returns the reason of any error for people, without SQL statements, their arguments and rows, which may hold a
+    /// secret.
     package static func reason(_ error: any Error) -> String {
         switch error {
         case let error as DatabaseFileError: error.reason
         case let error as DatabaseError: error.reason
+        // GRDB describes a value that it cannot read with its row, the statement and the arguments.
+        case is RowDecodingError: "a row of the database cannot be read"
         default: TerminalText.safe("\(error)")
         }
     }

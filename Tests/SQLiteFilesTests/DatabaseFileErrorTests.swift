@@ -46,5 +46,11 @@ struct DatabaseFileErrorTests {
         let sqlite = DatabaseError(resultCode: .SQLITE_FULL, sql: "INSERT INTO t VALUES (?)", arguments: ["secret"])
         #expect(!DatabaseFileError.reason(sqlite).contains("secret"))
         #expect(!DatabaseFileError.reason(sqlite).contains("INSERT"))
+        let database = try DatabaseQueue()
+        let unreadable = #expect(throws: RowDecodingError.self) {
+            try database.read { try String.fetchAll($0, sql: "SELECT NULL WHERE ? <> ''", arguments: ["secret"]) }
+        }
+        let reason = DatabaseFileError.reason(try #require(unreadable))
+        #expect(reason == "a row of the database cannot be read")
     }
 }

@@ -9,8 +9,8 @@ extension DatabaseFileError: ObstacleError {
         isTemporary ? AgentError(.tryLater, description, hint: .space) : AgentError(.failed, description)
     }
 
-    /// Any error of the agent's database: what is not SQLite's is of the cause `other`.
+    /// Returns an error of the agent's database; one that SQLite did not raise has the cause `other`.
     static func of(_ path: String, _ error: any Error) -> DatabaseFileError {
-        DatabaseFileError(error, path: path) ?? DatabaseFileError(path, .other, "\(error)")
+        DatabaseFileError(error, path: path) ?? DatabaseFileError(path, .other, reason(error))
     }
 }
