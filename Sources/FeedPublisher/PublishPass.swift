@@ -60,7 +60,8 @@ package struct PublishPass: Sendable {
     ///
     /// A cancelled task ends it between two feeds or messages.
     ///
-    /// - Throws: ``SQLiteFiles/DatabaseFileError`` when nothing can be recorded; the caller ends with 75 if it is temporary.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError`` when nothing can be recorded; the caller ends with 75 if it is
+    ///   temporary.
     package func run() async throws -> PublishReport {
         var course = Course(start: environment.now())
         try settleReadings()

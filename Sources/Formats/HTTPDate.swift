@@ -17,7 +17,9 @@ package enum HTTPDate {
 
     /// Reads the three forms of RFC 9110; all are in GMT.
     ///
-    /// - Returns: Seconds since 1970.
+    /// A day after the end of its month counts on in the next month.
+    ///
+    /// - Returns: Seconds since 1970; `nil` if the text is not a date of the years 1970 to 9999.
     package static func seconds(_ text: String) -> Int64? {
         var day: Int?
         var month: Int?

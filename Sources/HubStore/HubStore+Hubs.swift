@@ -105,7 +105,8 @@ extension Transaction {
             "UPDATE hub SET updatedAt = ?, registrationUnits = ?, about = ifnull(?, about) WHERE hubID = ?",
             [
                 hub.updatedAt, isUnlimited ? nil : description.registrationTimeToLive.units,
-                keepsRemarks ? nil : try sealed(try HubRemarks(description).encoded, hub: hub.record.id),
+                keepsRemarks
+                    ? nil : try sealed(try JSONEncoder.sorted.text(HubRemarks(description)), hub: hub.record.id),
                 hub.record.id,
             ]
         )
@@ -355,10 +356,6 @@ private struct HubRemarks: Codable {
 
     init(encoded: String) throws {
         self = try JSONReader.decode(HubRemarks.self, from: encoded, limits: .stored)
-    }
-
-    var encoded: String {
-        get throws { try JSONEncoder.sorted.text(self) }
     }
 }
 

@@ -63,8 +63,9 @@ extension Transaction {
         try execute(
             "INSERT INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
-                job.hub, job.job.id, try StoredJob.text(job.job.request), job.job.status.rawValue, job.job.progress,
-                job.job.failure, try StoredJob.text(job.job.outputProperties), job.checkpoint,
+                job.hub, job.job.id, try JSONEncoder.sorted.text(job.job.request), job.job.status.rawValue,
+                job.job.progress,
+                job.job.failure, try JSONEncoder.sorted.text(job.job.outputProperties), job.checkpoint,
                 job.job.createdAt.milliseconds, job.job.updatedAt.milliseconds, job.node,
             ]
         )
@@ -81,7 +82,7 @@ extension Transaction {
             """,
             [
                 job.job.status.rawValue, job.job.progress, job.job.failure,
-                try StoredJob.text(job.job.outputProperties), job.checkpoint, job.job.updatedAt.milliseconds,
+                try JSONEncoder.sorted.text(job.job.outputProperties), job.checkpoint, job.job.updatedAt.milliseconds,
                 job.hub, job.job.id,
             ]
         )
@@ -153,10 +154,6 @@ extension StoredJob {
             ),
             checkpoint: row["checkpoint"]
         )
-    }
-
-    fileprivate static func text(_ value: some Encodable) throws -> String {
-        try JSONEncoder.sorted.text(value)
     }
 
     private static func value<Value: Decodable>(_ type: Value.Type, _ text: String) throws -> Value {

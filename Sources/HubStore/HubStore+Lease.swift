@@ -2,7 +2,7 @@ import GRDB
 
 /// The row that names the node with the hub's lease; the table is called `duty`.
 package struct LeaseRecord: Sendable, Equatable {
-    /// `nil` if no node has them.
+    /// `nil` if no node has the lease.
     package let node: String?
     /// Rises with each takeover.
     package let term: Int64

@@ -1,5 +1,6 @@
 import Formats
 import Foundation
+import HubProtocol
 import HubStore
 
 /// A log's stream on its servers, reached by requests of the engine's interface; all of them block.
@@ -160,7 +161,11 @@ struct LogStream: Sendable {
     }
 
     private func update(_ stream: StreamConfiguration, within time: Duration) throws {
-        let _: StreamInfo = try request("STREAM.UPDATE.\(name)", Array(try JSONEncoder().encode(stream)), within: time)
+        let _: StreamInfo = try request(
+            "STREAM.UPDATE.\(name)",
+            Array(try JSONEncoder.sorted.encode(stream)),
+            within: time
+        )
     }
 
     private func create(within time: Duration, metadata: [String: String]? = nil) throws -> LogIdentity {
@@ -186,7 +191,7 @@ struct LogStream: Sendable {
         do {
             let made: StreamInfo = try request(
                 "STREAM.CREATE.\(name)",
-                Array(try JSONEncoder().encode(stream)),
+                Array(try JSONEncoder.sorted.encode(stream)),
                 within: time
             )
             return try identity(of: made.config)

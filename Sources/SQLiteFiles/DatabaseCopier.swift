@@ -105,7 +105,8 @@ package struct DatabaseCopier: Sendable {
     ///
     /// The replaced database may be of a newer version: going back to an earlier one is a reason to restore a copy. A
     /// call that fails removes the files that it has made, and no others: the copy itself may have the name of the
-    /// temporary file, `hub.sqlite.restored`, and is refused then. A call replaces what a killed one has left.
+    /// temporary file, `hub.sqlite.restored`, and is refused then. That file stays only if the disk fails while the
+    /// folder is synced. A call replaces what a killed or failed one has left.
     ///
     /// - Parameters:
     ///   - copy: The file of the copy.

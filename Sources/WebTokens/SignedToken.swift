@@ -77,8 +77,8 @@ extension SignedToken {
     /// Signs with ECDSA, P-256 and SHA-256 (RFC 7518 §3.4): the signature is the two numbers, without ASN.1.
     ///
     /// - Parameters:
-    ///   - header: Further members of the header, without `alg`; values are JSON.
-    ///   - claims: The members of the payload; values are JSON.
+    ///   - header: Further members of the header, without `alg`.
+    ///   - claims: The payload, an object.
     ///   - key: The private key.
     /// - Returns: The token in its compact form.
     /// - Throws: Errors of the cryptography library.
@@ -93,8 +93,8 @@ extension SignedToken {
     /// Signs with RSASSA-PKCS1-v1_5 and SHA-256 (RFC 7518 §3.3).
     ///
     /// - Parameters:
-    ///   - header: Further members of the header, without `alg`; values are JSON.
-    ///   - claims: The members of the payload; values are JSON.
+    ///   - header: Further members of the header, without `alg`.
+    ///   - claims: The payload, an object.
     ///   - key: The private key.
     /// - Returns: The token in its compact form.
     /// - Throws: Errors of the cryptography library.

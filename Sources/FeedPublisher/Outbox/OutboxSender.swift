@@ -38,8 +38,8 @@ struct OutboxSender: Sendable {
         var waitsUntil: Date?
     }
 
-    /// - Throws: ``SQLiteFiles/DatabaseFileError``. Messages sent before are marked, except for at most one, which is sent again
-    ///   with the same key.
+    /// - Throws: ``SQLiteFiles/DatabaseFileError``. Messages sent before are marked, except for at most one, which is
+    ///   sent again with the same key.
     func run() async throws -> Outcome {
         var outcome = Outcome()
         let waiting = try store.pending()

@@ -222,7 +222,7 @@ extension PublishPass {
                 return outcome
             }
         } catch is CancellationError {
-            // A stop is no failure; the next start polls the feed.
+            // A stop is not a failure; the feed is still due at the next start.
             return nil
         }
     }
