@@ -91,7 +91,7 @@ let package = Package(
 
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.
         .target(name: "Feeds", dependencies: ["Formats", "Markup", "DomainNames", "CZlib", .crypto]),
-        .target(name: "HubProtocol", dependencies: ["Formats", "Markup", .crypto]),
+        .target(name: "HubProtocol", dependencies: ["Formats", "Markup", "NetworkAddresses", .crypto]),
         .target(name: "WebTokens", dependencies: ["Formats", "HubProtocol", .crypto, .cryptoExtras]),
         .target(name: "SQLiteFiles", dependencies: ["HostSystem", "HubProtocol", .grdb]),
 
@@ -126,7 +126,10 @@ let package = Package(
             name: "OutboundHTTP",
             dependencies: ["DomainNames", "Formats", "HostSystem", "NetworkAddresses", "Signals", "CCurl", "CNghttp2"]
         ),
-        .target(name: "HubClient", dependencies: ["Formats", "HubProtocol", "ServerSentEvents", "OutboundHTTP"]),
+        .target(
+            name: "HubClient",
+            dependencies: ["Formats", "HubProtocol", "NetworkAddresses", "ServerSentEvents", "OutboundHTTP"]
+        ),
         .target(
             name: "PushServices",
             dependencies: [
@@ -190,7 +193,7 @@ let package = Package(
         .target(
             name: "AppBackend",
             dependencies: [
-                "Formats", "HubProtocol", "WebTokens", "HubClient", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
+                "Formats", "HubProtocol", "WebTokens", "OutboundHTTP", "SQLiteFiles", "PrometheusText",
                 "NetworkAddresses", "FairShares", "Signals",
                 "HostSystem", "Settings", "WebEdge", .crypto, .cryptoExtras, .grdb, .httpTypes, .hummingbird, .log,
                 .nioCore, .nioSSL, .serviceLifecycle,
@@ -201,9 +204,8 @@ let package = Package(
         .target(
             name: "MountedBackend",
             dependencies: [
-                "HubProtocol", "HubClient", "OutboundHTTP", "HubServer", "AppBackend", "HostSystem", "Signals",
-                "WebEdge", .httpTypes,
-                .hummingbird, .log, .nioCore, .serviceLifecycle,
+                "HubProtocol", "HubServer", "AppBackend", "HostSystem", "Signals", "WebEdge", .hummingbird, .log,
+                .nioCore, .serviceLifecycle,
             ]
         ),
 
@@ -211,7 +213,7 @@ let package = Package(
         .target(
             name: "PageServer",
             dependencies: [
-                "Formats", "HubProtocol", "HubClient", "HubServer", "AppBackend", "MountedBackend", "WebPages",
+                "Formats", "HubProtocol", "HubServer", "AppBackend", "MountedBackend", "WebPages",
                 "SQLiteFiles", "FairShares", "NetworkAddresses", "Signals", "Certificates", "WebEdge",
                 .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]
@@ -221,7 +223,9 @@ let package = Package(
         .target(
             name: "FeedLists",
             dependencies: [
-                "Formats", "Feeds", "HubProtocol", "OutboundHTTP", "HostSystem", "YAMLFiles", .crypto, .yams,
+                "Formats", "Feeds", "HubProtocol", "NetworkAddresses", "OutboundHTTP", "HostSystem", "YAMLFiles",
+                .crypto,
+                .yams,
             ]
         ),
         .target(
@@ -372,7 +376,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HubClientTests",
-            dependencies: ["HubClient", "HubProtocol", "OutboundHTTP", "ServerSentEvents", "HubTestServer"]
+            dependencies: [
+                "HubClient", "HubProtocol", "NetworkAddresses", "OutboundHTTP", "ServerSentEvents", "HubTestServer",
+            ]
         ),
         .testTarget(name: "HubRoutingTests", dependencies: ["HubRouting", "HubProtocol"]),
         .testTarget(

@@ -1,4 +1,3 @@
-package import HubClient
 package import HubProtocol
 internal import Settings
 import Signals
@@ -99,14 +98,14 @@ extension AppBackend {
     }
 
     private func inspect(_ device: RegisteredDevice) async throws -> KnownDevice {
-        let (platform, tags) = try await devices.hubAnswer { hub throws(HubClientError) -> (Platform?, [Tag]) in
+        let (platform, tags) = try await devices.hubAnswer { hub throws(HubError) -> (Platform?, [Tag]) in
             switch device.key.kind {
             case .installation:
                 let id = try InstallationID(stored: device.key.id)
                 let found = try await hub.installation(id, comparing: .handle(""))?.installation
                 return (found?.platform, found?.tags ?? [])
             case .registration:
-                do throws(HubClientError) {
+                do throws(HubError) {
                     let found = try await hub.registration(try RegistrationID(stored: device.key.id))
                     return (found.platform, found.tags)
                 } catch .refused(404, _, _, _) {
@@ -146,7 +145,7 @@ extension AppBackend {
         on platforms: [String],
         by caller: Caller,
         _ client: WebClient
-    ) async throws -> [BackendClient.PlatformOutcome] {
+    ) async throws -> [PlatformOutcome] {
         let chosen = try platforms.flatMap { name throws(BackendRefusal) in try PlatformChoice(pns: name).platforms }
         let addressee = try NotificationRoutes.addressee(name)
         // One call: if the hub failed between two calls, a retry would send the first part again.
@@ -162,7 +161,7 @@ extension AppBackend {
         _ text: String,
         by caller: Caller,
         _ client: WebClient
-    ) async throws -> [BackendClient.PlatformOutcome] {
+    ) async throws -> [PlatformOutcome] {
         let addressee = try NotificationRoutes.addressee(name)
         let sent = try await push(text, to: addressee, by: caller, client.network)
         return sent.results.map { $0.outcome(log: hubFailures) }
@@ -184,9 +183,9 @@ extension AppBackend {
 
 extension PlatformResult {
     /// The result in the form of the app backend's clients; a failure is recorded in `log`.
-    fileprivate func outcome(log: HubFailureLog) -> BackendClient.PlatformOutcome {
+    fileprivate func outcome(log: HubFailureLog) -> PlatformOutcome {
         if let failure { log.note(failure) }
-        return BackendClient.PlatformOutcome(
+        return PlatformOutcome(
             platform: platform.rawValue,
             outcome: outcome.name,
             reason: outcome.refusal?.reason

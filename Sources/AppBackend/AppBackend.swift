@@ -1,5 +1,5 @@
 import HTTPTypes
-package import HubClient
+package import HubProtocol
 package import Hummingbird
 package import Logging
 package import ServiceLifecycle
@@ -28,7 +28,7 @@ package final class AppBackend: Sendable {
     package init(
         store: BackendStore,
         secrets: PayloadBox,
-        hub: HubClient,
+        hub: any NotificationHub,
         configuration: BackendConfiguration,
         logger: Logger
     ) {

@@ -46,8 +46,8 @@ struct DemoPeople: Sendable {
         return ["From \(sender): \(open)", secure]
     }
 
-    private static func check(_ outcomes: [BackendClient.PlatformOutcome]) throws {
-        let accepted = BackendClient.PlatformOutcome.Name.accepted
+    private static func check(_ outcomes: [PlatformOutcome]) throws {
+        let accepted = PlatformOutcome.Name.accepted
         guard outcomes.contains(where: { $0.platform == "stream" && $0.outcome == accepted }) else {
             throw DemoError("the app backend did not accept a notification: \(outcomes)")
         }

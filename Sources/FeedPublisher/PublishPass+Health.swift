@@ -43,8 +43,15 @@ extension PublishPass {
         let entries = Self.digest(of: health.feeds.map(\.entries))
         let hasNewEntries = last?.entries != entries && age >= Self.entryInterval
         guard age >= Self.reportInterval || last?.state != digest || hasNewEntries else { return }
-        let isTaken = try await hub.report(health, publisher: options.publisher, timeout: Self.reportTimeout)
-        let note = HealthNote(hub: hub.address, at: now, state: isTaken ? digest : HealthNote.absent, entries: entries)
+        let taken: Void? = try await HubError.ifSupported { () throws(HubError) in
+            try await hub.report(health, publisher: options.publisher, timeout: Self.reportTimeout)
+        }
+        let note = HealthNote(
+            hub: hub.address,
+            at: now,
+            state: taken == nil ? HealthNote.absent : digest,
+            entries: entries
+        )
         try store.setNote(.health, note.text)
     }
 

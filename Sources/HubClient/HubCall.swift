@@ -13,7 +13,8 @@ struct HubCall {
     var query: [(name: String, value: String)] = []
     var headers: [(name: String, value: String)] = []
     var body: [UInt8]?
-    var contentType = "application/json"
+    /// `nil` if the type is among the headers.
+    var contentType: String? = "application/json"
     var channel: PushChannelSecret?
     /// The start of a page of a list, exactly as the hub gave it: escaping would change the tokens of some hubs.
     var continuation: String?
@@ -43,8 +44,8 @@ struct HubCall {
 extension HubClient {
     func request(_ call: HubCall) -> OutboundRequest {
         var headers = call.headers
-        if let token = tokens.token(now: unixTime) { headers.append(("Authorization", token)) }
-        if call.body != nil { headers.append(("Content-Type", call.contentType)) }
+        headers.append(("Authorization", tokens.token(now: unixTime)))
+        if call.body != nil, let type = call.contentType { headers.append(("Content-Type", type)) }
         if let channel = call.channel { headers.append((HeaderName.pushChannel, channel.text)) }
         var query = call.query.map { "&\($0.name)=\(HubCall.segment($0.value))" }.joined()
         if let start = call.continuation { query += "&continuationtoken=\(start)" }
@@ -65,21 +66,33 @@ extension HubClient {
     /// Sends a call; a status of `absences` means that the requested thing does not exist, and is not an error.
     ///
     /// - Returns: A reply with a 2xx status; `nil` for an absence.
-    func succeed(_ call: HubCall, unless absences: Set<Int>) async throws(HubClientError) -> OutboundResponse? {
+    func succeed(_ call: HubCall, unless absences: Set<Int>) async throws(HubError) -> OutboundResponse? {
         let reply: OutboundResponse
         do throws(OutboundError) {
             reply = try await http.send(request(call))
         } catch {
-            throw HubClientError(error)
+            throw HubError(error)
         }
         if (200..<300).contains(reply.status) { return reply }
         if absences.contains(reply.status) { return nil }
         let body = String(decoding: reply.body.prefix(ProtocolError.maximumXMLBytes), as: UTF8.self)
-        throw HubClientError(status: reply.status, headers: reply.headers, body: body, now: unixTime)
+        throw HubError(status: reply.status, headers: reply.headers, body: body, now: unixTime)
+    }
+
+    /// Sends a call of an operation that only our hubs have.
+    ///
+    /// - Throws: ``HubProtocol/HubError/unsupported(status:detail:)`` for a status of `absences`.
+    @discardableResult
+    func succeed(_ call: HubCall, orUnsupported absences: Set<Int>) async throws(HubError) -> OutboundResponse {
+        do throws(HubError) {
+            return try await succeed(call)
+        } catch .refused(let status, _, let detail, _) where absences.contains(status) {
+            throw .unsupported(status: status, detail: detail)
+        }
     }
 
     @discardableResult
-    func succeed(_ call: HubCall) async throws(HubClientError) -> OutboundResponse {
+    func succeed(_ call: HubCall) async throws(HubError) -> OutboundResponse {
         guard let reply = try await succeed(call, unless: []) else { throw .malformedReply("no answer") }
         return reply
     }
@@ -88,7 +101,7 @@ extension HubClient {
         _ type: Value.Type,
         from reply: OutboundResponse,
         as name: String
-    ) throws(HubClientError) -> Value {
+    ) throws(HubError) -> Value {
         do {
             return try JSONReader.decode(type, from: reply.body)
         } catch {
@@ -96,7 +109,7 @@ extension HubClient {
         }
     }
 
-    func encode(_ value: some Encodable) throws(HubClientError) -> [UInt8] {
+    func encode(_ value: some Encodable) throws(HubError) -> [UInt8] {
         do {
             return Array(try JSONEncoder.sorted.encode(value))
         } catch {

@@ -3,21 +3,19 @@ package import HubProtocol
 
 /// A hub's alarms: our own routes, absent elsewhere; all need Manage.
 extension HubClient {
-    /// The active and the silenced alarms.
-    package func alarms() async throws(HubClientError) -> AlarmList {
+    package func alarms() async throws(HubError) -> AlarmList {
         var call = HubCall("GET", "/alarms")
         call.maximumReplyBytes = 4 << 20
         return try decode(AlarmList.self, from: try await succeed(call), as: "the list of alarms")
     }
 
-    /// Stops reports of an alarm until a time, or until it has ended.
-    package func silence(alarm id: String, until end: Date?) async throws(HubClientError) {
+    package func silence(alarm id: String, until end: Date?) async throws(HubError) {
         var call = HubCall("PUT", path(id))
         call.body = try encode(AlarmSilence(until: end.map { ISODateTime.formatSeconds($0) }))
         try await succeed(call)
     }
 
-    package func endSilence(alarm id: String) async throws(HubClientError) {
+    package func endSilence(alarm id: String) async throws(HubError) {
         try await succeed(HubCall("DELETE", path(id)))
     }
 

@@ -1,37 +1,33 @@
 package import HubProtocol
-package import OutboundHTTP
+import OutboundHTTP
 
 extension HubClient {
     /// Opens the event stream of a `stream` installation.
     ///
     /// `after` is the cursor: the last event id that is safely stored; `nil` starts at the installation's creation.
     ///
-    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 404 also when the secret is wrong.
+    /// - Throws: ``HubError/refused(status:code:detail:retryAfter:)`` with 404 also when the secret is wrong.
     package func events(
         installation id: InstallationID,
         channel: PushChannelSecret,
         after: String?
-    ) async throws(HubClientError) -> HubEventStream {
+    ) async throws(HubError) -> HubEventStream {
         let request = eventRequest(installation: id, channel: channel, after: after)
-        let result: Result<HubEventStream, HubClientError>
+        let result: Result<HubEventStream, HubError>
         do throws(OutboundError) {
             result = try await open(http.stream(request))
         } catch {
-            throw HubClientError(error)
+            throw HubError(error)
         }
         return try result.get()
     }
 
-    /// The request of ``events(installation:channel:after:)``, for callers that send it in another way; with
-    /// `heartbeatEvents`, heartbeats are events.
-    package func eventRequest(
+    private func eventRequest(
         installation id: InstallationID,
         channel: PushChannelSecret,
-        after: String?,
-        heartbeatEvents: Bool = false
+        after: String?
     ) -> OutboundRequest {
         var call = HubCall("GET", path(id) + "/stream")
-        if heartbeatEvents { call.query = [(StreamHeartbeat.parameter, StreamHeartbeat.event)] }
         call.channel = channel
         call.headers = [("Accept", "text/event-stream"), ("Cache-Control", "no-cache")]
         if let after { call.headers.append((HeaderName.lastEventID, after)) }
@@ -44,7 +40,7 @@ extension HubClient {
     /// The event stream of a reply, or the refusal that it contains.
     private func open(
         _ reply: OutboundStream
-    ) async throws(OutboundError) -> Result<HubEventStream, HubClientError> {
+    ) async throws(OutboundError) -> Result<HubEventStream, HubError> {
         if reply.status == 200 {
             let type = reply.headers["Content-Type"] ?? "none"
             if type.lowercased().hasPrefix("text/event-stream") { return .success(HubEventStream(reply)) }
@@ -58,6 +54,6 @@ extension HubClient {
         } catch {
             // A refusal counts even if its text does not arrive.
         }
-        return .failure(HubClientError(status: reply.status, headers: reply.headers, body: words, now: unixTime))
+        return .failure(HubError(status: reply.status, headers: reply.headers, body: words, now: unixTime))
     }
 }

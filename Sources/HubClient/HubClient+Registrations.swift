@@ -1,14 +1,6 @@
 package import HubProtocol
 import OutboundHTTP
 
-/// A choice of registrations to request from a hub.
-package enum RegistrationChoice: Sendable {
-    case all
-    case tag(Tag)
-    /// The registrations of a push handle; a key that grants Listen is enough. The other choices need Manage.
-    case handle(String)
-}
-
 extension HubClient {
     /// The number of registrations of a page; the service returns no more (protocol §3.4).
     private static let pageSize = 100
@@ -17,8 +9,7 @@ extension HubClient {
     /// The largest number of consecutive pages without a registration.
     private static let maximumEmptyPages = 100
 
-    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 404 when the hub has none of this id.
-    package func registration(_ id: RegistrationID) async throws(HubClientError) -> Registration {
+    package func registration(_ id: RegistrationID) async throws(HubError) -> Registration {
         let reply = try await succeed(HubCall("GET", "/registrations/\(HubCall.segment(id.text))"))
         let answer = try answer(in: reply)
         guard let registration = answer.registrations.first else {
@@ -29,7 +20,7 @@ extension HubClient {
 
     /// Reads up to `limit` registrations in pages, some of which may be empty: a hub may have a million registrations.
     ///
-    /// - Throws: Refusals, ``HubClientError/malformedReply(_:)`` for a reply that is not a list and for a list that
+    /// - Throws: Refusals, ``HubError/malformedReply(_:)`` for a reply that is not a list and for a list that
     ///   does not end, and the errors of `visit`.
     package func forEachPage(
         of choice: RegistrationChoice,
@@ -47,32 +38,23 @@ extension HubClient {
             start = page.next
             let isNew = start.map { seen.insert($0).inserted } ?? true
             guard isNew, emptyPages <= Self.maximumEmptyPages else {
-                throw HubClientError.malformedReply("the list of registrations does not end")
+                throw HubError.malformedReply("the list of registrations does not end")
             }
         } while start != nil && left > 0
     }
 
-    /// Reads one page of registrations; an empty page is not always the last.
-    ///
-    /// - Parameters:
-    ///   - choice: The registrations.
-    ///   - start: The start of the page, from the previous page; it is sent unchanged.
-    ///   - count: The largest number of registrations of the page, up to 100.
-    /// - Returns: The page, and the beginning of the next one.
-    /// - Throws: Refusals, and ``HubClientError/malformedReply(_:)``.
     package func page(
         of choice: RegistrationChoice,
         from start: String?,
         count: Int
-    ) async throws(HubClientError) -> (answer: RegistrationAnswer, next: String?) {
+    ) async throws(HubError) -> (answer: RegistrationAnswer, next: String?) {
         var call: HubCall
         switch choice {
         case .all, .handle: call = HubCall("GET", "/registrations")
         case .tag(let tag): call = HubCall("GET", "/tags/\(HubCall.segment(tag.text))/registrations")
         }
         if case .handle(let handle) = choice {
-            // The name of the handle in .NET and Java, on every platform (protocol §3.5).
-            call.query.append(("$filter", "ChannelUri eq '\(handle.replacing("'", with: "''"))'"))
+            call.query.append(("$filter", RegistrationChoice.filter(handle)))
         }
         call.query.append(("$top", "\(count)"))
         call.continuation = start
@@ -85,7 +67,7 @@ extension HubClient {
         return (try answer(in: reply), next)
     }
 
-    private func answer(in reply: OutboundResponse) throws(HubClientError) -> RegistrationAnswer {
+    private func answer(in reply: OutboundResponse) throws(HubError) -> RegistrationAnswer {
         do {
             return try RegistrationAnswer(reply.body)
         } catch {
@@ -93,7 +75,7 @@ extension HubClient {
         }
     }
 
-    private static func unreadable(_ reason: String) -> HubClientError {
+    private static func unreadable(_ reason: String) -> HubError {
         .malformedReply("its registrations cannot be read: \(reason)")
     }
 

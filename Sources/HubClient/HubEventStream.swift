@@ -1,4 +1,4 @@
-import HubProtocol
+package import HubProtocol
 import OutboundHTTP
 package import ServerSentEvents
 import Synchronization
@@ -35,17 +35,17 @@ package final class HubEventStream: Sendable {
     /// An event with an `id` and no `data` is a heartbeat, which only moves the cursor.
     ///
     /// - Returns: `nil` when the hub ended the stream regularly.
-    /// - Throws: ``HubClientError/unreachable(_:)`` when the stream broke off, or nothing arrived for ``idleTimeout``;
-    ///   ``HubClientError/malformedReply(_:)`` for an event larger than any that a hub sends;
-    ///   ``HubClientError/cancelled`` when the task or the stream was cancelled.
-    package func next() async throws(HubClientError) -> ServerSentEvent? {
+    /// - Throws: ``HubError/unreachable(_:)`` when the stream broke off, or nothing arrived for ``idleTimeout``;
+    ///   ``HubError/malformedReply(_:)`` for an event larger than any that a hub sends;
+    ///   ``HubError/cancelled`` when the task or the stream was cancelled.
+    package func next() async throws(HubError) -> ServerSentEvent? {
         while true {
             if let event = takeReady() { return event }
             let chunk: [UInt8]?
             do throws(OutboundError) {
                 chunk = try await stream.nextChunk()
             } catch {
-                throw HubClientError(error)
+                throw HubError(error)
             }
             guard let chunk else { return nil }
             do throws(ServerSentEventError) {

@@ -1,5 +1,5 @@
 import HubProtocol
-package import OutboundHTTP
+package import NetworkAddresses
 
 /// Hints after a failed call to a hub; the command line has their texts.
 package enum HubHint: Sendable, Equatable {
@@ -18,7 +18,7 @@ package enum HubHint: Sendable, Equatable {
     case noHub
 }
 
-extension HubClientError {
+extension HubError {
     package var hint: HubHint? {
         switch self {
         case .unreachable(_, let cause): cause.map { .certificate($0) }
@@ -26,8 +26,8 @@ extension HubClientError {
         case .refused(401, ProtocolError.Code.expiredToken, _, _): .clock
         case .refused(401, _, _, _): .key
         case .refused(403, _, _, _): .rights
-        case .refused(404, _, _, _): .hubName
-        case .refused where isPermanent: .noHub
+        case .refused(404, _, _, _), .unsupported(404, _): .hubName
+        case .refused where isPermanent, .unsupported: .noHub
         case .refused, .malformedReply, .cancelled: nil
         }
     }

@@ -33,7 +33,7 @@ package struct NamespaceClient: Sendable {
     /// The namespace's address, for messages; it contains no secret.
     package var address: String { base }
 
-    package func hubs() async throws(HubClientError) -> [HubSummary] {
+    package func hubs() async throws(HubError) -> [HubSummary] {
         var hubs: [HubSummary] = []
         for _ in 0..<Self.maximumPages {
             var call = HubCall("GET", "/$Resources/NotificationHubs")
@@ -55,11 +55,11 @@ package struct NamespaceClient: Sendable {
 
     /// Creates a hub with the standard rules.
     ///
-    /// - Throws: ``HubClientError/refused(status:code:detail:retryAfter:)`` with 409 when it exists.
+    /// - Throws: ``HubError/refused(status:code:detail:retryAfter:)`` with 409 when it exists.
     package func create(
         _ name: HubName,
         registrationTimeToLive: RegistrationTimeToLive = .unlimited
-    ) async throws(HubClientError) -> CreatedHub {
+    ) async throws(HubError) -> CreatedHub {
         let description = NotificationHubDescription(registrationTimeToLive: registrationTimeToLive)
         var call = HubCall("PUT", "/\(HubCall.segment(name.text))")
         call.contentType = "application/atom+xml;type=entry;charset=utf-8"
@@ -76,11 +76,11 @@ package struct NamespaceClient: Sendable {
     }
 
     /// - Returns: `false` when there was none.
-    package func delete(_ name: HubName) async throws(HubClientError) -> Bool {
+    package func delete(_ name: HubName) async throws(HubError) -> Bool {
         try await client.succeed(HubCall("DELETE", "/\(HubCall.segment(name.text))"), unless: [404]) != nil
     }
 
-    private func read(_ reply: OutboundResponse) throws(HubClientError) -> [HubSummary] {
+    private func read(_ reply: OutboundResponse) throws(HubError) -> [HubSummary] {
         do throws(ProtocolError) {
             return try HubSummary.read(reply.body)
         } catch {

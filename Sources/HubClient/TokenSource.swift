@@ -5,48 +5,35 @@ import Synchronization
 final class TokenSource: Sendable {
     private struct Token {
         let text: String
-        let key: SigningKey
         let expiresAt: Int64
     }
 
     private let resource: String
-    private let key: @Sendable () -> SigningKey?
+    private let connection: ConnectionString
     private let current = Mutex<Token?>(nil)
 
-    /// - Parameters:
-    ///   - resource: The address that tokens are valid for, with all below it.
-    ///   - key: Called for each token; `nil` while there is no key.
-    init(resource: String, key: @escaping @Sendable () -> SigningKey?) {
+    /// `resource` is the address that tokens are valid for, with all below it.
+    init(resource: String, connection: ConnectionString) {
         self.resource = resource
-        self.key = key
-    }
-
-    convenience init(resource: String, connection: ConnectionString) {
-        let key = SigningKey(rule: connection.keyName, key: connection.key)
-        self.init(resource: resource) { key }
+        self.connection = connection
     }
 
     /// Returns a token that is valid for at least ``minimumRest``; `now` is in seconds since 1970.
     ///
     /// After the clock was set back, a token that seems to last longer than any token made here is replaced.
-    ///
-    /// - Returns: `nil` while there is no key.
-    func token(now: Int64) -> String? {
-        guard let key = key() else { return nil }
-        return current.withLock { current in
-            if let current, current.key == key,
-                (Self.minimumRest...Self.lifetimes.upperBound).contains(current.expiresAt - now)
-            {
+    func token(now: Int64) -> String {
+        current.withLock { current in
+            if let current, (Self.minimumRest...Self.lifetimes.upperBound).contains(current.expiresAt - now) {
                 return current.text
             }
             let expiresAt = now + Int64.random(in: Self.lifetimes)
             let text = SharedAccessToken.sign(
                 resource: resource,
-                keyName: key.rule,
-                key: key.key,
+                keyName: connection.keyName,
+                key: connection.key,
                 expiresAt: expiresAt
             )
-            current = Token(text: text, key: key, expiresAt: expiresAt)
+            current = Token(text: text, expiresAt: expiresAt)
             return text
         }
     }

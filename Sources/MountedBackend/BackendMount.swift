@@ -1,7 +1,6 @@
 package import AppBackend
 import Dispatch
 import HostSystem
-import HubClient
 package import HubProtocol
 package import HubServer
 import Hummingbird
@@ -47,9 +46,9 @@ package final class BackendMount: Sendable {
     }
 
     /// The hub whose users can sign in.
-    package let hubName: HubName
+    package var hubName: HubName { hub.name }
     private let files: Files
-    private let hub: HubClient
+    private let hub: LocalHub
     private let configuration: BackendConfiguration
     private let checkInterval: Duration
     private let logger: Logger
@@ -67,12 +66,7 @@ package final class BackendMount: Sendable {
         self.files = files
         self.checkInterval = checkInterval
         self.logger = logger
-        let (calls, name) = (service.internalCalls, service.primaryHubName)
-        hubName = name
-        hub = HubClient(hub: name, at: InternalTransport.origin, through: InternalTransport(calls: calls)) {
-            // Keys change while the hub serves.
-            calls.managingRule(of: name).map { SigningKey(rule: $0.name, key: $0.primaryKey) }
-        }
+        hub = service.primaryLocalHub
         var configuration = configuration
         configuration.onSignedIn = { service.prove($0) }
         self.configuration = configuration

@@ -1,3 +1,5 @@
+package import NetworkAddresses
+
 /// The reason why a request got no complete reply.
 ///
 /// A reply with an error status is not an error here. Each description is one line with the host and the reason,
@@ -39,19 +41,6 @@ package enum OutboundError: Error, Sendable, Equatable {
 
     /// The client was shut down before or while the request ran.
     case shutDown
-}
-
-/// The reason why TLS could not verify a host.
-package enum DistrustCause: Sendable, Equatable {
-    /// No trusted authority signed the certificate.
-    case unknownAuthority
-    /// The certificate is for other names.
-    case otherName
-    /// The certificate has expired or is not valid yet, or the clock is wrong.
-    case notValidNow
-    /// The file with the authorities to trust cannot be read.
-    case unusableAuthorities
-    case other
 }
 
 /// The stage at which a request timed out.

@@ -14,7 +14,9 @@ extension PageServer {
             below: "-",
             servesRoot: true,
             responder: responder(),
-            opensStream: { $0.hasSuffix(ReaderRoutes.events) },
+            streams: MountedApplication.Streams(isPath: { $0.hasSuffix(ReaderRoutes.events) }) {
+                await self.streamAnswer(to: $0, on: $1, $2)
+            },
             services: [SessionUpkeep(pages: self), StoreCheck(pages: self)],
             obstacle: { self.store.obstacle.map { "the database cannot be used: \($0)" } }
         )
@@ -35,7 +37,7 @@ extension PageServer {
             // The registrations of a deleted hub are gone; those of a disabled hub must wait.
             guard hub != nil || !service.has(name) else { continue }
             await attempt {
-                if hub != nil { try await noteIdentity(of: name) }
+                if let hub { try await noteIdentity(of: hub) }
                 let registrar = hub.map { ReaderRegistrar(pages: self, hub: $0) }
                 for session in try await store.expired(hub: name, at: clock.now(), limit: Self.endedAtOnce) {
                     await attempt { try await end(session, registrar) }

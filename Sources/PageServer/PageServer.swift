@@ -34,7 +34,6 @@ package final class PageServer: Sendable {
     /// The file of the hub's own authority; `nil` for a hub with another certificate, or without TLS.
     let authorityPath: String?
     let service: HubService
-    private let clients: InternalClients
     let backend: BackendMount?
     /// Time between two checks of the database.
     let checkInterval: Duration
@@ -71,7 +70,6 @@ package final class PageServer: Sendable {
             if case .local(let local)? = configuration.certificate {
                 LocalCertificates.authorityPath(in: local.directory)
             } else { nil }
-        clients = InternalClients(service.internalCalls)
         templates = try PageTemplates()
     }
 
@@ -79,30 +77,30 @@ package final class PageServer: Sendable {
     package var isOpenHere: Bool { accessPolicy.access == .public || accessPolicy.admitsThisMachine }
 
     /// `nil` for a hub that is unknown or disabled.
-    func hub(_ name: HubName) -> PageHub? { PageHub(name, of: service, clients) }
+    func hub(_ name: HubName) -> LocalHub? { service.localHub(name) }
 
     /// The app backend whose users can sign in at a hub's pages; `nil` if nobody can sign in.
     ///
     /// Waits while its database is being opened, so only requests that need users may ask for it.
     ///
     /// - Throws: ``BackendRefusal`` when its database cannot be used at the moment.
-    func backend(of hub: PageHub) async throws(BackendRefusal) -> AppBackend? {
+    func backend(of hub: LocalHub) async throws(BackendRefusal) -> AppBackend? {
         guard let backend, backend.hubName == hub.name else { return nil }
         return try await backend.backend()
     }
 
     /// True if users can sign in at a hub's pages, as far as that is known without waiting.
-    func hasUsers(_ hub: PageHub) -> Bool {
+    func hasUsers(_ hub: LocalHub) -> Bool {
         guard let backend, backend.hubName == hub.name else { return false }
         return backend.hasUsers
     }
 
     /// Ends the sessions and invitations of an earlier hub with this name.
-    func noteIdentity(of name: HubName) async throws {
-        guard let createdAt = try await service.createdAt(name) else { throw PageRefusal.notFound }
-        guard identities.withLock({ $0[name.folded] }) != createdAt else { return }
-        try await store.note(name, createdAt: createdAt)
-        identities.withLock { $0[name.folded] = createdAt }
+    func noteIdentity(of hub: LocalHub) async throws {
+        guard let createdAt = try await hub.createdAt() else { throw PageRefusal.notFound }
+        guard identities.withLock({ $0[hub.name.folded] }) != createdAt else { return }
+        try await store.note(hub.name, createdAt: createdAt)
+        identities.withLock { $0[hub.name.folded] = createdAt }
     }
 
     /// The largest number of changes of a session in a minute.
@@ -114,7 +112,7 @@ package final class PageServer: Sendable {
     package func responder() -> RouterResponder<WebContext<Never>> {
         let router = Router(context: WebContext<Never>.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: HeadMiddleware())
-        router.add(middleware: PageErrors(logger: logger, templates: templates))
+        router.add(middleware: errors)
         router.add(middleware: IdentifyClient<Never>(trustedProxies: proxies))
         for asset in WebAsset.all {
             router.get(RouterPath(asset.path)) { _, _ in asset.response }
@@ -158,15 +156,42 @@ package final class PageServer: Sendable {
         hub name: String,
         _ context: WebContext<Never>
     ) async throws -> Response {
+        let request = try await pageRequest(request, hub: name, context)
+        if let address = request.otherSpelling { return request.movedPermanently(address) }
+        return try await route.handle(request)
+    }
+
+    /// A request to a page of a hub, whose name is a segment of the path.
+    private func pageRequest(
+        _ request: Request,
+        hub name: String,
+        _ context: WebContext<Never>
+    ) async throws -> PageRequest {
         let text = PercentEncoding.decode(name)
         // An unknown hub, a disabled hub and a hub without pages look the same.
         guard accessPolicy.access != .off, let name = text.flatMap({ try? HubName($0) }), let hub = hub(name) else {
             throw PageRefusal.notFound
         }
-        try await noteIdentity(of: hub.name)
-        let request = PageRequest(self, hub: hub, request: request, context: context)
-        if let address = request.otherSpelling { return request.movedPermanently(address) }
-        return try await route.handle(request)
+        try await noteIdentity(of: hub)
+        return PageRequest(self, hub: hub, request: request, context: context)
+    }
+
+    private var errors: PageErrors { PageErrors(logger: logger, templates: templates) }
+
+    /// Decides about a request for a reader's stream that is the first on its connection: it passes no router, which
+    /// could only give it the body of a response.
+    func streamAnswer(to request: Request, on channel: any Channel, _ logger: Logger) async -> StreamAnswer {
+        var context = WebContext<Never>(source: ApplicationRequestContextSource(channel: channel, logger: logger))
+        context.client.identify(request.head, through: proxies)
+        let segments = request.uri.path.split(separator: "/")
+        do {
+            guard segments.count == 3 else { throw PageRefusal.notFound }
+            let page = try await pageRequest(request, hub: String(segments[1]), context)
+            if let address = page.otherSpelling { return .response(page.movedPermanently(address)) }
+            return try await ReaderRoutes.stream(page)
+        } catch {
+            return .response(errors.response(to: error, of: "\(PageRoute.home)\(ReaderRoutes.events)"))
+        }
     }
 }
 

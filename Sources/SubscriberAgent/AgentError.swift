@@ -1,6 +1,6 @@
 package import HostSystem
 package import HubClient
-package import OutboundHTTP
+package import NetworkAddresses
 
 /// The reason why an agent's command failed.
 package struct AgentError: Error, Sendable, Equatable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 import HostSystem
 import HubClient
+import HubProtocol
 import SQLiteFiles
 
 extension SubscriberAgent {
@@ -73,7 +74,7 @@ extension SubscriberAgent {
         guard !choice.categories.isEmpty else { return (choice, nil) }
         let known: [String]?
         do {
-            known = try await client.categories()
+            known = try await client.listedCategories()
         } catch {
             let failure = HubFailure(error)
             switch failure {

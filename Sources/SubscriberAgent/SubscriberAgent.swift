@@ -282,8 +282,8 @@ package final class SubscriberAgent: Sendable {
         chosen: [String] = []
     ) async throws(AgentError) -> [CategoryListing] {
         let known: [String]?
-        do throws(HubClientError) {
-            known = try await client.categories()
+        do throws(HubError) {
+            known = try await client.listedCategories()
         } catch {
             throw HubFailure(error).asAgentError
         }

@@ -22,7 +22,7 @@ package struct WebClient: Sendable {
     }
 
     /// Reads the reports of trusted proxies.
-    mutating func identify(_ request: HTTPRequest, through proxies: TrustedProxies) {
+    package mutating func identify(_ request: HTTPRequest, through proxies: TrustedProxies) {
         let field = { (name: String) in request.headerFields[named: name] }
         address = proxies.client(peer: peer, field: field)
         let called = proxies.authority(request.authority, peer: peer, field: field)

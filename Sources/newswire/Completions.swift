@@ -54,7 +54,7 @@ private enum Candidates {
         let known = await timed {
             let hub = try connection(AgentSettings.connection)
             guard let string = try hub.named() ?? hub.local(.listen) else { return [String]() }
-            return try await withHTTP { try await hub.client(string, http: $0).categories() ?? [] }
+            return try await withHTTP { try await hub.client(string, http: $0).listedCategories() ?? [] }
         }
         let found = known ?? []
         return (found.isEmpty ? listedCategories() : found).prefix(maximum).map(TerminalText.safe)

@@ -9,6 +9,7 @@ import HostSystem
 import HubClient
 import HubProtocol
 import HubServer
+import NetworkAddresses
 import OutboundHTTP
 import PageServer
 import ReplicatedLog
@@ -37,7 +38,7 @@ extension Failure {
         case let error as HostError: self.init(Self.status(error), "\(error)")
         case let error as CertificateProblem: self.init(error.host.map(Self.status) ?? .badConfiguration, "\(error)")
         case let error as AgentError: self.init(error.exit, error.description, hint: error.hint.map(Self.text))
-        case let error as HubClientError: self.init(error)
+        case let error as HubError: self.init(error)
         case let error as ConnectionStringError:
             if case .plainHTTP = error {
                 let hint = "plain HTTP is allowed on this machine only, unless you pass --allow-plain-http"
@@ -69,7 +70,7 @@ extension Failure {
         }
     }
 
-    private init(_ error: HubClientError) {
+    private init(_ error: HubError) {
         let hint = error.hint.map(Self.text)
         switch error {
         case .refused(401, ProtocolError.Code.expiredToken, _, _):
@@ -78,6 +79,7 @@ extension Failure {
         case .unreachable, .malformedReply: self.init(.hubUnreachable, "\(error)", hint: hint ?? "is the hub running?")
         case .refused(let status, _, _, _) where [401, 403, 404].contains(status):
             self.init(.badConfiguration, "\(error)", hint: hint)
+        case .unsupported: self.init(.badConfiguration, "\(error)", hint: hint)
         case .refused(let status, _, _, _) where status == 429 || status >= 500: self.init(.tryLater, "\(error)")
         case .refused, .cancelled: self.init(.failed, "\(error)")
         }

@@ -3,6 +3,7 @@ import FeedPublisher
 import HostSystem
 import HubClient
 import HubProtocol
+import NetworkAddresses
 import HubServer
 import OutboundHTTP
 import SubscriberAgent
@@ -35,8 +36,8 @@ import Testing
     private var agentHints: [String] { Self.agentHints.map(Failure.text) }
 
     private static let failures: [(error: any Error & Sendable, status: HostSystem.ExitStatus, hint: String?)] = [
-        (HubClientError.unreachable("x"), .hubUnreachable, "is the hub running?"),
-        (HubClientError.unreachable("x", .otherName), .hubUnreachable, Failure.text(HubHint.certificate(.otherName))),
+        (HubError.unreachable("x"), .hubUnreachable, "is the hub running?"),
+        (HubError.unreachable("x", .otherName), .hubUnreachable, Failure.text(HubHint.certificate(.otherName))),
         (refusal(401, ProtocolError.Code.invalidSignature.number), .badConfiguration, Failure.text(HubHint.key)),
         (refusal(401, ProtocolError.Code.claimRequired.number), .badConfiguration, Failure.text(HubHint.listenersKey)),
         (refusal(429, 42_900), .tryLater, nil), (refusal(503, 50_004), .tryLater, nil),
@@ -89,7 +90,7 @@ import Testing
         #expect(Administrator.sudoCommand(["newswire", "a\nb"]) == "run this command with sudo")
     }
 
-    private static func refusal(_ status: Int, _ code: Int) -> HubClientError {
+    private static func refusal(_ status: Int, _ code: Int) -> HubError {
         .refused(status: status, code: code, detail: "x", retryAfter: nil)
     }
 }

@@ -62,8 +62,8 @@ import Testing
         let outcomes = try await client(server).notify("alice", "x", on: "all")
         #expect(
             outcomes == [
-                BackendClient.PlatformOutcome(platform: "apns", outcome: "accepted"),
-                BackendClient.PlatformOutcome(platform: "wns", outcome: "failed", reason: "too large"),
+                PlatformOutcome(platform: "apns", outcome: "accepted"),
+                PlatformOutcome(platform: "wns", outcome: "failed", reason: "too large"),
             ]
         )
     }

@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [nil, "https://hub/news/registrationids/"])
     func `a hub that gives no id is not believed`(location: String?) async throws {
         let hub = try ScriptedHub { _ in .status(201, headers: location.map { [("Location", $0)] } ?? []) }
-        await #expect(throws: HubClientError.malformedReply("the new registration id is missing")) {
+        await #expect(throws: HubError.malformedReply("the new registration id is missing")) {
             try await hub.client.newRegistrationID()
         }
     }
@@ -42,7 +42,7 @@ import Testing
     @Test func `an id that is gone is refused with 410`() async throws {
         let hub = try ScriptedHub { _ in ScriptedHub.refusal(410, "The registration is gone") }
         let registration = Registration(id: .random(), platform: .apns, pushChannel: .handle("AA"))
-        let error = await #expect(throws: HubClientError.self) { try await hub.client.put(registration) }
+        let error = await #expect(throws: HubError.self) { try await hub.client.put(registration) }
         guard case .refused(410, ProtocolError.Code.gone.number, "The registration is gone", _) = error else {
             Issue.record("\(String(describing: error))")
             return

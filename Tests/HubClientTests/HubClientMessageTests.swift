@@ -89,7 +89,7 @@ import Testing
         let (id, known) = try await hub.client.test(OutgoingMessage([0x7B, 0x7D], format: .apple))
         #expect(id?.text == "m1" && known == outcome)
         let silent = try ScriptedHub { _ in .status(201) }
-        await #expect(throws: HubClientError.malformedReply("the outcome of the test send cannot be read")) {
+        await #expect(throws: HubError.malformedReply("the outcome of the test send cannot be read")) {
             try await silent.client.test(OutgoingMessage([0x7B, 0x7D]))
         }
     }

@@ -68,7 +68,7 @@ import Testing
             let next = request.query.hasSuffix("=a") ? "b" : "a"
             return .status(200, headers: [("X-MS-ContinuationToken", next)], body: page)
         }
-        await #expect(throws: HubClientError.malformedReply("the list of registrations does not end")) {
+        await #expect(throws: HubError.malformedReply("the list of registrations does not end")) {
             try await Self.ids(.all, of: hub)
         }
         #expect(hub.server.requests.count == 3)
@@ -79,7 +79,7 @@ import Testing
         let hub = try ScriptedHub { request in
             .status(200, headers: [("X-MS-ContinuationToken", "\(request.query.hashValue.magnitude)")], body: page)
         }
-        await #expect(throws: HubClientError.malformedReply("the list of registrations does not end")) {
+        await #expect(throws: HubError.malformedReply("the list of registrations does not end")) {
             try await Self.ids(.all, of: hub, limit: 1)
         }
     }
@@ -88,7 +88,7 @@ import Testing
     func `a token that would change the query is not sent`(token: String) async throws {
         let page = try Self.page([])
         let hub = try ScriptedHub { _ in .status(200, headers: [("X-MS-ContinuationToken", token)], body: page) }
-        await #expect(throws: HubClientError.self) { try await Self.ids(.all, of: hub) }
+        await #expect(throws: HubError.self) { try await Self.ids(.all, of: hub) }
         #expect(hub.server.requests.count == 1)
     }
 
@@ -117,7 +117,7 @@ import Testing
             ("1-2-4", "neither an Atom entry nor a feed"),
             ("1-2-5", "it is an empty list"),
         ] {
-            let error = await #expect(throws: HubClientError.self) {
+            let error = await #expect(throws: HubError.self) {
                 try await hub.client.registration(RegistrationID(id))
             }
             #expect(error.map { "\($0)".contains(reason) } == true, "\(String(describing: error))")

@@ -68,20 +68,20 @@ import Testing
             ScriptedHub.refusal(status, detail, headers: [("Retry-After", "3")])
         }
         await #expect(
-            throws: HubClientError.refused(status: status, code: code, detail: detail, retryAfter: .seconds(3))
+            throws: HubError.refused(status: status, code: code, detail: detail, retryAfter: .seconds(3))
         ) { try await open(hub) }
     }
 
     @Test func `a refusal whose words break off is a refusal`() async throws {
         let hub = try ScriptedHub { _ in .status(404, body: "<Error>").cut(afterBytes: 2) }
         await #expect(
-            throws: HubClientError.refused(status: 404, code: 404, detail: "no reason given", retryAfter: nil)
+            throws: HubError.refused(status: 404, code: 404, detail: "no reason given", retryAfter: nil)
         ) { try await open(hub) }
     }
 
     @Test func `a page in place of the stream is a malformed reply`() async throws {
         let hub = try ScriptedHub { _ in .status(200, headers: [("Content-Type", "text/html")], body: "<html>") }
-        await #expect(throws: HubClientError.malformedReply("the stream's content type is 'text/html'")) {
+        await #expect(throws: HubError.malformedReply("the stream's content type is 'text/html'")) {
             try await open(hub)
         }
     }
@@ -93,7 +93,7 @@ import Testing
         script.send("id: 1\ndata: a\n\nid: 2\ndata: b\n")
         script.cut()
         #expect(try await stream.next()?.id == "1")
-        let error = await #expect(throws: HubClientError.self) { try await stream.next() }
+        let error = await #expect(throws: HubError.self) { try await stream.next() }
         guard case .unreachable = error else {
             Issue.record("was \(String(describing: error))")
             return
@@ -109,7 +109,7 @@ import Testing
             }
         }
         let stream = try await open(hub)
-        let error = await #expect(throws: HubClientError.self) { try await stream.next() }
+        let error = await #expect(throws: HubError.self) { try await stream.next() }
         guard case .malformedReply = error else {
             Issue.record("was \(String(describing: error))")
             return
@@ -123,7 +123,7 @@ import Testing
         let stream = try await open(hub)
         let waiting = Task { try await stream.next() }
         stream.cancel()
-        await #expect(throws: HubClientError.cancelled) { try await waiting.value }
+        await #expect(throws: HubError.cancelled) { try await waiting.value }
         await script.disconnected()
     }
 }

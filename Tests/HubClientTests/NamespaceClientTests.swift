@@ -89,15 +89,15 @@ import Testing
             }
         }
         let (name, gone) = (try HubName("a"), try HubName("gone"))
-        let conflict = await #expect(throws: HubClientError.self) { try await client.create(name) }
+        let conflict = await #expect(throws: HubError.self) { try await client.create(name) }
         #expect(
             conflict
                 == .refused(status: 409, code: 40900, detail: "SubCode=40900. Conflict. It exists.", retryAfter: nil)
         )
         #expect(try await client.delete(gone) == false)
-        await #expect(throws: HubClientError.self) { try await client.delete(name) }
+        await #expect(throws: HubError.self) { try await client.delete(name) }
         #expect(server.requests.count == 3)
-        let malformed = await #expect(throws: HubClientError.self) { try await client.hubs() }
+        let malformed = await #expect(throws: HubError.self) { try await client.hubs() }
         guard case .malformedReply = malformed else {
             Issue.record("\(String(describing: malformed))")
             return

@@ -29,7 +29,7 @@ import Testing
         do {
             try await Self.calls[call].call(hub.client)
             Issue.record("\(Self.calls[call].name): there is no error")
-        } catch HubClientError.malformedReply(let reason) {
+        } catch HubError.malformedReply(let reason) {
             #expect(reason.hasSuffix("cannot be read"), "\(Self.calls[call].name)")
         }
     }

@@ -1,5 +1,6 @@
 import Foundation
 import HubTestServer
+import NetworkAddresses
 import Testing
 
 @testable import OutboundHTTP

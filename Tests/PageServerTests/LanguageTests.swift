@@ -22,8 +22,8 @@ struct LanguageTests {
             outbox: 0,
             feeds: feeds
         )
-        _ = try await hub.client.report(report, publisher: "desk", timeout: .seconds(600))
-        _ = try await hub.client.setCategories(["World", "Sports"], publisher: "desk")
+        try await hub.client.report(report, publisher: "desk", timeout: .seconds(600))
+        try await hub.client.setCategories(["World", "Sports"], publisher: "desk")
     }
 
     private func send(_ hub: PagesHub, _ body: String) async throws {

@@ -48,9 +48,9 @@ struct ReaderTests {
 
     @Test func `a chosen category whose publisher spells it in another way is on the page once`() async throws {
         try await PagesHub.run(.public) { hub in
-            _ = try await hub.client.setCategories(["Storms"], publisher: "desk")
+            try await hub.client.setCategories(["Storms"], publisher: "desk")
             let cookie = try await hub.reader(of: "Storms")
-            _ = try await hub.client.setCategories(["STORMS"], publisher: "desk")
+            try await hub.client.setCategories(["STORMS"], publisher: "desk")
             let page = try await hub.send("GET", "/-/news/", cookie: cookie).body
             #expect(page.contains(#"value="STORMS" checked"#) && !page.contains(#"value="Storms""#))
         }
@@ -59,7 +59,7 @@ struct ReaderTests {
     @Test func `a reader has so many categories at most`() async throws {
         try await PagesHub.run(.public) { hub in
             let names = (1...ReaderChoice.maximumCategories + 1).map { "c\($0)" }
-            _ = try await hub.client.setCategories(names, publisher: "desk")
+            try await hub.client.setCategories(names, publisher: "desk")
             func form(_ count: Int) -> String { (1...count).map { "category=c\($0)" }.joined(separator: "&") }
             let most = ReaderChoice.maximumCategories
             for (count, status) in [(most, 303), (most + 1, 400)] {
@@ -73,7 +73,7 @@ struct ReaderTests {
 
     @Test func `a choice of more categories than an installation may have tags is refused`() async throws {
         try await PagesHub.run(.public, configure: { $0.maximumTags = 3 }) { hub in
-            _ = try await hub.client.setCategories(["a", "b", "c"], publisher: "desk")
+            try await hub.client.setCategories(["a", "b", "c"], publisher: "desk")
             for (form, status) in [("category=a&category=b", 303), ("category=a&category=b&category=c", 400)] {
                 let reply = try await hub.send("POST", "/-/news/categories", form: form)
                 #expect(reply.status == status, "\(reply.body)")
@@ -112,7 +112,7 @@ struct ReaderTests {
     @Test func `readers without a session see each change at once, and no other hub's page`() async throws {
         try await PagesHub.run(.public) { hub in
             func page(of name: String) async throws -> String { try await hub.send("GET", "/-/\(name)/").body }
-            _ = try await hub.client.setCategories(["World"], publisher: "desk")
+            try await hub.client.setCategories(["World"], publisher: "desk")
             let empty = try await page(of: "news")
             let again = try await page(of: "news")
             #expect(again == empty)
@@ -131,7 +131,7 @@ struct ReaderTests {
 
     @Test func `an invited reader who has chosen nothing reads the news of all categories`() async throws {
         try await PagesHub.run { hub in
-            _ = try await hub.client.setCategories(["World", "username:ann"], publisher: "desk")
+            try await hub.client.setCategories(["World", "username:ann"], publisher: "desk")
             let body = Array(#"{"title":"Before","category":"World"}"#.utf8)
             _ = try await hub.client.send(body, tags: "World", idempotencyKey: nil)
             // As after the invitation, and as after the form without a category.
@@ -299,9 +299,9 @@ struct ReaderTests {
 
     @Test func `an old page's form still chooses a category that nobody announces any more`() async throws {
         try await PagesHub.run { hub in
-            _ = try await hub.client.setCategories(["Retired"], publisher: "desk")
+            try await hub.client.setCategories(["Retired"], publisher: "desk")
             let cookie = try await hub.reader(of: "Retired")
-            _ = try await hub.client.setCategories([], publisher: "desk")
+            try await hub.client.setCategories([], publisher: "desk")
             let again = try await hub.send(
                 "POST",
                 "/-/news/categories",

@@ -35,12 +35,8 @@ struct SessionChangeTests {
     private func installations(_ hub: PagesHub) async throws -> [String] {
         var ids: [String] = []
         for kind in ReaderInstallation.allCases {
-            let page = try await hub.service.installations(
-                in: HubName("news"),
-                prefix: kind.prefix,
-                after: nil,
-                limit: 100
-            )
+            let local = hub.service.primaryLocalHub
+            let page = try await local.installations(prefix: kind.prefix, after: nil, limit: 100)
             ids += page.found.map(\.id.text)
         }
         return ids

@@ -301,13 +301,13 @@ struct UserTests {
 
     @Test func `messages to a former owner of a name are not those of the present one`() async throws {
         try await PagesHub.run(users: ["alice"]) { hub in
-            let (tag, name) = (try Tag("username:carol"), try HubName("news"))
+            let (tag, local) = (try Tag("username:carol"), hub.service.primaryLocalHub)
             let body = Array(#"{"title":"For the first Carol"}"#.utf8)
             _ = try await hub.client.send(body, tags: tag.text, idempotencyKey: nil)
-            let first = try await hub.service.messages(to: tag, since: Timestamp(milliseconds: 0), in: name)
+            let first = try await local.messages(to: tag, since: Timestamp(milliseconds: 0))
             #expect(first.count == 1)
             let later = Timestamp(milliseconds: try #require(first.first).at.milliseconds + 1)
-            let second = try await hub.service.messages(to: tag, since: later, in: name)
+            let second = try await local.messages(to: tag, since: later)
             #expect(second.isEmpty)
         }
     }

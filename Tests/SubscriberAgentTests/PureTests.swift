@@ -1,5 +1,6 @@
 import HostSystem
 import HubClient
+import HubProtocol
 import Testing
 
 @testable import SubscriberAgent

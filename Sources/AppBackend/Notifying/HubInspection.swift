@@ -1,4 +1,4 @@
-import HubClient
+import HubProtocol
 import Logging
 import ServiceLifecycle
 
@@ -39,6 +39,6 @@ struct HubInspection: Service {
 
     /// True if the hub is a newswire hub.
     ///
-    /// - Throws: ``HubClientError``.
+    /// - Throws: ``HubError``.
     func guardsTags() async throws -> Bool { try await platforms.current() != .unknown }
 }

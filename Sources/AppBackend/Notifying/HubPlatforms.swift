@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import Signals
 
@@ -32,7 +31,7 @@ final class HubPlatforms: Sendable {
 
     private let last: SharedValue<Finding>
 
-    init(hub: HubClient, clock: @escaping @Sendable () -> Duration) {
+    init(hub: any NotificationHub, clock: @escaping @Sendable () -> Duration) {
         // One slow answer must not hold up every notification.
         last = SharedValue(lifetime: Self.lifetime, whileComputing: Self.staleLifetime, clock: clock) {
             try await Self.answer(of: hub)
@@ -41,20 +40,20 @@ final class HubPlatforms: Sendable {
 
     /// Asks the hub, unless a fresh answer is cached.
     ///
-    /// - Throws: ``HubClientError``.
+    /// - Throws: ``HubError``.
     func current() async throws -> Finding { try await last.value() }
 
     /// Asks the hub, unless it has answered recently.
     ///
-    /// - Throws: ``HubClientError``.
+    /// - Throws: ``HubError``.
     func checkHub() async throws {
         if last.recent(Self.recency) == nil { _ = try await current() }
     }
 
-    private static func answer(of hub: HubClient) async throws(HubClientError) -> Finding {
-        do throws(HubClientError) {
+    private static func answer(of hub: any NotificationHub) async throws(HubError) -> Finding {
+        do throws(HubError) {
             return .known(Set(try await hub.credentials(asking: false).credentials.map(\.platform)))
-        } catch  where error.isOfAbsentRoute {
+        } catch .unsupported {
             return .unknown
         }
     }

@@ -1,6 +1,5 @@
 import Formats
 import HTTPTypes
-import HubClient
 import HubProtocol
 import Hummingbird
 
@@ -16,7 +15,7 @@ struct PlatformResult: Sendable, Equatable {
 
         /// The name of the outcome in replies and metrics.
         var name: String {
-            typealias Name = BackendClient.PlatformOutcome.Name
+            typealias Name = PlatformOutcome.Name
             return switch self {
             case .accepted: Name.accepted
             case .skipped: Name.skipped

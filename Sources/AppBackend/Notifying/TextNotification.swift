@@ -1,5 +1,4 @@
 import Formats
-import HubClient
 import HubProtocol
 
 /// A text from one user to another, in the formats of the tutorials' server.

@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import WebEdge
 
@@ -9,13 +8,13 @@ package struct UserNotifier: Sendable {
     /// The largest number of notifications to one addressee in a minute.
     static let addresseesLimit = 30
 
-    private let hub: HubClient
+    private let hub: any NotificationHub
     private let platforms: HubPlatforms
     private let counts: BackendCounts
     private let senders: MinuteLimiter<UserName>
     private let addressees: MinuteLimiter<UserName>
 
-    init(hub: HubClient, platforms: HubPlatforms, counts: BackendCounts, clock: BackendClock) {
+    init(hub: any NotificationHub, platforms: HubPlatforms, counts: BackendCounts, clock: BackendClock) {
         self.hub = hub
         self.platforms = platforms
         self.counts = counts
@@ -58,7 +57,7 @@ package struct UserNotifier: Sendable {
         let finding: HubPlatforms.Finding
         do {
             finding = try await platforms.current()
-        } catch let error as HubClientError {
+        } catch let error as HubError {
             throw BackendRefusal(error)
         }
         let tag = DeviceTags.tag(of: addressee).text
@@ -91,7 +90,7 @@ package struct UserNotifier: Sendable {
                 .tooLarge("A notification on '\(platform.rawValue)' has at most \(limit) bytes, with its JSON or XML.")
             )
         }
-        do throws(HubClientError) {
+        do throws(HubError) {
             _ = try await hub.send(message)
             return .accepted
         } catch {

@@ -1,4 +1,3 @@
-package import HubClient
 package import HubProtocol
 import Logging
 
@@ -35,7 +34,7 @@ extension Accounts {
     /// Deletes all devices of a user at the hub and in the store.
     ///
     /// - Throws: ``BackendRefusal`` for a failure of the hub; devices handled before the failure are deleted.
-    package func removeDevices(of name: UserName, from hub: HubClient) async throws {
+    package func removeDevices(of name: UserName, from hub: any NotificationHub) async throws {
         let configuration = BackendConfiguration()
         let audit = AuditLog(store: store, clock: configuration.clock, logger: Logger(label: "newswire.user"))
         try await UserDevices(store: store, hub: hub, audit: audit, configuration).removeAll(of: name)

@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import Signals
 import WebEdge
@@ -15,7 +14,7 @@ extension UserDevices {
         alias given: GivenID? = nil,
         isKnown: Bool = true,
         _ network: ClientNetwork,
-        _ call: (HubClient) async throws(HubClientError) -> Void
+        _ call: (any NotificationHub) async throws(HubError) -> Void
     ) async throws {
         let at = timestamp
         let isSettled = isKnown && former?.isSettled(wantedHolder) == true
@@ -26,7 +25,7 @@ extension UserDevices {
                 if former == nil, let given { try table.setAlias(given, user: wantedHolder.user, to: key, at: at) }
             }
         }
-        do throws(HubClientError) {
+        do throws(HubError) {
             try await call(hub)
         } catch {
             try await undo(key, former, wantedHolder, given, error, isNoted: !isSettled)
@@ -68,7 +67,7 @@ extension UserDevices {
         _ former: RegisteredDevice?,
         _ wantedHolder: RegisteredDevice.Holder,
         _ given: GivenID?,
-        _ error: HubClientError,
+        _ error: HubError,
         isNoted: Bool
     ) async throws {
         let at = timestamp
@@ -104,7 +103,7 @@ extension UserDevices {
     ///
     /// A device with late calls is kept here, since those calls may create it again at the hub.
     func erase(_ key: DeviceKey) async throws {
-        try await hubAnswer { hub throws(HubClientError) in
+        try await hubAnswer { hub throws(HubError) in
             switch key.kind {
             case .registration: try await hub.delete(try RegistrationID(stored: key.id))
             case .installation: try await hub.delete(try InstallationID(stored: key.id))
@@ -133,9 +132,9 @@ extension UserDevices {
 
     @discardableResult
     func hubAnswer<Answer>(
-        _ call: (HubClient) async throws(HubClientError) -> Answer
+        _ call: (any NotificationHub) async throws(HubError) -> Answer
     ) async throws(BackendRefusal) -> Answer {
-        do throws(HubClientError) {
+        do throws(HubError) {
             return try await call(hub)
         } catch {
             throw BackendRefusal(error)
@@ -143,13 +142,13 @@ extension UserDevices {
     }
 }
 
-extension HubClientError {
+extension HubError {
     fileprivate var isGone: Bool { if case .refused(410, _, _, _) = self { true } else { false } }
 }
 
 extension TextIdentifier {
     /// Creates an id from stored text, which was checked before it was stored.
-    init(stored text: String) throws(HubClientError) {
+    init(stored text: String) throws(HubError) {
         do {
             try self.init(text)
         } catch {

@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import Signals
 import WebEdge
@@ -103,10 +102,10 @@ extension UserDevices {
 
     /// The state of a device at the hub; `nil` if the hub has no device with this id.
     private func state(of key: DeviceKey, comparing channel: PushChannel) async throws(BackendRefusal) -> HubState? {
-        try await hubAnswer { hub throws(HubClientError) -> HubState? in
+        try await hubAnswer { hub throws(HubError) -> HubState? in
             switch key.kind {
             case .registration:
-                do throws(HubClientError) {
+                do throws(HubError) {
                     let found = try await hub.registration(try RegistrationID(stored: key.id))
                     return HubState(user: DeviceTags.user(in: found.tags), handle: HandleDigest(found.pushChannel))
                 } catch .refused(404, _, _, _) {

@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import Signals
 import WebEdge
@@ -70,7 +69,7 @@ extension UserDevices {
         _ network: ClientNetwork
     ) async throws {
         try await change(.installation(installation.id), from: former, to: wantedHolder, network) {
-            hub throws(HubClientError) in try await hub.put(installation)
+            hub throws(HubError) in try await hub.put(installation)
         }
     }
 
@@ -86,7 +85,7 @@ extension UserDevices {
     ///
     /// - Throws: 409 if the hub has it with another push channel.
     private func checkChannel(of id: InstallationID, _ channel: PushChannel) async throws(BackendRefusal) {
-        let found = try await hubAnswer { hub throws(HubClientError) in
+        let found = try await hubAnswer { hub throws(HubError) in
             try await hub.installation(id, comparing: channel)
         }
         if found?.hasSameChannel == false { throw .foreignInstallation }

@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import Signals
 import WebEdge
@@ -22,7 +21,7 @@ package struct UserDevices: Sendable {
     static let maximumOthers = maximumMerged + 2
 
     let store: BackendStore
-    let hub: HubClient
+    let hub: any NotificationHub
     let tags: DeviceTags
     let maximumTags: Int
     let audit: AuditLog
@@ -32,7 +31,7 @@ package struct UserDevices: Sendable {
     let handleTurns = TurnQueue<HandleDigest>.ofChanges()
     private let clock: BackendClock
 
-    init(store: BackendStore, hub: HubClient, audit: AuditLog, _ configuration: BackendConfiguration) {
+    init(store: BackendStore, hub: any NotificationHub, audit: AuditLog, _ configuration: BackendConfiguration) {
         self.store = store
         self.hub = hub
         tags = DeviceTags(reserved: configuration.reservedTags)
@@ -62,7 +61,7 @@ package struct UserDevices: Sendable {
             }
             if let kept { return kept }
         }
-        let id = try await hubAnswer { hub throws(HubClientError) in try await hub.newRegistrationID() }
+        let id = try await hubAnswer { hub throws(HubError) in try await hub.newRegistrationID() }
         let at = timestamp
         try await store.changeDevices {
             let holder = RegisteredDevice.Holder(user: user.key, handle: handle)
@@ -74,7 +73,7 @@ package struct UserDevices: Sendable {
     /// False if the hub no longer has the registration, which may have expired.
     private func isThere(_ id: RegistrationID, _ device: RegisteredDevice) async throws -> Bool {
         guard device.isRegistered else { return true }
-        do throws(HubClientError) {
+        do throws(HubError) {
             _ = try await hub.registration(id)
             return true
         } catch .refused(404, _, _, _) {
@@ -149,7 +148,7 @@ package struct UserDevices: Sendable {
                 others.allSatisfy({ $0.key == key })
             else { return false }
             let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
-            try await change(key, from: device, to: wantedHolder, alias: given, network) { hub throws(HubClientError) in
+            try await change(key, from: device, to: wantedHolder, alias: given, network) { hub throws(HubError) in
                 try await hub.put(registration)
             }
             return true
@@ -174,7 +173,7 @@ package struct UserDevices: Sendable {
         case .alias:
             try await makeRoom(given, wantedHolder.user)
             if spare == nil {
-                spare = try await hubAnswer { hub throws(HubClientError) in try await hub.newRegistrationID() }
+                spare = try await hubAnswer { hub throws(HubError) in try await hub.newRegistrationID() }
             }
             return spare
         case .device(let device):
@@ -228,7 +227,7 @@ package struct UserDevices: Sendable {
         default: return false
         }
         try await change(key, from: former, to: wantedHolder, alias: given, isKnown: hasAlias, network) {
-            hub throws(HubClientError) in
+            hub throws(HubError) in
             try await hub.put(registration)
         }
         return true

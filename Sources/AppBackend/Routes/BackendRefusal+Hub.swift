@@ -1,4 +1,4 @@
-package import HubClient
+package import HubProtocol
 import HTTPTypes
 
 extension BackendRefusal {
@@ -6,7 +6,7 @@ extension BackendRefusal {
     static let hubRetry = Duration.seconds(5)
 
     /// Creates a refusal from a failure of the hub, which clients of the app backend do not know.
-    package init(_ error: HubClientError) {
+    package init(_ error: HubError) {
         switch error {
         case .cancelled: self = Self.unreachable
         case .unreachable: self = Self.unreachable.caused(by: error)
@@ -17,7 +17,7 @@ extension BackendRefusal {
                 retryAfter: wait ?? Self.hubRetry
             )
             .caused(by: error)
-        case .refused, .malformedReply:
+        case .refused, .unsupported, .malformedReply:
             self = BackendRefusal(.badGateway, "The notification hub failed: \(error).", cause: error)
         }
     }

@@ -1,6 +1,5 @@
 import Foundation
 package import HTTPTypes
-import HubClient
 import HubProtocol
 package import Hummingbird
 import NIOCore
@@ -13,20 +12,20 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     package let reason: String
     package let headers: HTTPFields
     /// The failure of the hub that caused the refusal, for the log only.
-    let cause: HubClientError?
+    let cause: HubError?
 
     package init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:]) {
         self.init(status, reason, headers: headers, cause: nil)
     }
 
-    init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:], cause: HubClientError?) {
+    init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:], cause: HubError?) {
         self.status = status
         self.reason = reason
         self.headers = headers
         self.cause = cause
     }
 
-    func caused(by error: HubClientError?) -> BackendRefusal {
+    func caused(by error: HubError?) -> BackendRefusal {
         BackendRefusal(status, reason, headers: headers, cause: error)
     }
 

@@ -1,5 +1,5 @@
 import HTTPTypes
-import HubClient
+import HubProtocol
 import Hummingbird
 import SQLiteFiles
 import WebEdge
@@ -33,10 +33,11 @@ extension AppBackend {
         do {
             try await platforms.checkHub()
             return nil
-        } catch let error as HubClientError {
+        } catch let error as HubError {
             return switch error {
             case .unreachable, .cancelled: "the hub cannot be reached"
-            case .refused(let status, _, _, _): "the hub refuses requests of the app backend (\(status))"
+            case .refused(let status, _, _, _), .unsupported(let status, _):
+                "the hub refuses requests of the app backend (\(status))"
             case .malformedReply: "the hub's reply cannot be read"
             }
         } catch {

@@ -1,5 +1,4 @@
 import Formats
-import HubClient
 import HubProtocol
 
 /// A push that carries the id of a payload, and shows nothing on platforms that allow that.

@@ -1,4 +1,4 @@
-package import OutboundHTTP
+package import NetworkAddresses
 
 extension DistrustCause {
     /// The way to have a feed's certificate accepted, as the end of an error's line.

@@ -4,7 +4,7 @@ internal import HubProtocol
 /// The receiver of a pass's messages: a hub, or the screen.
 protocol MessageHub: Sendable {
     /// - Returns: The message's id, if the hub reports one.
-    /// - Throws: ``HubClientError``.
+    /// - Throws: ``HubError``.
     func send(_ body: [UInt8], tags: String, idempotencyKey: String) async throws -> String?
 }
 

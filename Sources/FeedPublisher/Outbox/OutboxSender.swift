@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import HubClient
+internal import HubProtocol
 
 /// Sends pending rows category by category, oldest first.
 ///
@@ -33,7 +34,7 @@ struct OutboxSender: Sendable {
         var digests = 0
         var refused = 0
         /// The error that stopped sending early.
-        var problem: HubClientError?
+        var problem: HubError?
         var wasContacted = false
         var waitsUntil: Date?
     }
@@ -95,7 +96,7 @@ struct OutboxSender: Sendable {
                 outcome.sent += 1
                 outcome.digests += row.message.isDigest ? 1 : 0
                 return true
-            } catch let error as HubClientError {
+            } catch let error as HubError {
                 if case .refused(let status, _, let detail, _) = error, Self.refusals.contains(status) {
                     try refuse(row, status, detail)
                     outcome.wasContacted = true
@@ -142,7 +143,7 @@ struct OutboxSender: Sendable {
     }
 
     /// Returns the pause before another attempt; `nil` if another attempt in this pass is useless.
-    private func pause(before attempt: Int, after error: HubClientError) -> Duration? {
+    private func pause(before attempt: Int, after error: HubError) -> Duration? {
         switch error {
         case .refused(let status, _, _, let retryAfter):
             guard !error.isPermanent, status == 429 || status >= 500 else { return nil }
@@ -150,7 +151,7 @@ struct OutboxSender: Sendable {
             return pause <= Self.maximumPause ? pause : nil
         case .unreachable, .malformedReply:
             return Self.firstPause * (1 << (2 * (attempt - 2)))
-        case .cancelled:
+        case .unsupported, .cancelled:
             return nil
         }
     }

@@ -48,15 +48,17 @@ extension PublishPass {
     private func announceCategories(
         to hub: HubClient,
         _ now: Date
-    ) async throws -> (error: HubClientError?, wasContacted: Bool) {
+    ) async throws -> (error: HubError?, wasContacted: Bool) {
         let categories = lists.categories.map(\.text).sorted()
         let day = Int64((now.timeIntervalSince1970 / Self.secondsOfDay).rounded(.down))
         let value = "\(options.publisher) \(day) \(categories.joined(separator: ","))"
         guard try store.note(.announcedCategories) != value else { return (nil, false) }
-        do throws(HubClientError) {
-            _ = try await hub.setCategories(categories, publisher: options.publisher)
+        do throws(HubError) {
+            try await hub.setCategories(categories, publisher: options.publisher)
+        } catch .unsupported {
+            // Its agents need no list.
         } catch .refused(400, _, _, _) {
-            // A hub that is not newswire answers 400 for an unknown route (protocol §2); its agents need no list.
+            // A hub that is not newswire answers 400 for an unknown route (protocol §2).
         } catch {
             return (error, true)
         }
@@ -65,7 +67,7 @@ extension PublishPass {
     }
 
     /// Reports once that the hub is not available or refuses this publisher, and once that it accepts messages again.
-    private func settle(_ error: HubClientError?, _ report: inout PublishReport) throws {
+    private func settle(_ error: HubError?, _ report: inout PublishReport) throws {
         let before = try store.note(.hubProblem)
         guard let error else {
             guard before != nil else { return }

@@ -1,7 +1,8 @@
 import Formats
 import FoundationEssentials
 import HubProtocol
-package import OutboundHTTP
+import OutboundHTTP
+package import NetworkAddresses
 
 /// The reason why a call to an app backend did not succeed.
 ///

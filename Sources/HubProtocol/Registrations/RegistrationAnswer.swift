@@ -8,6 +8,12 @@ package struct RegistrationAnswer: Sendable {
     /// The other entries, which cannot be read, with the reasons: a hub may know kinds that we do not.
     package let problems: [String]
 
+    /// A page of a hub in this process.
+    package init(_ registrations: [Registration]) {
+        self.registrations = registrations
+        problems = []
+    }
+
     /// - Throws: ``ProtocolError`` 400 for a body that is neither an entry nor a feed.
     package init(_ body: [UInt8]) throws(ProtocolError) {
         let root = try Registration.root(of: body)
@@ -26,5 +32,15 @@ package struct RegistrationAnswer: Sendable {
         }
         self.registrations = registrations
         self.problems = problems
+    }
+}
+
+extension Registration {
+    /// The registration as a client reads it in an answer, in which the name of a template is one of the tags.
+    package var answered: Registration {
+        var answered = self
+        if let listedName { answered.tags.append(Tag(valid: listedName)) }
+        answered.listedName = nil
+        return answered
     }
 }

@@ -85,8 +85,12 @@ final class HubDirectory: Sendable {
     func hub(named name: String) throws(ProtocolError) -> Hub { try member(named: name).hub }
 
     /// The stream loop on an event loop; the first one for an event loop that is not the server's.
-    func loop(of eventLoop: any EventLoop, for member: Member) -> StreamLoop {
-        member.loops[loopIndices[ObjectIdentifier(eventLoop)] ?? 0]
+    ///
+    /// - Throws: 404 if the hub was deleted.
+    func loop(of eventLoop: any EventLoop, for hub: Hub) throws(ProtocolError) -> StreamLoop {
+        let (loops, index) = (loops(of: hub), loopIndices[ObjectIdentifier(eventLoop)] ?? 0)
+        guard loops.indices.contains(index) else { throw .noHub(hub.record.name.text) }
+        return loops[index]
     }
 
     /// All stream loops of a hub; none if it was deleted.

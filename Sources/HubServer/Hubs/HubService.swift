@@ -2,7 +2,7 @@ import Foundation
 package import HubProtocol
 import HubRouting
 package import HubStore
-import Hummingbird
+package import Hummingbird
 import HummingbirdCore
 package import Logging
 import NetworkAddresses
@@ -307,10 +307,46 @@ package final class HubService: Sendable {
     /// The name of the hub in this server's connection strings; the configured name if no hub exists.
     package var primaryHubName: HubName { primaryHub?.record.name ?? configuration.hubName }
 
-    /// Calls from this process to its hubs, while
-    /// ``run(mounting:stopsOnSignals:watchdog:onRunning:onKeysChanged:onStopping:)`` runs.
-    package var internalCalls: InternalCalls {
-        InternalCalls(directory: directory, responder: responder(nil), logger: logger)
+    /// The names of all hubs, disabled or not.
+    package var hubNames: [HubName] { directory.all.map(\.hub.record.name) }
+
+    /// True if a hub exists, disabled or not.
+    package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
+
+    /// The hub of a name for this process; `nil` if it is unknown or disabled.
+    package func localHub(_ name: HubName) -> LocalHub? {
+        guard let hub = try? directory.hub(named: name.text), !hub.status.isDisabled else { return nil }
+        return LocalHub(hub.record.name, management, logger: logger)
+    }
+
+    /// The primary hub for this process, even while it is disabled.
+    package var primaryLocalHub: LocalHub { LocalHub(primaryHubName, management, logger: logger) }
+
+    /// Answers a request for a feed of a hub.
+    ///
+    /// - Parameters:
+    ///   - request: The request, which may have a token.
+    ///   - hub: The hub's name in the path.
+    ///   - file: The feed's name in the path.
+    ///   - channel: The client's connection.
+    ///   - isProven: True if the caller has found that the client may read feeds.
+    /// - Returns: The feed, or the refusal.
+    package func feed(
+        for request: Request,
+        of hub: String,
+        _ file: String,
+        on channel: any Channel,
+        isProven: Bool
+    ) async -> Response {
+        let feeds = FeedRoutes(directory, configuration, client, connections)
+        let manage = ManageNote()
+        var response = await ErrorReplies(logger: logger).answer(request) {
+            try await feeds.reply(to: request, of: hub, file, on: channel, mayRead: isProven, manage)
+        }
+        if feeds.arePublic, !manage.isSet {
+            for field in CrossOrigin.publicFeed { response.headers[field.name] = field.value }
+        }
+        return response
     }
 
     /// Records that a connection has sent valid credentials of a mounted application, so that it is not closed in

@@ -1,12 +1,35 @@
 import HTTPTypes
 import HubProtocol
 package import Hummingbird
-import Logging
-import NIOCore
+package import Logging
+package import NIOCore
 package import ServiceLifecycle
+
+/// An application's answer to a request for a stream.
+package enum StreamAnswer: Sendable {
+    /// The stream gets the bare connection if its request is the first one there.
+    case stream(StreamOpening)
+    case response(Response)
+}
 
 /// An application that a server provides on its port next to its hubs, below a path of its own.
 package struct MountedApplication: Sendable {
+    /// The streams of hubs that an application opens for its clients.
+    package struct Streams: Sendable {
+        /// True if a GET request with this path may open a stream.
+        let isPath: @Sendable (_ path: Substring) -> Bool
+        /// Decides about such a request.
+        let answer: @Sendable (Request, any Channel, Logger) async -> StreamAnswer
+
+        package init(
+            isPath: @escaping @Sendable (_ path: Substring) -> Bool,
+            answer: @escaping @Sendable (Request, any Channel, Logger) async -> StreamAnswer
+        ) {
+            self.isPath = isPath
+            self.answer = answer
+        }
+    }
+
     /// The name that operators see.
     let name: String
     /// Run as long as requests are served.
@@ -17,7 +40,7 @@ package struct MountedApplication: Sendable {
     let metrics: @Sendable () async -> String
     private let prefix: [UInt8]
     private let servesRoot: Bool
-    private let opensStream: @Sendable (_ path: Substring) -> Bool
+    private let streams: Streams?
     private let answer: @Sendable (Request, any Channel, Logger) async throws -> Response
 
     /// Mounts a responder.
@@ -27,7 +50,7 @@ package struct MountedApplication: Sendable {
     ///   - segment: First segment of the application's paths, in lower case; must not be a possible name of a hub.
     ///   - servesRoot: True if the application also answers browsers at `/`.
     ///   - responder: Answers requests whose paths begin with `segment`, ignoring case; it receives complete paths.
-    ///   - opensStream: True if a GET request with this path opens a stream with ``InternalCalls/openStream(_:for:)``.
+    ///   - streams: Opens streams of a hub for GET requests; `nil` if the application has none.
     ///   - services: Run as long as requests are served. If one ends earlier, the server ends.
     ///   - obstacle: The reason why the application cannot serve; `nil` if it can. Returns at once.
     ///   - metrics: Lines for `/metrics` in the text format of Prometheus.
@@ -36,7 +59,7 @@ package struct MountedApplication: Sendable {
         below segment: String,
         servesRoot: Bool = false,
         responder: Responder,
-        opensStream: @escaping @Sendable (_ path: Substring) -> Bool = { _ in false },
+        streams: Streams? = nil,
         services: [any Service] = [],
         obstacle: @escaping @Sendable () -> String? = { nil },
         metrics: @escaping @Sendable () async -> String = { "" }
@@ -48,7 +71,7 @@ package struct MountedApplication: Sendable {
         self.metrics = metrics
         prefix = Array("/\(segment)/".utf8)
         self.servesRoot = servesRoot
-        self.opensStream = opensStream
+        self.streams = streams
         answer = { request, channel, logger in
             let source = ApplicationRequestContextSource(channel: channel, logger: logger)
             return try await responder.respond(to: request, context: Responder.Context(source: source))
@@ -67,7 +90,15 @@ package struct MountedApplication: Sendable {
     }
 
     /// True if a GET request with this path may open a stream of a hub.
-    func mayOpenStream(_ path: Substring) -> Bool { serves(path) && opensStream(path) }
+    func mayOpenStream(_ path: Substring) -> Bool { serves(path) && streams?.isPath(path) == true }
+
+    /// Decides about a request for a stream that is the first on its connection.
+    ///
+    /// Call ``mayOpenStream(_:)`` first.
+    func stream(for request: Request, on channel: any Channel, logger: Logger) async -> StreamAnswer {
+        guard let streams else { return .response(Response(status: .notFound)) }
+        return await streams.answer(request, channel, logger)
+    }
 
     func respond(to request: Request, on channel: any Channel, logger: Logger) async throws -> Response {
         try await answer(request, channel, logger)

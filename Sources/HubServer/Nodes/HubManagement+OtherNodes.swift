@@ -12,13 +12,13 @@ extension HubManagement {
     /// A read sees everything that other nodes wrote before it arrived. A refused request may use a key or a hub that
     /// another node has just created.
     func upToDate<Admitted>(
-        for route: Route,
+        isRead: Bool,
         _ admit: () throws(ProtocolError) -> Admitted
     ) async throws -> Admitted {
         guard store.incarnation != nil else { return try admit() }
         do throws(ProtocolError) {
             let admitted = try admit()
-            guard route.method == .get, !route.isOfNode else { return admitted }
+            guard isRead else { return admitted }
         } catch {
             guard mayRecheck() else { throw error }
         }

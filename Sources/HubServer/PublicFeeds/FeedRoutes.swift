@@ -31,25 +31,40 @@ struct FeedRoutes: Sendable {
     var arePublic: Bool { accessPolicy.access == .public }
 
     func add(to router: Router<HubRequestContext>) {
-        router.get(RouterPath(Self.address)) { request, context in try await reply(to: request, context) }
+        router.get(RouterPath(Self.address)) { request, context in
+            let (hub, file) = (context.parameters.get("hub") ?? "", context.parameters.get("file") ?? "")
+            return try await reply(to: request, of: hub, file, on: context.channel, context.manage)
+        }
     }
 
-    private func reply(to request: Request, _ context: HubRequestContext) async throws -> Response {
+    /// Answers a request for a file of a hub, which comes from a connection.
+    ///
+    /// `mayRead` is true if the client needs no token. `manage` is set if it has one with Manage.
+    ///
+    /// - Throws: 404 for a client that may not read the feed, and for one that does not exist.
+    func reply(
+        to request: Request,
+        of name: String,
+        _ file: String,
+        on channel: (any Channel)?,
+        mayRead: Bool = false,
+        _ manage: ManageNote?
+    ) async throws -> Response {
         // The same text as for an address without a route.
         let nothing = ProtocolError.notFound("There is nothing at this address for \(request.method).")
-        let peer = context.peer
-        let hub = try? hubs.hub(named: context.parameters.get("hub") ?? "")
+        let peer = channel?.remoteAddress?.networkAddress
+        let hub = try? hubs.hub(named: name)
         // Checking a token takes as long for an unknown hub as for a known one.
         let grant = grant(request, hub?.tokens ?? hubs.namespaceTokens)
         let hasManage = grant?.rights.contains(.manage) == true
-        if hasManage { context.manage?.set() }
-        let isProven = grant != nil || context.mayReadFeeds
+        if hasManage { manage?.set() }
+        let isProven = grant != nil || mayRead
         guard accessPolicy.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
-            let (tag, type) = Self.file(context.parameters.get("file") ?? "")
+            let (tag, type) = Self.file(file)
         else { throw nothing }
-        if isProven, let channel = context.channel { connections.prove(channel) }
+        if isProven, let channel { connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
-        let authority = client.authority(request.head, peer: peer, local: context.local)
+        let authority = client.authority(request.head, peer: peer, local: channel?.localAddress?.networkAddress)
         // A page of another origin could read from a shared cache what was answered to a key with Manage.
         let isShared = arePublic && !hasManage
         return response(page, type, request, origin: "https://\(authority)", isShared: isShared)

@@ -6,7 +6,7 @@ import WebEdge
 /// The messages that emulated push services received: an extension, available only with `newswire hub --emulate`.
 enum EmulatorRoutes {
     static let routes = [
-        Route(method: .get, path: "/emulator/inbox", right: .manage) { request, _ in
+        Route(method: .get, path: "/emulator/inbox", right: .manage) { request in
             let emulator = try emulator(request)
             guard let handle = request.query.literal("handle"), !handle.isEmpty else {
                 throw ProtocolError.badRequest("'handle' must be the push handle of a device.")
@@ -14,10 +14,10 @@ enum EmulatorRoutes {
             return .json(try emulator.inboxDocument(of: handle))
         },
         // A browser of the emulator, which can decrypt its messages.
-        Route(method: .post, path: "/emulator/subscription", right: .manage, staysHere: true) { request, _ in
+        Route(method: .post, path: "/emulator/subscription", right: .manage, staysHere: true) { request in
             let channel = try emulator(request).makeBrowserSubscription()
             let members = ["endpoint": channel.endpoint, "p256dh": channel.p256dh, "auth": channel.auth]
-            return .json([UInt8](try JSONEncoder.sorted.encode(members)))
+            return try .json(encoding: members)
         },
     ]
 

@@ -9,18 +9,14 @@ import WebEdge
 /// Turns all errors into the protocol's refusals.
 ///
 /// An error that is not a refusal becomes a 500, whose tracking id is logged with the details.
-struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
+struct ErrorReplies: Sendable {
     /// Not the request's logger, which adds metadata of its own.
     let logger: Logger
 
-    func handle(
-        _ request: Request,
-        context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
+    func answer(_ request: Request, _ next: () async throws -> Response) async -> Response {
         let trackingID = request.headers[.trackingID].flatMap { ErrorReply.isTrackingID($0) ? $0 : nil }
         do {
-            var response = try await next(request, context)
+            var response = try await next()
             if response.headers[.trackingID] == nil {
                 response.headers.setTracking(trackingID)
             }
@@ -54,4 +50,16 @@ struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
             return reply.response
         }
     }
+}
+
+struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
+    private let replies: ErrorReplies
+
+    init(logger: Logger) { replies = ErrorReplies(logger: logger) }
+
+    func handle(
+        _ request: Request,
+        context: Context,
+        next: (Request, Context) async throws -> Response
+    ) async throws -> Response { await replies.answer(request) { try await next(request, context) } }
 }

@@ -16,7 +16,7 @@ enum FeedbackRoutes {
     private static let container = "feedback"
 
     static let routes = [
-        Route(method: .get, path: "/feedbackcontainer", right: .manage) { request, _ in
+        Route(method: .get, path: "/feedbackcontainer", right: .manage) { request in
             let address = request.signedAddress(container)
             return switch AcceptedForm(accept: request.request.headers[.accept]) {
             case .standard: Response(address)
@@ -28,7 +28,7 @@ enum FeedbackRoutes {
                 )
             }
         },
-        Route(method: .get, path: "/\(container)", right: .manage, takesTokenInQuery: true) { request, _ in
+        Route(method: .get, path: "/\(container)", right: .manage, takesTokenInQuery: true) { request in
             let listing = ContainerListing(
                 serviceEndpoint: "\(request.root)/",
                 containerName: "\(request.hub.record.name)",
@@ -44,7 +44,7 @@ enum FeedbackRoutes {
                 )
             }
         },
-        Route(method: .get, path: "/\(container)/:file", right: .manage, takesTokenInQuery: true) { request, _ in
+        Route(method: .get, path: "/\(container)/:file", right: .manage, takesTokenInQuery: true) { request in
             let name = try request.context.parameter("file")
             guard let file = FeedbackFileName(name),
                 let text = try await FeedbackLookup(hub: request.hub).file(file)

@@ -15,36 +15,26 @@ struct HubRequestContext: RequestContext {
     }
 
     var coreContext: CoreRequestContextStorage
-    /// `nil` for a call of this process on its own behalf.
+    /// `nil` if another node has the connection.
     let channel: (any Channel)?
     /// True if another node has passed the request on.
     let isForwarded: Bool
     /// The remote address of the client's connection to that node.
     private let forwardedPeer: NetworkAddress?
-    /// True if the pages have found that the client may read feeds.
-    let mayReadFeeds: Bool
     /// Set if the request has Manage; `nil` for most requests, of which nobody needs to know.
     var manage: ManageNote?
 
     init(source: ApplicationRequestContextSource) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
-        (isForwarded, forwardedPeer, mayReadFeeds) = (false, nil, false)
-    }
-
-    /// The context of a call of this process.
-    init(logger: Logger, channel: (any Channel)? = nil, mayReadFeeds: Bool = false) {
-        coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
-        self.channel = channel
         (isForwarded, forwardedPeer) = (false, nil)
-        self.mayReadFeeds = mayReadFeeds
     }
 
     /// The context of a request that another node has passed on.
     init(logger: Logger, forwardedFrom peer: NetworkAddress?) {
         coreContext = CoreRequestContextStorage(source: InternalSource(logger: logger))
         channel = nil
-        (isForwarded, forwardedPeer, mayReadFeeds) = (true, peer, false)
+        (isForwarded, forwardedPeer) = (true, peer)
     }
 
     /// The address of this machine to which the client's connection leads; `nil` if another node has it.

@@ -11,26 +11,22 @@ import WebEdge
 enum InstallationRoutes {
     static let routes = [
         // Azure has no list of installations.
-        Route(method: .get, path: "/installations", right: .manage) { request, _ in
-            .json([UInt8](try JSONEncoder.sorted.encode(try await list(request))))
+        Route(method: .get, path: "/installations", right: .manage) { request in
+            try .json(encoding: try await list(request))
         },
-        Route(method: .put, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
+        Route(method: .put, path: "/installations/:id", right: .listen, isForWebApps: true) { request in
             let id = try request.installationID()
-            try hubs.writeQuota.admit(request.grant, request.quotaKey)
-            let body = try await request.request.bytes(limit: Installation.maximumBytes)
-            try await request.hub.installations.put(
-                try Installation(json: body, id: id, maximumTags: request.hub.configuration.maximumTags),
-                bytes: body.count,
-                grant: request.grant,
-                channel: request.channel
-            )
+            try await request.operations.putInstallation(channel: request.channel) {
+                let body = try await request.request.bytes(limit: Installation.maximumBytes)
+                let maximumTags = request.hub.configuration.maximumTags
+                return (try Installation(json: body, id: id, maximumTags: maximumTags), body.count)
+            }
             let location = request.address("installations").item(id.urlPathSegment)
             return Response(status: .ok, headers: [.contentType: emptyType, .contentLocation: location])
         },
-        Route(method: .get, path: "/installations/:id", right: .listen, isForWebApps: true) { request, _ in
-            let stored = try await request.hub.installations.installation(
+        Route(method: .get, path: "/installations/:id", right: .listen, isForWebApps: true) { request in
+            let stored = try await request.operations.installation(
                 try request.installationIDToFind(),
-                grant: request.grant,
                 channel: request.channel
             )
             var reply = Response.json(Array(stored.installation.encodedJSON(as: .reply).utf8))
@@ -40,31 +36,20 @@ enum InstallationRoutes {
             }
             return reply
         },
-        Route(method: .patch, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
-            let id = try request.installationID()
-            try hubs.writeQuota.admit(request.grant, request.quotaKey)
-            let body = try await request.request.bytes(limit: Installation.maximumBytes)
-            try await request.hub.installations.patch(
-                id,
-                try InstallationPatch(json: body),
-                bytes: body.count,
-                grant: request.grant,
-                channel: request.channel
-            )
+        Route(method: .patch, path: "/installations/:id", right: .listen, isForWebApps: true) { request in
+            try await request.operations.patchInstallation(try request.installationID(), channel: request.channel) {
+                let body = try await request.request.bytes(limit: Installation.maximumBytes)
+                return (try InstallationPatch(json: body), body.count)
+            }
             return Response(status: .ok, headers: [.contentType: emptyType])
         },
-        Route(method: .delete, path: "/installations/:id", right: .listen, isForWebApps: true) { request, hubs in
+        Route(method: .delete, path: "/installations/:id", right: .listen, isForWebApps: true) { request in
             let id = try request.installationIDToFind()
-            try hubs.writeQuota.admit(request.grant, request.quotaKey)
-            try await request.hub.installations.delete(id, grant: request.grant, channel: request.channel)
+            try await request.operations.deleteInstallation(id, channel: request.channel)
             return Response(status: .noContent)
         },
     ]
 
-    /// The `stream` installations after a given one; with a tag or user, those that have it.
-    ///
-    /// Reads at most ``HubProtocol/InstallationList/maximumListed`` rows, whether they are returned or not, and returns
-    /// at most `top`.
     private static func list(_ request: HubRequest) async throws -> InstallationList {
         let query = request.query
         guard query["platform"]?.lowercased() == Platform.stream.rawValue else {
@@ -72,42 +57,31 @@ enum InstallationRoutes {
                 "'platform' must be 'stream'; installations of other platforms are among the registrations."
             )
         }
-        let start = try query["from"].map { text throws(ProtocolError) -> Int64 in
-            guard let number = Int64(text), number >= 0 else {
-                throw .badRequest("'from' must come from the previous page, not '\(text.excerpt)'.")
-            }
-            return number
-        }
         let tag = try query.literal("tag").map { text throws(ProtocolError) in try Tag(text) }
-        let maximum = InstallationList.maximumListed
-        let count = try query["top"].map { text throws(ProtocolError) -> Int in
-            guard let count = Int(text), (1...maximum).contains(count) else {
-                throw .badRequest("'top' must be a number from 1 to \(maximum), not '\(text.excerpt)'.")
-            }
-            return count
-        }
-        let after = Ordinal(rawValue: start ?? 0)
-        let found = try await request.hub.store.streams(hub: request.hub.record.id, after: after, limit: maximum)
-        var (listed, last): ([InstallationList.Entry], Ordinal?) = ([], nil)
-        for stored in found {
-            guard listed.count < count ?? maximum else { break }
-            last = stored.ordinal
-            if stored.isReadable, tag.map(stored.installation.has) ?? true { listed.append(.init(stored.installation)) }
-        }
-        let isLast = found.count < maximum && last == found.last?.ordinal
-        return InstallationList(installations: listed, next: isLast ? nil : last.map { "\($0.rawValue)" })
+        let count = try request.number("top", maximum: InstallationList.maximumListed)
+        return try await request.operations.streamInstallations(
+            with: tag,
+            from: query["from"],
+            count: count ?? InstallationList.maximumListed
+        )
     }
 
     /// The content type of Azure's empty bodies.
     private static let emptyType = "application/xml; charset=utf-8"
 }
 
-extension Installation {
-    /// True if the installation has a tag, or is a user's with the server-assigned tag of that user.
-    fileprivate func has(_ tag: Tag) -> Bool { tags.contains(tag) || userID.map { Tag.user($0) == tag } ?? false }
-}
-
 extension HubRequest {
+    /// A number in the query; `nil` without one.
+    ///
+    /// - Throws: 400 for text that is not a number from 1 to `maximum`.
+    func number(_ name: String, maximum: Int) throws(ProtocolError) -> Int? {
+        guard let text = query[name] else { return nil }
+        guard let number = Int(text), (1...maximum).contains(number) else {
+            throw .badRequest("'\(name)' must be a number from 1 to \(maximum), not '\(text.excerpt)'.")
+        }
+        return number
+    }
+
     /// - Throws: 404 for an invalid id: SDKs take it as the answer to "does it exist?".
     fileprivate func installationIDToFind() throws(ProtocolError) -> InstallationID {
         let text = try context.parameter("id")
@@ -122,6 +96,10 @@ extension HTTPField.Name {
 }
 
 extension Response {
+    static func json(encoding value: some Encodable) throws -> Response {
+        json([UInt8](try JSONEncoder.sorted.encode(value)))
+    }
+
     static func json(_ bytes: [UInt8]) -> Response {
         Response(
             status: .ok,

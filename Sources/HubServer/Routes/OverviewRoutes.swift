@@ -10,9 +10,8 @@ import Hummingbird
 /// An overview of a hub: an extension that Azure does not have.
 enum OverviewRoutes {
     static let routes = [
-        Route(method: .get, path: "/overview", right: .manage, isOfNode: true) { request, hubs in
-            let overview = try await OverviewLookup(hub: request.hub, directory: hubs).overview()
-            return .json([UInt8](try JSONEncoder.sorted.encode(overview)))
+        Route(method: .get, path: "/overview", right: .manage, isOfNode: true) { request in
+            try .json(encoding: try await request.operations.overview())
         }
     ]
 }

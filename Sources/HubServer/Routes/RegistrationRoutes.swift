@@ -10,16 +10,14 @@ import WebEdge
 /// Registrations (protocol document §3).
 enum RegistrationRoutes {
     static let routes = [
-        Route(method: .post, path: "/registrationids", right: .listen, staysHere: true) { request, _ in
+        Route(method: .post, path: "/registrationids", right: .listen, staysHere: true) { request in
             Response(status: .created, headers: [.location: request.address.item(RegistrationID.random())])
         },
-        Route(method: .post, path: "/registrations", right: .listen) { request, hubs in
-            try hubs.writeQuota.admit(request.grant, request.quotaKey)
+        Route(method: .post, path: "/registrations", right: .listen) { request in
             let stored = try await put(.random(), if: .none, request)
             return entry(of: stored, at: request.address.item(stored.registration.id), request)
         },
-        Route(method: .put, path: "/registrations/:id", right: .listen) { request, hubs in
-            try hubs.writeQuota.admit(request.grant, request.quotaKey)
+        Route(method: .put, path: "/registrations/:id", right: .listen) { request in
             let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
             return entry(
                 of: try await put(try request.registrationID(), if: condition, request),
@@ -27,14 +25,13 @@ enum RegistrationRoutes {
                 request
             )
         },
-        Route(method: .get, path: "/registrations/:id", right: .listen) { request, _ in
-            let stored = try await request.hub.registrations.registration(try request.registrationIDToFind())
+        Route(method: .get, path: "/registrations/:id", right: .listen) { request in
+            let stored = try await request.operations.registration(try request.registrationIDToFind())
             return entry(of: stored, at: request.address.url, request)
         },
-        Route(method: .delete, path: "/registrations/:id", right: .listen) { request, hubs in
-            try hubs.writeQuota.admit(request.grant, request.quotaKey)
+        Route(method: .delete, path: "/registrations/:id", right: .listen) { request in
             let condition = ETagCondition(ifMatch: request.request.headers[.ifMatch])
-            try await request.hub.registrations.delete(try request.registrationIDToFind(), if: condition)
+            try await request.operations.deleteRegistration(try request.registrationIDToFind(), if: condition)
             return Response(status: .ok)
         },
         Route(
@@ -44,11 +41,11 @@ enum RegistrationRoutes {
             exception: .init(right: .listen, example: "$filter=DeviceToken+eq+'AA'") { request in
                 FormFields(request.uri.query, ignoresCase: true)["$filter"] != nil
             }
-        ) { request, _ in
+        ) { request in
             guard let text = request.query.literal("$filter") else { return try await page(.all, request) }
             return try await page(.handle(try HandleFilter(parsing: text), request.grant), request)
         },
-        Route(method: .get, path: "/tags/:tag/registrations", right: .manage) { request, _ in
+        Route(method: .get, path: "/tags/:tag/registrations", right: .manage) { request in
             try await page(.tag(try Tag(try request.context.parameter("tag"))), request)
         },
     ]
@@ -58,15 +55,11 @@ enum RegistrationRoutes {
         if condition: ETagCondition,
         _ request: HubRequest
     ) async throws -> StoredRegistration {
-        let body = try await request.request.bytes(limit: Registration.maximumBytes)
-        let maximumTags = request.hub.configuration.maximumTags
-        let registration = try Registration(entry: body, id: id, maximumTags: maximumTags)
-        return try await request.hub.registrations.put(
-            registration,
-            if: condition,
-            bytes: body.count,
-            grant: request.grant
-        )
+        try await request.operations.putRegistration(if: condition) {
+            let body = try await request.request.bytes(limit: Registration.maximumBytes)
+            let maximumTags = request.hub.configuration.maximumTags
+            return (try Registration(entry: body, id: id, maximumTags: maximumTags), body.count)
+        }
     }
 
     private static func entry(of stored: StoredRegistration, at url: String, _ request: HubRequest) -> Response {
@@ -86,7 +79,7 @@ enum RegistrationRoutes {
         let token = try request.query["continuationtoken"].flatMap { text in
             text.isEmpty ? nil : try ContinuationToken(parsing: text)
         }
-        let page = try await request.hub.registrations.page(selection, from: token?.position, limit: size.count)
+        let page = try await request.operations.registrations(selection, from: token, limit: size.count)
         let feed = RegistrationFeed(
             registrations: page.registrations.map(\.listed),
             address: request.address,
@@ -105,7 +98,7 @@ enum RegistrationRoutes {
 
 extension StoredRegistration {
     /// The registration as lists show it, with its template's name even if that is not a tag.
-    fileprivate var listed: Registration {
+    var listed: Registration {
         guard installation != nil, let name = registration.template?.name, !name.contains(","),
             Tag(templateName: name) == nil
         else { return registration }

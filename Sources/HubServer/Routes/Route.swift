@@ -21,7 +21,7 @@ struct Route: Sendable {
     }
 
     enum Operation: Sendable {
-        case ofHub(@Sendable (HubRequest, HubDirectory) async throws -> Response)
+        case ofHub(@Sendable (HubRequest) async throws -> Response)
         case ofNamespace(@Sendable (NamespaceRequest) async throws -> Response)
     }
 
@@ -57,7 +57,7 @@ struct Route: Sendable {
         staysHere: Bool = false,
         isRepeatable: Bool = false,
         isForWebApps: Bool = false,
-        handle: @escaping @Sendable (HubRequest, HubDirectory) async throws -> Response
+        handle: @escaping @Sendable (HubRequest) async throws -> Response
     ) {
         self.method = method
         self.address = "/:hub\(path)"
@@ -92,6 +92,9 @@ struct Route: Sendable {
         isForwarded = method != .get && !staysHere
         operation = .ofNamespace(handle)
     }
+
+    /// True if the answer must contain what other nodes have written until now.
+    var isRead: Bool { method == .get && !isOfNode }
 
     /// The token in the query, in the form of a header.
     func tokenInQuery(of request: Request) -> String? {

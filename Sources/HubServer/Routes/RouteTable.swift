@@ -21,23 +21,17 @@ protocol AllowedRequest {
 
 /// A request below a hub.
 struct HubRequest: AllowedRequest {
-    let hub: Hub
-    let grant: Grant
+    /// The hub's operations for the request's sender.
+    let operations: HubOperations
     var request: Request
     let context: HubRequestContext
     let client: ClientAddress
 
+    var hub: Hub { operations.hub }
+    var grant: Grant { operations.grant }
+
     /// The secret of a `stream` installation that the request presents.
     var channel: PushChannelSecret? { PushChannelSecret(header: request.headers[named: HeaderName.pushChannel]) }
-
-    /// The key under which quotas count the request.
-    var quotaKey: QuotaKey {
-        QuotaKey(
-            hub: hub.record.id,
-            credential: grant.credential,
-            address: client.source(request.headers, peer: context.peer)
-        )
-    }
 
     func installationID() throws(ProtocolError) -> InstallationID {
         try InstallationID(try context.parameter("id"))
@@ -97,13 +91,13 @@ enum RouteTable {
                 router.on(RouterPath(address), method: route.method) { request, context in
                     switch route.operation {
                     case .ofHub(let handle):
-                        let allowed = try await hubs.upToDate(for: route) { () throws(ProtocolError) in
+                        let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
                             try allow(request, context, client, route, hubs.directory)
                         }
                         if let channel = context.channel { connections.prove(channel) }
-                        return try await forward(allowed, route, forwarding) { try await handle($0, hubs.directory) }
+                        return try await forward(allowed, route, forwarding, or: handle)
                     case .ofNamespace(let handle):
-                        let allowed = try await hubs.upToDate(for: route) { () throws(ProtocolError) in
+                        let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
                             try allow(request, context, client, route, hubs)
                         }
                         if let channel = context.channel { connections.prove(channel) }
@@ -155,11 +149,16 @@ enum RouteTable {
         )
         if grant.rights.contains(.manage) { context.manage?.set() }
         guard !hub.status.isDisabled else {
-            throw .forbidden("The hub '\(hub.record.name)' is disabled; set Status to false in its description.")
+            throw .disabled(hub.record.name)
         }
         let address = client.source(request.headers, peer: context.peer)
         if let address, !hub.configuration.grouping.isEverybody(address) { grant.network = .client(address) }
-        return HubRequest(hub: hub, grant: grant, request: request, context: context, client: client)
+        return HubRequest(
+            operations: HubOperations(hub: hub, directory: hubs, grant: grant, source: address),
+            request: request,
+            context: context,
+            client: client
+        )
     }
 
     private static func allow(
@@ -195,5 +194,11 @@ enum RouteTable {
             context: context,
             client: client
         )
+    }
+}
+
+extension ProtocolError {
+    static func disabled(_ hub: HubName) -> ProtocolError {
+        .forbidden("The hub '\(hub)' is disabled; set Status to false in its description.")
     }
 }

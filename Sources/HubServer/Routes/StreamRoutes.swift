@@ -16,23 +16,14 @@ enum StreamRoutes {
     static let defaultWait = 30
 
     static let routes = [
-        Route(method: .get, path: "/installations/:id/stream", right: .listen, isForWebApps: true) { request, hubs in
+        Route(method: .get, path: "/installations/:id/stream", right: .listen, isForWebApps: true) { request in
             if let head = try head(for: request) { return head }
-            let output = try await open(request, hubs).output
-            return Response(
-                status: .ok,
-                headers: headers,
-                body: .init { writer in
-                    defer { output.end() }
-                    while let bytes = await output.next() { try await writer.write(bytes) }
-                    try await writer.finish(nil)
-                }
-            )
+            return try await opening(request).response()
         },
-        Route(method: .get, path: "/installations/:id/pending", right: .listen, isForWebApps: true) { request, hubs in
+        Route(method: .get, path: "/installations/:id/pending", right: .listen, isForWebApps: true) { request in
             if let head = try head(for: request) { return head }
             let wait = TimeAmount.seconds(Int64(try wait(request)))
-            let (output, session) = try await open(request, hubs, isPoll: true)
+            let (output, session) = try await opening(request, isPoll: true).openBody()
             defer { output.end() }
             session.loop.eventLoop.execute { session.loop.beat(session, in: wait) }
             var events = ByteBuffer()
@@ -43,7 +34,7 @@ enum StreamRoutes {
         },
     ]
 
-    private static let headers: HTTPFields = [
+    static let headers: HTTPFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
     ]
 
@@ -62,31 +53,15 @@ enum StreamRoutes {
         return wait
     }
 
-    private static func open(
-        _ request: HubRequest,
-        _ hubs: HubDirectory,
-        isPoll: Bool = false
-    ) async throws -> (output: BodyOutput, session: StreamSession) {
-        let installation = try request.installationID()
-        let hasHeartbeatEvents = try StreamHeartbeat.isEvent(isPoll ? nil : request.query[StreamHeartbeat.parameter])
-        let place = try hubs.streamQuota.place(for: request.grant, request.quotaKey)
-        let output = BodyOutput()
-        let loop = try hubs.anyLoop(for: request.hub)
-        let session = try await loop.eventLoop.submit {
-            let session = loop.open(output, place: place, isPoll: isPoll, hasHeartbeatEvents: hasHeartbeatEvents)
-            // From here on each keeps the other alive until the output ends or refuses.
-            output.serve(session)
-            return session
-        }.get()
-        request.hub.attach(
-            session,
-            installation,
-            request.grant,
-            request.channel,
-            lastEventID: request.request.headers[named: HeaderName.lastEventID]
+    private static func opening(_ request: HubRequest, isPoll: Bool = false) throws(ProtocolError) -> StreamOpening {
+        StreamOpening(
+            operations: request.operations,
+            installation: try request.installationID(),
+            channel: request.channel,
+            lastEventID: request.request.headers[named: HeaderName.lastEventID],
+            hasHeartbeatEvents: try StreamHeartbeat.isEvent(isPoll ? nil : request.query[StreamHeartbeat.parameter]),
+            isPoll: isPoll
         )
-        try await output.opened()
-        return (output, session)
     }
 }
 

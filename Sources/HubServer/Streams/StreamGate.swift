@@ -59,44 +59,55 @@ final class StreamGate: Sendable {
             && String(decoding: segments[3], as: UTF8.self).lowercased() == "stream"
     }
 
-    /// Checks the request and attaches the connection; called on the connection's event loop.
+    /// Checks the request and opens the stream; called on the connection's event loop.
     ///
     /// An application checks the requests for its own streams.
     func serve(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
         let path = head.uri.prefix { $0 != "?" }
         guard let application = applications.first(where: { $0.mayOpenStream(path) }) else {
-            return attach(head, on: channel, output: output)
+            return open(head, on: channel, output: output)
         }
-        let (handover, logger) = (StreamHandover(), logger)
+        let logger = logger
         let answer = channel.eventLoop.makeFutureWithTask {
             let request = Request(
                 head: try HTTPRequest(head, secure: false, splitCookie: false),
                 body: RequestBody(buffer: ByteBuffer())
             )
-            return try await StreamHandover.$current.withValue(handover) {
-                let response = try await application.respond(to: request, on: channel, logger: logger)
+            switch await application.stream(for: request, on: channel, logger: logger) {
+            case .stream(let opening): return Answer.stream(opening)
+            case .response(let response):
                 let body = ReplyCollector(limit: Self.maximumRefusal)
                 try await response.body.write(body)
-                return (response.head, body.bytes)
+                return .response(response.head, body.bytes)
             }
         }
         answer.assumeIsolated().whenComplete { result in
             // If the client has left, a session would count as a stream until it stalls.
             guard channel.isActive else { return }
             do {
-                let (response, body) = try result.get()
-                guard let request = handover.request else { return output.end(whole: response, body) }
-                self.attach(try HTTPRequestHead(request), on: channel, output: output)
+                switch try result.get() {
+                case .response(let head, let body): output.end(whole: head, body)
+                case .stream(let opening):
+                    self.connections.prove(channel)
+                    output.fields = self.crossOrigin.lines(for: nil)
+                    try opening.open(output, on: channel)
+                }
             } catch {
                 output.refuse(error as? ProtocolError ?? .badRequest("The request is not valid HTTP/1.1."))
             }
         }
     }
 
+    /// An application's answer, with the whole body of a response.
+    private enum Answer: Sendable {
+        case stream(StreamOpening)
+        case response(HTTPResponse, ByteBuffer)
+    }
+
     /// The largest page that says why there is no stream, in bytes.
     private static let maximumRefusal = 1 << 20
 
-    private func attach(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
+    private func open(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
         // As the router joins several.
         let origins = head.headers["Origin"]
         output.fields = crossOrigin.lines(for: origins.isEmpty ? nil : origins.joined(separator: ", "))
@@ -105,8 +116,7 @@ final class StreamGate: Sendable {
             let query = FormFields(String(head.uri.dropFirst(path.count + 1)), ignoresCase: true)
             let segments = path.split(separator: "/")
             guard segments.count == 4 else { throw ProtocolError.notFound("There is nothing at this address.") }
-            let member = try hubs.member(named: String(segments[0]))
-            let hub = member.hub
+            let hub = try hubs.hub(named: String(segments[0]))
             let grant = try hub.grant(
                 authorization: head.headers.first(name: "Authorization"),
                 path: path,
@@ -115,20 +125,14 @@ final class StreamGate: Sendable {
             if grant.rights.contains(.manage) { output.fields = crossOrigin.lines(for: nil) }
             connections.prove(channel)
             let source = client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
-            let key = QuotaKey(hub: hub.record.id, credential: grant.credential, address: source)
-            let installation = try InstallationID(pathSegment: String(segments[2]))
-            let hasHeartbeatEvents = try StreamHeartbeat.isEvent(query[StreamHeartbeat.parameter])
-            let place = try hubs.streamQuota.place(for: grant, key)
-            let session = hubs.loop(of: channel.eventLoop, for: member)
-                .open(output, place: place, hasHeartbeatEvents: hasHeartbeatEvents)
-            output.serve(session)
-            hub.attach(
-                session,
-                installation,
-                grant,
-                PushChannelSecret(header: head.headers.first(name: HeaderName.pushChannel)),
-                lastEventID: head.headers.first(name: HeaderName.lastEventID)
+            let opening = StreamOpening(
+                operations: HubOperations(hub: hub, directory: hubs, grant: grant, source: source),
+                installation: try InstallationID(pathSegment: String(segments[2])),
+                channel: PushChannelSecret(header: head.headers.first(name: HeaderName.pushChannel)),
+                lastEventID: head.headers.first(name: HeaderName.lastEventID),
+                hasHeartbeatEvents: try StreamHeartbeat.isEvent(query[StreamHeartbeat.parameter])
             )
+            try opening.open(output, on: channel)
         } catch {
             output.refuse(error)
         }
@@ -145,28 +149,6 @@ extension ChannelOutput {
         bytes.writeString("\r\n")
         bytes.writeImmutableBuffer(body)
         end(bytes, status: response.status.code)
-    }
-}
-
-extension Hub {
-    /// Asks the hub's machine to attach a session at its place in the log; the answer goes to the session's output.
-    func attach(
-        _ session: StreamSession,
-        _ installation: InstallationID,
-        _ grant: Grant,
-        _ channel: PushChannelSecret?,
-        lastEventID: String?
-    ) {
-        let request = StreamRequest(
-            id: session.id,
-            installation: installation,
-            grant: grant,
-            channel: channel,
-            lastEventID: lastEventID,
-            at: configuration.timestamp,
-            stamp: others?.stamp(at: configuration.timestamp) ?? 0
-        )
-        writer.attach(request, to: record.id)
     }
 }
 

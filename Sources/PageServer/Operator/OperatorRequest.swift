@@ -1,6 +1,5 @@
 import AppBackend
 import HTTPTypes
-import HubClient
 import HubProtocol
 import HubServer
 import Hummingbird
@@ -20,7 +19,7 @@ struct OperatorRequest: Sendable {
     }
 
     var query: FormFields { base.query }
-    var client: HubClient { base.hub.client }
+    var client: any NotificationHub { base.hub }
     var root: String { base.operatorRoot }
     var frame: PageFrame { base.operatorFrame }
 

@@ -1,5 +1,4 @@
 import Foundation
-import HubClient
 import HubProtocol
 import Hummingbird
 import WebEdge

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPTypes
-import HubClient
 import HubProtocol
 import Hummingbird
 import WebEdge
@@ -89,7 +88,6 @@ extension OperatorRoutes {
             from: start.map { "\($0)" },
             count: shownDevices
         )
-        guard let page else { return nil }
         let rows = page.installations.map { entry -> [OperatorTable.Cell] in
             [
                 .init(entry.id.text, link: "\(request.root)devices/\(PercentEncoding.encode(entry.id.text))"),

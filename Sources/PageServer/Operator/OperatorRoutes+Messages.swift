@@ -1,5 +1,4 @@
 import HTTPTypes
-import HubClient
 import HubProtocol
 import Hummingbird
 import WebEdge

@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import HubServer
 import Hummingbird
@@ -154,10 +153,10 @@ extension OperatorRoutes {
         let escaped = PercentEncoding.encode(name)
         let counts = try await request.client.recipients(tags: name)
         let tags = (try? Tag(name)).map { [$0] } ?? []
-        let last = try await request.base.hub.news(of: ReaderChoice(categories: tags), since: nil).storyVersions.first
+        let last = try await request.base.hub.news(of: tags, language: nil, since: nil).storyVersions.first
         return [
             .init(name, link: "\(request.root)devices?by=tag&q=\(escaped)"),
-            .init(OperatorText.counts(counts?.platforms ?? [:]), isBad: counts?.total == 0),
+            .init(OperatorText.counts(counts.platforms), isBad: counts.total == 0),
             .init(last.map { "\(OperatorText.time($0.at.wholeSecond)): \($0.title)" } ?? "none"),
             .init("Send", link: "\(request.root)send?category=\(escaped)"),
         ]

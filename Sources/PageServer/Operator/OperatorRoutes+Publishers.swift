@@ -1,4 +1,3 @@
-import HubClient
 import HubProtocol
 import Hummingbird
 import WebEdge

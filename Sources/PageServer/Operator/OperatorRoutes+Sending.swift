@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
-import HubClient
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages
@@ -42,8 +42,8 @@ extension OperatorRoutes {
         _ draft: OperatorDraft,
         _ request: OperatorRequest
     ) async throws(ProtocolError) -> OperatorSendPage.Preview {
-        let counts: RecipientCounts?
-        do throws(HubClientError) {
+        let counts: RecipientCounts
+        do throws(HubError) {
             counts = try await request.client.recipients(tags: draft.tags ?? "")
         } catch {
             throw .badRequest("\(error)")
@@ -51,8 +51,8 @@ extension OperatorRoutes {
         return OperatorSendPage.Preview(
             key: Base64URL.encode(RandomBytes.make(count: keyBytes)),
             audience: draft.audience,
-            recipients: OperatorText.counts(counts?.platforms ?? [:], none: "nobody"),
-            hasRecipients: counts?.total != 0,
+            recipients: OperatorText.counts(counts.platforms, none: "nobody"),
+            hasRecipients: counts.total != 0,
             time: draft.date.map { OperatorText.time(Timestamp($0).wholeSecond) },
             shown: ShownMessage(draft.properties)
         )

@@ -1,7 +1,7 @@
 import AppBackend
 import HTTPTypes
-import HubClient
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages
@@ -46,7 +46,7 @@ enum OperatorRoutes {
             let request = try await OperatorRequest(base)
             do {
                 return try await handle(request)
-            } catch HubClientError.refused(let status, _, let detail, _) where (400..<500).contains(status) {
+            } catch HubError.refused(let status, _, let detail, _) where (400..<500).contains(status) {
                 throw request.refusal(.init(code: status), "The hub refuses this", detail)
             }
         }

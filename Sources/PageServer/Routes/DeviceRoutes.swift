@@ -1,5 +1,6 @@
 import AppBackend
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages

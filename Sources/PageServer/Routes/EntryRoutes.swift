@@ -1,6 +1,7 @@
 import AppBackend
 import HTTPTypes
 import HubProtocol
+import HubServer
 import Hummingbird
 import Logging
 import Signals

@@ -22,7 +22,7 @@ enum FeedPageRoutes {
     private static func feed(_ request: PageRequest) async throws -> Response {
         guard let text = request.query[token], let secret = SessionSecret(text),
             let address = try await request.pages.store.feedAddress(secret, hub: request.hub.name, at: request.now)
-        else { return try await request.hub.passOn(request, isProven: false) }
+        else { return await answer(request, isProven: false) }
         if let wait = request.pages.feedRequests.admit(address.id) {
             var refusal = PageRefusal(
                 .tooManyRequests,
@@ -34,7 +34,18 @@ enum FeedPageRoutes {
             if request.pages.accessPolicy.access == .public { refusal.fields = CrossOrigin.publicFeed }
             throw refusal
         }
-        return try await request.hub.passOn(request, isProven: true)
+        return await answer(request, isProven: true)
+    }
+
+    /// The hub's answer; `isProven` is true if the request has the secret of an address.
+    private static func answer(_ request: PageRequest, isProven: Bool) async -> Response {
+        await request.pages.service.feed(
+            for: request.request,
+            of: request.context.parameters.get("hub") ?? "",
+            request.context.parameters.get("file") ?? "",
+            on: request.context.client.channel,
+            isProven: isProven
+        )
     }
 
     private static func page(_ request: PageRequest) async throws -> Response {

@@ -20,7 +20,7 @@ struct FrontPage: Sendable {
         for name in SessionCookie.hubs(in: request.headers).prefix(Self.maximumCookies) {
             guard let hub = pages.hub(name) else { continue }
             let visit = PageRequest(pages, hub: hub, request: request, context: context)
-            try await pages.noteIdentity(of: hub.name)
+            try await pages.noteIdentity(of: hub)
             if try await visit.visitor != nil { return visit.seeOther(visit.home) }
         }
         if let hub = pages.hub(pages.service.primaryHubName) {

@@ -1,6 +1,6 @@
 import AppBackend
 import HTTPTypes
-import HubClient
+import HubProtocol
 import Hummingbird
 import WebEdge
 import WebPages
@@ -47,7 +47,7 @@ enum NotifyRoutes {
         _ draft: Draft,
         _ user: SignedInReader,
         _ request: PageRequest
-    ) async throws -> [BackendClient.PlatformOutcome] {
+    ) async throws -> [PlatformOutcome] {
         if draft.isSecure || user.backend.notifiesSecurely, await !request.context.client.isPrivate {
             throw BackendRefusal.forbidden("Others could read a secure message here. Open this page with https://.")
         }
@@ -92,11 +92,11 @@ extension NotifyRoutes {
         _ user: SignedInReader,
         _ request: PageRequest,
         _ draft: Draft,
-        _ outcomes: [BackendClient.PlatformOutcome],
+        _ outcomes: [PlatformOutcome],
         _ refusal: BackendRefusal? = nil
     ) -> Response {
         let frame = request.frame(for: user.visitor)
-        let isSent = outcomes.contains { $0.outcome == BackendClient.PlatformOutcome.Name.accepted }
+        let isSent = outcomes.contains { $0.outcome == PlatformOutcome.Name.accepted }
         let page = NotifyPage(
             frame: frame,
             heading: isSent ? "Sent to \(draft.user)" : "Not sent",

@@ -1,6 +1,5 @@
 import AppBackend
 import HTTPTypes
-import HubClient
 import HubProtocol
 import Hummingbird
 import Logging
@@ -26,23 +25,28 @@ struct PageErrors: RouterMiddleware {
     ) async throws -> Response {
         do {
             return try await next(request, context)
-        } catch let refusal as PageRefusal {
-            return response(refusal)
-        } catch let error as HTTPError where error.status == .notFound {
-            return response(.notFound)
-        } catch let refusal as BackendRefusal {
+        } catch {
+            return response(to: error, of: context.endpointPath ?? "")
+        }
+    }
+
+    /// The page for an error; `route` is the address of the route, for the log.
+    func response(to error: any Error, of route: String) -> Response {
+        switch error {
+        case let refusal as PageRefusal: return response(refusal)
+        case let error as HTTPError where error.status == .notFound: return response(.notFound)
+        case let refusal as BackendRefusal:
             if refusal.status.kind == .serverError {
                 logger.warning("a page was refused", metadata: ["error.reason": "\(refusal.reason)"])
             }
             return response(PageRefusal(refusal))
-        } catch is CancellationError {
-            return response(.stopping)
-        } catch {
+        case is CancellationError: return response(.stopping)
+        default:
             let failure = DatabaseFileError(error, path: "")
             logger.error(
                 "a page could not be served",
                 metadata: [
-                    "http.route": "\(context.endpointPath ?? "")", "error.reason": "\(failure?.reason ?? "\(error)")",
+                    "http.route": "\(route)", "error.reason": "\(failure?.reason ?? "\(error)")",
                 ]
             )
             return response(failure?.isTemporary == true || Self.isUnavailable(error) ? .unavailable : .failed)
@@ -52,7 +56,7 @@ struct PageErrors: RouterMiddleware {
     /// True if the hub refuses with 503, for example because its disk is full.
     private static func isUnavailable(_ error: any Error) -> Bool {
         switch error {
-        case HubClientError.refused(503, _, _, _): true
+        case HubError.refused(503, _, _, _): true
         case let error as ProtocolError: error.status == 503
         default: false
         }

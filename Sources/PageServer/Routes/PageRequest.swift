@@ -14,13 +14,13 @@ struct PageRequest: Sendable {
     static let maximumForm = 32_768
 
     let pages: PageServer
-    let hub: PageHub
+    let hub: LocalHub
     let request: Request
     let context: WebContext<Never>
     /// True if the request has the turn of its session: see ``changing(_:)``.
     var hasTurn = false
 
-    init(_ pages: PageServer, hub: PageHub, request: Request, context: WebContext<Never>) {
+    init(_ pages: PageServer, hub: LocalHub, request: Request, context: WebContext<Never>) {
         self.pages = pages
         self.hub = hub
         self.request = request

@@ -1,8 +1,8 @@
 import AppBackend
 import Formats
 import HTTPTypes
-import HubClient
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages
@@ -20,7 +20,10 @@ enum PushRoutes {
 
     private static func key(_ request: PageRequest) async throws -> Response {
         guard try await request.visitor != nil else { return ReaderRoutes.status(.unauthorized) }
-        guard let key = try await request.hub.browserKey() else { return ReaderRoutes.status(.notFound) }
+        let hub = request.hub
+        guard hub.browserDelivery == .ready, let key = try await hub.browserKey()?.publicKey else {
+            return ReaderRoutes.status(.notFound)
+        }
         return PageHeaders.json(["publicKey": JSONText(key)])
     }
 
@@ -57,7 +60,7 @@ enum PushRoutes {
         )
         do {
             guard try await store(channel, request) else { return ReaderRoutes.status(.unauthorized) }
-        } catch HubClientError.refused(400, _, _, _) {
+        } catch HubError.refused(400, _, _, _) {
             return ReaderRoutes.status(.badRequest)
         } catch let refusal as BackendRefusal where refusal.status.kind == .clientError {
             return ReaderRoutes.status(refusal.status)

@@ -43,7 +43,11 @@ enum ReaderRoutes {
         let names = known + chosen.filter { !announced.contains($0) }.map(\.text)
         let choice = (session?.choice ?? ReaderChoice(categories: []))
             .orFirst(categoriesAtOnce, of: known.compactMap { try? Tag($0) })
-        let news = try await request.hub.news(of: choice, since: session?.position)
+        let news = try await request.hub.news(
+            of: choice.categories,
+            language: choice.language,
+            since: session?.position
+        )
         var frame = request.frame(for: visitor)
         frame.manifest = "\(request.home)manifest.webmanifest"
         frame.feeds = "\(request.home)feeds"
@@ -101,7 +105,7 @@ enum ReaderRoutes {
         guard let user = visitor?.caller?.name, let since = try await request.backend?.createdAt(of: user) else {
             return all.map(\.1)
         }
-        let personal = try await request.hub.messages(to: user, since: since)
+        let personal = try await request.hub.messages(to: AppBackend.tag(of: user), since: since)
             .filter { $0.sequence <= news.position.sequence }
             .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home)) }
         return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)
@@ -191,10 +195,22 @@ enum ReaderRoutes {
     }
 
     private static func events(_ request: PageRequest) async throws -> Response {
-        guard let visitor = try await request.visitor else { return status(.unauthorized) }
+        switch try await stream(request) {
+        case .response(let response): return response
+        case .stream(let opening):
+            request.pages.service.prove(request.context.client.channel)
+            var response = try await opening.response()
+            response.headers[.xContentTypeOptions] = "nosniff"
+            return response
+        }
+    }
+
+    /// Admits the stream of a reader's page, and registers it at the hub.
+    static func stream(_ request: PageRequest) async throws -> StreamAnswer {
+        guard let visitor = try await request.visitor else { return .response(status(.unauthorized)) }
         // HEAD opens no stream.
         guard request.request.method == .get else {
-            return Response(status: .ok, headers: PageHeaders.common("text/event-stream"))
+            return .response(Response(status: .ok, headers: PageHeaders.common("text/event-stream")))
         }
         try request.admitChange(of: visitor.session)
         let query = request.query["lastEventId"]
@@ -208,15 +224,10 @@ enum ReaderRoutes {
             }
             return session
         }
-        guard let session = registered else { return status(.unauthorized) }
-        var response = try await request.hub.events(
-            of: session.installation,
-            channel: session.channel,
-            after: position,
-            for: request
+        guard let session = registered else { return .response(status(.unauthorized)) }
+        return .stream(
+            try await request.hub.stream(of: session.installation, channel: session.channel, after: position)
         )
-        response.headers[.xContentTypeOptions] = "nosniff"
-        return response
     }
 
     /// A response for the page's script only.

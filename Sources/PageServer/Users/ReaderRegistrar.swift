@@ -1,5 +1,6 @@
 import AppBackend
 import HubProtocol
+import HubServer
 import Signals
 import WebEdge
 import WebPages
@@ -10,14 +11,14 @@ import WebPages
 /// that the hub still has for it, and registered again.
 struct ReaderRegistrar: Sendable {
     let pages: PageServer
-    let hub: PageHub
+    let hub: LocalHub
 
     /// The app backend; `nil` if nobody can sign in.
     private var backend: AppBackend? { get async throws(BackendRefusal) { try await pages.backend(of: hub) } }
 
     /// Registers all installations of a visitor.
     ///
-    /// - Throws: ``BackendRefusal`` for a signed-in user; a `HubClientError` otherwise.
+    /// - Throws: ``BackendRefusal`` for a signed-in user; a `HubError` otherwise.
     func register(_ visitor: Visitor, _ client: WebClient) async throws {
         try await register(visitor.session, as: visitor.caller?.name, client)
     }
@@ -98,7 +99,7 @@ struct ReaderRegistrar: Sendable {
         for kind in ReaderInstallation.allCases {
             var last: String?
             repeat {
-                let page = try await hub.installations(kind.prefix, after: last, limit: Self.readAtOnce)
+                let page = try await hub.installations(prefix: kind.prefix, after: last, limit: Self.readAtOnce)
                 last = page.next
                 let ours = page.found.filter(kind.isOurs)
                 if ours.isEmpty { continue }

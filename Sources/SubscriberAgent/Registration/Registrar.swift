@@ -139,7 +139,7 @@ struct Registrar: Sendable {
 
     /// Reports, once each, the chosen categories that the hub no longer has; the choice stays as it is.
     func warnOfRetired() async {
-        guard let known = try? await client.categories(), let record = try? await store.record() else { return }
+        guard let known = try? await client.listedCategories(), let record = try? await store.record() else { return }
         let retired = CategoryChoice.retired(record.categories ?? [], known: known)
         guard retired != record.retired else { return }
         // Record first: otherwise, if recording failed, every start would report it.

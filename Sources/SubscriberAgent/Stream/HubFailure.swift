@@ -18,7 +18,7 @@ enum HubFailure: Error, Sendable, Equatable {
     case refused(AgentError)
     case cancelled
 
-    init(_ error: HubClientError) {
+    init(_ error: HubError) {
         switch error {
         case .unreachable(let reason, _):
             self = .away(reason, retryAfter: nil, hint: error.hint)
@@ -28,6 +28,8 @@ enum HubFailure: Error, Sendable, Equatable {
             self = .cancelled
         case .refused(let status, let code, let detail, let retryAfter):
             self = Self.refusal(status, code, detail, retryAfter, error.hint)
+        case .unsupported(let status, let detail):
+            self = Self.refusal(status, status, detail, nil, error.hint)
         }
     }
 
@@ -39,7 +41,7 @@ enum HubFailure: Error, Sendable, Equatable {
     /// Makes the failure of a request for the stream that had a cursor.
     ///
     /// If the head is too large, the cursor is from an earlier version, which stored ids of any length.
-    init(_ error: HubClientError, withCursor: Bool) {
+    init(_ error: HubError, withCursor: Bool) {
         self.init(error)
         guard withCursor, case .refused(let refusal) = self, case .refused(let status, _, _, _) = error,
             [400, 431].contains(status)

@@ -167,7 +167,7 @@ struct HubCreateCommand: AsyncParsableCommand {
                 let timeToLive = registrationTimeToLive ?? .unlimited
                 let hub = try await client.create(name, registrationTimeToLive: timeToLive)
                 return (hub.summary, local ? endpoints.own : endpoints.others(answered: hub.publicEndpoint))
-            } catch HubClientError.refused(409, _, _, _) {
+            } catch HubError.refused(409, _, _, _) {
                 let hint = "'newswire hub keys' shows its connection strings"
                 throw Failure(.usage, "the hub '\(name)' exists already", hint: hint)
             }

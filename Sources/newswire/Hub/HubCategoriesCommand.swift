@@ -26,9 +26,9 @@ struct HubCategoriesCommand: AsyncParsableCommand {
     func run() async throws {
         let rows = try await options.ask { hub in
             var rows: [Row] = []
-            for category in try await hub.categories() ?? [] {
+            for category in try await hub.listedCategories() ?? [] {
                 let counts = try await hub.recipients(tags: category)
-                rows.append(Row(category: category, total: counts?.total ?? 0, subscribers: counts?.platforms ?? [:]))
+                rows.append(Row(category: category, total: counts.total, subscribers: counts.platforms))
             }
             return rows
         }

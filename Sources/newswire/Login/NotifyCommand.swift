@@ -52,7 +52,7 @@ struct NotifyCommand: AsyncParsableCommand {
 
     /// Maximum bytes of a text that an app backend accepts.
     private static let maximumText = 65_536
-    private typealias Outcome = BackendClient.PlatformOutcome.Name
+    private typealias Outcome = PlatformOutcome.Name
     private static let everyPlatform = "all"
     private static let platforms = AppBackend.platformNames
 
@@ -65,7 +65,7 @@ struct NotifyCommand: AsyncParsableCommand {
         let text = try readText()
         let hasAgent = try await agent.withExistingAgent { agent, _ in
             let backend = try agent.backend()
-            var outcomes: [BackendClient.PlatformOutcome] = []
+            var outcomes: [PlatformOutcome] = []
             for (index, platform) in platforms.enumerated() {
                 do {
                     let new = try await send(text, on: platform, backend)
@@ -88,7 +88,7 @@ struct NotifyCommand: AsyncParsableCommand {
         _ text: String,
         on platform: String,
         _ backend: BackendClient
-    ) async throws(BackendClientError) -> [BackendClient.PlatformOutcome] {
+    ) async throws(BackendClientError) -> [PlatformOutcome] {
         if secure { return try await backend.notifySecurely(name.text, text) }
         return try await backend.notify(name.text, text, on: platform)
     }
@@ -98,27 +98,27 @@ struct NotifyCommand: AsyncParsableCommand {
         _ error: BackendClientError,
         _ platform: String,
         isFirst: Bool
-    ) -> BackendClient.PlatformOutcome? {
+    ) -> PlatformOutcome? {
         guard platform != everyPlatform else { return nil }
         switch error {
         case .refused(409, let reason, _):
-            return BackendClient.PlatformOutcome(platform: platform, outcome: Outcome.skipped, reason: reason)
+            return PlatformOutcome(platform: platform, outcome: Outcome.skipped, reason: reason)
         case .refused(let status, let reason, _) where !isFirst || [413, 502].contains(status):
-            return BackendClient.PlatformOutcome(platform: platform, outcome: Outcome.failed, reason: reason)
+            return PlatformOutcome(platform: platform, outcome: Outcome.failed, reason: reason)
         case .refused, .cancelled: return nil
         case .unreachable, .malformedReply:
             if isFirst { return nil }
-            return BackendClient.PlatformOutcome(platform: platform, outcome: Outcome.failed, reason: "\(error)")
+            return PlatformOutcome(platform: platform, outcome: Outcome.failed, reason: "\(error)")
         }
     }
 
-    private func show(_ outcome: BackendClient.PlatformOutcome) throws {
+    private func show(_ outcome: PlatformOutcome) throws {
         if json { return Console.print(try JSON.line(outcome)) }
         let reason = outcome.reason.map { ": \($0)" } ?? ""
         Console.print(TerminalText.safe("\(outcome.platform)  \(outcome.outcome)\(reason)"))
     }
 
-    private func conclude(_ outcomes: [BackendClient.PlatformOutcome]) throws {
+    private func conclude(_ outcomes: [PlatformOutcome]) throws {
         let failed = outcomes.filter { $0.outcome == Outcome.failed }.map(\.platform)
         if !failed.isEmpty {
             throw Failure(.failed, "the notification was not sent on \(failed.joined(separator: ", "))")

@@ -39,9 +39,9 @@ struct HubRequestOptions: ParsableArguments {
             let client = try hub.client(string, http: http)
             do {
                 return try await question(client)
-            } catch HubClientError.refused(404, let code, let detail, let retryAfter) {
+            } catch HubError.refused(404, let code, let detail, let retryAfter) {
                 // A missing message or device is no error in the configuration.
-                let error = HubClientError.refused(status: 404, code: code, detail: detail, retryAfter: retryAfter)
+                let error = HubError.refused(status: 404, code: code, detail: detail, retryAfter: retryAfter)
                 throw Failure(.failed, "\(error)")
             }
         }
@@ -143,7 +143,7 @@ struct MessagesShowCommand: AsyncParsableCommand {
         of hub: HubClient,
         on id: MessageID,
         device: String?
-    ) async throws(HubClientError) -> Answer {
+    ) async throws(HubError) -> Answer {
         do {
             return .report(try await hub.report(on: id, device: device))
         } catch {
@@ -183,7 +183,7 @@ struct MessagesFailuresCommand: AsyncParsableCommand {
         var from: String?
         repeat {
             let start = from
-            let page = try await options.ask { hub in try await hub.failures(of: id, from: start) }
+            let page = try await options.ask { hub in try await hub.failures(of: id, from: start, count: nil) }
             for target in page.targets {
                 Console.print(options.json ? try JSON.line(target) : MessageText.line(target))
             }

@@ -28,7 +28,7 @@ extension SendCommand {
         let string = try hub.sending()
         try await withHTTP { http in
             let client = try hub.client(string, http: http)
-            let known = try await client.categories()
+            let known = try await client.listedCategories()
             let categories = try chosen(wanted, known: known, listed: lists.categories.map(\.text))
             var unprinted: (any Error)?
             for (index, category) in categories.enumerated() {

@@ -123,13 +123,15 @@ struct SendCommand: AsyncParsableCommand {
 
     /// Sends a message.
     ///
-    /// - Throws: ``UnconfirmedSend`` if the hub may have accepted the message; a `HubClientError` if it has not.
+    /// - Throws: ``UnconfirmedSend`` if the hub may have accepted the message; a `HubError` if it has not.
     func send(_ message: OutgoingMessage, at time: Date?, _ client: HubClient) async throws -> SentMessage {
         var sent = SentMessage()
         if time == nil, !test, message.device == nil {
-            sent.recipients = try await client.recipients(tags: message.tags ?? "", format: message.format)
+            sent.recipients = try await HubError.ifSupported { () throws(HubError) in
+                try await client.recipients(tags: message.tags ?? "", format: message.format)
+            }
         }
-        do throws(HubClientError) {
+        do throws(HubError) {
             if let time {
                 sent.id = try await client.schedule(message, at: time)
                 sent.scheduledFor = time
@@ -149,7 +151,7 @@ struct SendCommand: AsyncParsableCommand {
 
 /// The error of a send whose outcome is unknown.
 struct UnconfirmedSend: Error {
-    let cause: HubClientError
+    let cause: HubError
 
     /// Returns the failure of the command, with `text` appended to its message.
     func failure(_ text: String, hint: String) -> Failure {

@@ -99,15 +99,17 @@ private struct RegistrationList {
         var list = self
         var (start, last): (String?, Int64) = (nil, -1)
         repeat {
-            guard list.listed < limit, let page = try await hub.streamInstallations(with: tag, from: start) else {
-                break
+            guard list.listed < limit else { break }
+            let found = try await HubError.ifSupported { [start] () throws(HubError) in
+                try await hub.streamInstallations(with: tag, from: start, count: InstallationList.maximumListed)
             }
+            guard let page = found else { break }
             for entry in page.installations.prefix(limit - list.listed) { try list.print(entry) }
             start = page.next
             // Each page begins later, so that a hub cannot send pages for ever.
             let next = start.flatMap { Int64($0) }
             guard start == nil || next.map({ $0 > last }) ?? false else {
-                throw HubClientError.malformedReply("the list of installations does not end")
+                throw HubError.malformedReply("the list of installations does not end")
             }
             last = next ?? last
         } while start != nil

@@ -145,9 +145,10 @@ import Testing
             let page = try samples(try await mounted.send("GET", "/metrics").body)
             #expect(page["newswire_backend_healthy"] == 1)
             #expect(page[#"newswire_backend_requests_total{route="PUT /api/register/{id}",status="200"}"#] == 1)
-            let operation = #"operation="PUT /{hub}/registrations/{id}",status="200""#
-            #expect(page["newswire_http_responses_total{\(operation)}"] == 1, "its calls count at the hub")
-            #expect(page.keys.filter { $0.hasPrefix("newswire_http_responses_total") && $0.contains("/api") } == [])
+            #expect(
+                page.keys.filter { $0.hasPrefix("newswire_http_responses_total") } == [],
+                "no client has asked the hub"
+            )
         }
     }
 }

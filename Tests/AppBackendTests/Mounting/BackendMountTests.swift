@@ -91,7 +91,7 @@ import WebEdge
                 try await service.housekeeping.lookAtRules()
                 // The hub takes them over in the order of its changes.
                 await service.directory.all[0].hub.writer.passInOrder()
-                #expect(service.internalCalls.managingRule(of: name) == rotated, "\(round)")
+                #expect(service.primaryLocalHub.managingRule?.rule == rotated, "\(round)")
                 _ = try await mounted.register("bob", handle: "B\(round)")
             }
             // The client's string has been rotated away; the namespace's key is the only one left.
@@ -116,7 +116,7 @@ import WebEdge
                 entry
             )
             #expect(updated.status == 200, "\(updated.body)")
-            #expect(service.internalCalls.managingRule(of: name) == root)
+            #expect(service.primaryLocalHub.managingRule?.rule == root)
             _ = try await mounted.register("cat", handle: "CC")
         }
     }
@@ -166,29 +166,6 @@ import WebEdge
             #expect(text.hasPrefix("ready\napp backend: not ready: the database cannot be read: "), "\(text)")
             try await store.write { try $0.execute(sql: "ALTER TABLE lost RENAME TO account") }
             #expect(try await mounted.readiness { $0 == "ready\n" } == "ready\n")
-        }
-    }
-
-    @Test func `a call within the process is bounded, and leads to no other server`() async throws {
-        try await TestHub.run { hub in
-            let transport = InternalTransport(calls: hub.service.internalCalls)
-            let url = "\(InternalTransport.origin)/news/installations/x"
-            let refused = try await transport.send(OutboundRequest(url: url))
-            #expect(refused.status == 401 && !refused.body.isEmpty)
-            let limit = refused.body.count - 1
-            await #expect(throws: OutboundError.tooLarge(host: "localhost", limit: limit)) {
-                try await transport.send(OutboundRequest(url: url, maximumBodyBytes: limit))
-            }
-            await #expect(throws: OutboundError.badURL(reason: "it is not a URL of this process")) {
-                try await transport.send(OutboundRequest(url: "http://localhost.example/news"))
-            }
-            await #expect(throws: OutboundError.badRequest(reason: "streams need a connection")) {
-                _ = try await transport.stream(OutboundRequest(url: "\(url)/stream"))
-            }
-            for page in ["/healthz", "/readyz", "/metrics"] {
-                let reply = try await transport.send(OutboundRequest(url: InternalTransport.origin + page))
-                #expect(reply.status == 404)
-            }
         }
     }
 

@@ -59,7 +59,7 @@ import Testing
             let other = Task { try await platforms.current() }
             gate.open()
             for task in [slow, other] {
-                await #expect(throws: HubClientError.self) { try await task.value }
+                await #expect(throws: HubError.self) { try await task.value }
             }
         }
     }

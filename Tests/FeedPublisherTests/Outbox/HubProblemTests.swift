@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct HubProblemTests {
     private func problem(_ code: ProtocolError.Code, _ detail: String) -> HubProblem {
-        let error = HubClientError.refused(status: 401, code: code.number, detail: detail, retryAfter: nil)
+        let error = HubError.refused(status: 401, code: code.number, detail: detail, retryAfter: nil)
         return HubProblem(error, at: "news", pending: 1)
     }
 

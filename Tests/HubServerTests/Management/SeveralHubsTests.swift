@@ -137,7 +137,7 @@ struct SeveralHubsTests {
             #expect(try await hub.manage("DELETE", "/other").status == 200)
             let probe = Probe()
             let session = try await member.loops[0].eventLoop.submit { member.loops[0].open(probe) }.get()
-            old.attach(session, try InstallationID("a"), grant, agent.secret, lastEventID: nil)
+            old.attach(session, try hub.opening(agent, of: old, grant))
             await old.writer.passInOrder()
             try await member.loops[0].eventLoop.submit {}.get()
             #expect(probe.refusal?.status == 404)

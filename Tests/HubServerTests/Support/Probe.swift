@@ -28,8 +28,19 @@ extension TestHub {
         probe.take(taking)
         let loop = member.loops[loop]
         let session = try loop.eventLoop.submit { loop.open(probe) }.wait()
-        hub.attach(session, try InstallationID(agent.id), listenGrant, agent.secret, lastEventID: cursor)
+        hub.attach(session, try opening(agent, of: hub, listenGrant, after: cursor))
         return ProbedStream(probe: probe, session: session)
+    }
+
+    /// An admitted request for an agent's stream.
+    func opening(_ agent: Agent, of hub: Hub, _ grant: Grant, after cursor: String? = nil) throws -> StreamOpening {
+        StreamOpening(
+            operations: HubOperations(hub: hub, directory: service.directory, grant: grant, source: nil),
+            installation: try InstallationID(agent.id),
+            channel: agent.secret,
+            lastEventID: cursor,
+            hasHeartbeatEvents: false
+        )
     }
 
     var listenGrant: Grant {

@@ -17,14 +17,14 @@ package struct PersonalMessage: Sendable {
     package let content: Content
 }
 
-extension HubService {
+extension LocalHub {
     /// The newest messages that name a person's tag, at most ``PersonalMessages/maximumMessages``, the newest first.
     ///
     /// The caller must have verified that the reader is the person of `tag`, such as `username:alice`. Messages before
     /// `since` may be for a former owner of the name. Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if
     /// the hub is gone.
-    package func messages(to tag: Tag, since: Timestamp, in name: HubName) async throws -> [PersonalMessage] {
-        let hub = try directory.hub(named: name.text)
+    package func messages(to tag: Tag, since: Timestamp) async throws -> [PersonalMessage] {
+        let hub = try hub
         return try await hub.personalMessages.messages(to: tag, since: since, in: hub)
     }
 }

@@ -14,19 +14,12 @@ package struct HubNews: Sendable {
     package let gap: String?
 }
 
-extension HubService {
-    /// The name of a hub with its original spelling; `nil` if the hub is unknown or disabled.
-    package func served(_ name: HubName) -> HubName? {
-        guard let hub = try? directory.hub(named: name.text), !hub.status.isDisabled else { return nil }
-        return hub.record.name
-    }
-
-    /// The creation time of a hub, which distinguishes it from an earlier hub of its name; `nil` if it was deleted
-    /// meanwhile.
+extension LocalHub {
+    /// The hub's creation time, which distinguishes it from an earlier hub of its name; `nil` if it was deleted meanwhile.
     ///
     /// Throws a `DatabaseError`.
-    package func createdAt(_ name: HubName) async throws -> Timestamp? {
-        guard let hub = try? directory.hub(named: name.text) else { return nil }
+    package func createdAt() async throws -> Timestamp? {
+        guard let hub = try? hub else { return nil }
         return try await hub.publicFeeds.createdAt(hub)
     }
 
@@ -34,26 +27,16 @@ extension HubService {
     ///
     /// Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if the hub is gone.
     package func installations(
-        in name: HubName,
         prefix: String,
         after id: String?,
         limit: Int
     ) async throws -> (found: [Installation], next: String?) {
-        let hub = try directory.hub(named: name.text)
+        let hub = try hub
         return try await hub.store.installations(hub: hub.record.id, prefix: prefix, after: id, limit: limit)
     }
 
-    /// The names of all hubs, disabled or not.
-    package var hubNames: [HubName] { directory.all.map(\.hub.record.name) }
-
-    /// True if a hub exists, disabled or not.
-    package func has(_ name: HubName) -> Bool { (try? directory.hub(named: name.text)) != nil }
-
-    /// The state of a hub's delivery to browsers.
-    package func browserDelivery(_ name: HubName) -> BrowserDelivery {
-        guard let hub = try? directory.hub(named: name.text) else { return .absent }
-        return BrowserKeys.delivery(of: hub)
-    }
+    /// The state of the hub's delivery to browsers.
+    package var browserDelivery: BrowserDelivery { (try? hub).map { BrowserKeys.delivery(of: $0) } ?? .absent }
 
     /// Reads the newest public news of some categories.
     ///
@@ -62,10 +45,9 @@ extension HubService {
     package func news(
         of tags: [Tag],
         language: LanguageName?,
-        in name: HubName,
         since position: StreamPosition?
     ) async throws -> HubNews {
-        let hub = try directory.hub(named: name.text)
+        let hub = try hub
         let (head, dropped) = (hub.status.head, hub.status.droppedThrough)
         let storyVersions = try await hub.publicFeeds.news(of: tags, language: language, in: hub)
         var gap: String?
@@ -82,11 +64,11 @@ extension HubService {
         )
     }
 
-    /// The languages of a hub's categories, as reported by publishers in the last days, by folded category name.
+    /// The languages of the hub's categories, as reported by publishers in the last days, by folded category name.
     ///
     /// Throws a `DatabaseError`, or ``HubProtocol/ProtocolError`` 404 if the hub is gone.
-    package func languages(in name: HubName) async throws -> [String: [LanguageName]] {
-        let hub = try directory.hub(named: name.text)
+    package func languages() async throws -> [String: [LanguageName]] {
+        let hub = try hub
         return try await hub.publicFeeds.languages(of: hub)
     }
 }
