@@ -8,7 +8,8 @@ import SQLiteFiles
 /// A hub of this process, with Manage: no connection, no token and no router between caller and hub.
 ///
 /// It has a name, and not a hub: a hub may be deleted and created again. Values pass through the readers of requests, so
-/// that there is one place for each rule.
+/// that there is one place for each rule. At a node of several that does not write, changes are made as they are for
+/// requests that cannot be passed on: through the log.
 package struct LocalHub: Sendable {
     /// Seconds after which a stream ends, as one that was opened with a token does; random, so that streams that were
     /// opened together do not end in the same second.

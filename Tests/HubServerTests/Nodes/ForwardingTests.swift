@@ -64,6 +64,20 @@ struct ForwardingTests {
         }
     }
 
+    @Test func `calls of this process are made through the log, and read at the other node at once`() async throws {
+        try await run { (nodes: TwoNodes) async throws in
+            let (a, b) = (nodes.a.service.primaryLocalHub, nodes.b.service.primaryLocalHub)
+            let (id, body) = (try InstallationID("phone"), Array(#"{"title":"second"}"#.utf8))
+            try await b.put(try Agent("phone", tags: ["World"]).installation)
+            #expect(try await a.installation(id)?.tags == [Tag("World")])
+            let sent = try await b.send(body, tags: "World", idempotencyKey: "k")
+            #expect(try await a.newestMessages(1).first?.id == sent)
+            #expect(try await a.send(body, tags: "World", idempotencyKey: "k") == sent)
+            #expect(try await a.delete(id))
+            #expect(try await b.installation(id) == nil)
+        }
+    }
+
     @Test func `refusals of the node that writes are passed on`() async throws {
         try await run { (nodes: TwoNodes) async throws in
             let b = nodes.b
