@@ -58,9 +58,12 @@ def with_version(package, version, folder):
 
 
 def make_system(root, distribution, packages):
-    """A minimal system of a distribution, from the mirror $MIRROR with the keys in $KEYRING."""
+    """A minimal system of a distribution, from the mirror $MIRROR with the keys in $KEYRING.
+
+    'minbase' has the packages that every installed system has, as Debian's container images do; 'apt' lacks userdel from Debian 13 on.
+    """
     step(f"mmdebstrap makes '{distribution}'")
-    options = ["--quiet", "--mode=root", "--variant=apt", f"--include={','.join(packages)}"]
+    options = ["--quiet", "--mode=root", "--variant=minbase", f"--include={','.join(packages)}"]
     # libnats is in Ubuntu's universe.
     options += ["--components=main,universe"] if distribution == "noble" else []
     keyring, mirror = os.environ.get("KEYRING"), os.environ.get("MIRROR")
