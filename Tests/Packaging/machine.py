@@ -63,8 +63,8 @@ def make_system(root, distribution, packages):
     'minbase' has the packages that every installed system has, as Debian's container images do; 'apt' lacks userdel from Debian 13 on.
     """
     step(f"mmdebstrap makes '{distribution}'")
-    options = ["--quiet", "--mode=root", "--variant=minbase", f"--include={','.join(packages)}"]
-    # libnats is in Ubuntu's universe.
+    options = ["--quiet", "--mode=root", "--variant=minbase", f"--include={','.join(['apt', *packages])}"]
+    # libnats is in Ubuntu's universe, and apt is not required there.
     options += ["--components=main,universe"] if distribution == "noble" else []
     keyring, mirror = os.environ.get("KEYRING"), os.environ.get("MIRROR")
     options += [f"--keyring={keyring}"] if keyring else []
