@@ -1,6 +1,7 @@
 import ArgumentParser
 import Demonstration
 import Foundation
+import HostSystem
 import SubscriberAgent
 
 struct DemoCommand: AsyncParsableCommand {
@@ -85,11 +86,19 @@ struct ScratchDirectory: Sendable {
     init() throws {
         let name = "newswire-demo-\(String(UInt32.random(in: .min ... .max), radix: 36))"
         path = FileManager.default.temporaryDirectory.appending(component: name).path
-        try FileManager.default.createDirectory(
-            atPath: path,
-            withIntermediateDirectories: false,
-            attributes: [.posixPermissions: 0o700]
-        )
+        do {
+            try FileManager.default.createDirectory(
+                atPath: path,
+                withIntermediateDirectories: false,
+                attributes: [.posixPermissions: 0o700]
+            )
+        } catch {
+            throw Failure(
+                .badConfiguration,
+                "cannot make the folder '\(path)': \(error.localizedDescription)",
+                hint: "TMPDIR names the folder for temporary files"
+            )
+        }
     }
 
     func remove() {
