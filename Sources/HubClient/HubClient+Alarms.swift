@@ -6,7 +6,8 @@ extension HubClient {
     package func alarms() async throws(HubError) -> AlarmList {
         var call = HubCall("GET", "/alarms")
         call.maximumReplyBytes = 4 << 20
-        return try decode(AlarmList.self, from: try await succeed(call), as: "the list of alarms")
+        let reply = try await succeed(call, orUnsupported: HubCall.absentPlainRoute)
+        return try decode(AlarmList.self, from: reply, as: "the list of alarms")
     }
 
     package func silence(alarm id: String, until end: Date?) async throws(HubError) {

@@ -4,7 +4,12 @@ import OutboundHTTP
 /// Reports of our own hubs for operators; all of them need Manage.
 extension HubClient {
     package func overview() async throws(HubError) -> HubOverview {
-        try decode(HubOverview.self, from: try await succeed(HubCall("GET", "/overview")), as: "the overview")
+        let reply = try await succeed(HubCall("GET", "/overview"), orUnsupported: HubCall.absentPlainRoute)
+        return try decode(HubOverview.self, from: reply, as: "the overview")
+    }
+
+    package func newestMessages(_ count: Int) async throws(HubError) -> [MessageReport] {
+        try await messages([("last", "\(count)")])
     }
 
     package func messages(before place: LogSequence, count: Int) async throws(HubError) -> [MessageReport] {
@@ -31,6 +36,7 @@ extension HubClient {
     private func messages(_ query: [(name: String, value: String)]) async throws(HubError) -> [MessageReport] {
         var call = HubCall("GET", "/deliveries")
         call.query = query
-        return try decode(MessageReports.self, from: try await succeed(call), as: "the list of messages").messages
+        let reply = try await succeed(call, orUnsupported: HubCall.absentRoute)
+        return try decode(MessageReports.self, from: reply, as: "the list of messages").messages
     }
 }

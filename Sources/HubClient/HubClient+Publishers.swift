@@ -16,7 +16,7 @@ extension HubClient {
     }
 
     package func publishers() async throws(HubError) -> [PublisherSummary] {
-        let reply = try await succeed(HubCall("GET", "/publishers"))
+        let reply = try await succeed(HubCall("GET", "/publishers"), orUnsupported: HubCall.absentPlainRoute)
         return try decode(PublisherList.self, from: reply, as: "the list of publishers").publishers
     }
 

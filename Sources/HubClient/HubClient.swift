@@ -121,10 +121,4 @@ extension HubClient {
         let reply = try await succeed(call, orUnsupported: HubCall.absentPlainRoute)
         return try decode(CredentialReport.self, from: reply, as: "the report on credentials")
     }
-
-    package func newestMessages(_ count: Int) async throws(HubError) -> [MessageReport] {
-        var call = HubCall("GET", "/deliveries")
-        call.query = [("last", "\(count)")]
-        return try decode(MessageReports.self, from: try await succeed(call), as: "the list of messages").messages
-    }
 }

@@ -24,6 +24,12 @@ package struct ProtocolError: Error, Equatable, Sendable, CustomStringConvertibl
     }
 
     package var description: String { detail }
+
+    /// Seconds after which a client may retry a request that the hub could not handle.
+    private static let usualRetry = 2
+
+    /// The value of `Retry-After`; `nil` if a retry does not help.
+    package var effectiveRetryAfter: Int? { retryAfter ?? (status == 503 || status == 429 ? Self.usualRetry : nil) }
 }
 
 extension ProtocolError {

@@ -14,7 +14,7 @@ extension PageServer {
             below: "-",
             servesRoot: true,
             responder: responder(),
-            streams: MountedApplication.Streams(isPath: { $0.hasSuffix(ReaderRoutes.events) }) {
+            streams: MountedApplication.Streams(isPath: { ReaderRoutes.hub(ofEvents: $0) != nil }) {
                 await self.streamAnswer(to: $0, on: $1, $2)
             },
             services: [SessionUpkeep(pages: self), StoreCheck(pages: self)],

@@ -183,10 +183,9 @@ package final class PageServer: Sendable {
     func streamAnswer(to request: Request, on channel: any Channel, _ logger: Logger) async -> StreamAnswer {
         var context = WebContext<Never>(source: ApplicationRequestContextSource(channel: channel, logger: logger))
         context.client.identify(request.head, through: proxies)
-        let segments = request.uri.path.split(separator: "/")
         do {
-            guard segments.count == 3 else { throw PageRefusal.notFound }
-            let page = try await pageRequest(request, hub: String(segments[1]), context)
+            let hub = ReaderRoutes.hub(ofEvents: request.uri.path) ?? ""
+            let page = try await pageRequest(request, hub: hub, context)
             if let address = page.otherSpelling { return .response(page.movedPermanently(address)) }
             return try await ReaderRoutes.stream(page)
         } catch {

@@ -113,4 +113,32 @@ struct StreamTests {
             }
         }
     }
+
+    @Test func `a page whose address ends as a stream's does is answered on a new connection`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            let report = PublisherReport(
+                schedule: .pass,
+                lastPass: hub.clock.now.wholeSecond,
+                exitCode: 0,
+                outbox: 0,
+                feeds: []
+            )
+            try await hub.client.report(report, publisher: "events", timeout: .seconds(60))
+            try await client { http in
+                let page = try await stream(
+                    hub,
+                    "/-/news/admin/publishers/events",
+                    http,
+                    headers: [("Cookie", browser.cookie)]
+                )
+                #expect(page.status == 200)
+            }
+            #expect(ReaderRoutes.hub(ofEvents: "/-/news/events") == "news")
+            #expect(ReaderRoutes.hub(ofEvents: "/-/news/events/") == "news")
+            for path in ["/-/events", "/-/news/admin/publishers/events", "/-/news/feeds/events", "/x/news/events", ""] {
+                #expect(ReaderRoutes.hub(ofEvents: path) == nil, "\(path)")
+            }
+        }
+    }
 }

@@ -14,15 +14,16 @@ struct HubProblem: Sendable, Equatable {
     init(_ error: HubError, at hub: String, pending: Int) {
         let waiting = Counted.text(pending, "message waits", "messages wait")
         hint = error.hint
-        func refused(_ status: Int, _ code: Int, _ detail: String) -> (kind: String, line: String, Bool) {
-            let reason = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
-            let line = "hub '\(hub)' refuses this publisher with status \(status): \(reason); \(waiting)"
-            return ("refused \(code)", line, true)
-        }
         switch error {
         case .refused(let status, let code, let detail, _) where error.isPermanent:
-            (kind, line, isConfiguration) = refused(status, code, detail)
-        case .unsupported(let status, let detail): (kind, line, isConfiguration) = refused(status, status, detail)
+            let reason = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
+            kind = "refused \(code)"
+            line = "hub '\(hub)' refuses this publisher with status \(status): \(reason); \(waiting)"
+            isConfiguration = true
+        case .unsupported(let status, _):
+            kind = "refused \(status)"
+            line = "hub '\(hub)' does not have what this publisher asks for: \(error); \(waiting)"
+            isConfiguration = true
         case .refused(let status, _, _, _):
             kind = "busy"
             line = "hub '\(hub)' is too busy (status \(status)); \(waiting) for a later pass"

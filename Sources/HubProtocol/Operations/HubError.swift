@@ -11,7 +11,7 @@ package enum HubError: Error, Sendable, Equatable {
     /// status.
     case refused(status: Int, code: Int, detail: String, retryAfter: Duration?)
 
-    /// The hub does not have this operation, as hubs other than ours; with its refusal.
+    /// The hub does not have this operation, because it is not one of ours; the values are those of its refusal.
     case unsupported(status: Int, detail: String)
 
     /// The reply does not have the form of a hub's reply.
@@ -48,7 +48,7 @@ package enum HubError: Error, Sendable, Equatable {
             status: refusal.status,
             code: refusal.code,
             detail: refusal.sentence,
-            retryAfter: refusal.retryAfter.map { .seconds($0) }
+            retryAfter: refusal.effectiveRetryAfter.map { .seconds($0) }
         )
     }
 

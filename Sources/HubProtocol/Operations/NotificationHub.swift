@@ -2,11 +2,12 @@ package import FoundationEssentials
 
 /// The operations of one hub, ours or any other that speaks the Notification Hubs protocol.
 ///
-/// A client carries them out over HTTP, and a hub of the same process without. A rule's rights limit them: operations that
+/// `HubClient` calls them over HTTP, and `LocalHub` in the process of the hub. A rule's rights limit them: operations that
 /// need more than Listen name the right.
 ///
-/// All throw ``HubError/refused(status:code:detail:retryAfter:)`` for a refusal, and
-/// ``HubError/unsupported(status:detail:)`` if a hub that is not ours does not have the operation.
+/// All throw ``HubError/refused(status:code:detail:retryAfter:)`` for a refusal. A hub that is not ours does not have the
+/// operations from ``recipients(tags:format:)`` on, and ``streamInstallations(with:from:count:)``: they throw
+/// ``HubError/unsupported(status:detail:)``, except for those that name a message, an alarm or a publisher to read.
 package protocol NotificationHub: Sendable {
 
     // MARK: Installations

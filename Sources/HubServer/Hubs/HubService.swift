@@ -322,6 +322,20 @@ package final class HubService: Sendable {
     /// The primary hub for this process, even while it is disabled.
     package var primaryLocalHub: LocalHub { LocalHub(primaryHubName, management, logger: logger) }
 
+    /// Answers the request of an application's client for a stream that the application has admitted.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - opening: The stream, which becomes the body of the response.
+    ///   - channel: The client's connection.
+    /// - Returns: The stream, or the hub's refusal.
+    package func response(to request: Request, opening: StreamOpening, on channel: any Channel) async -> Response {
+        connections.prove(channel)
+        let response = await RefusalReplies(logger: logger).answer(request) { try await opening.response() }
+        responses.add(ResponseCounts.stream, status: response.status.code)
+        return response
+    }
+
     /// Answers a request for a feed of a hub.
     ///
     /// - Parameters:
@@ -340,9 +354,10 @@ package final class HubService: Sendable {
     ) async -> Response {
         let feeds = FeedRoutes(directory, configuration, client, connections)
         let manage = ManageNote()
-        var response = await ErrorReplies(logger: logger).answer(request) {
+        var response = await RefusalReplies(logger: logger).answer(request) {
             try await feeds.reply(to: request, of: hub, file, on: channel, mayRead: isProven, manage)
         }
+        responses.add("GET \(RouterPath(FeedRoutes.address))", status: response.status.code)
         if feeds.arePublic, !manage.isSet {
             for field in CrossOrigin.publicFeed { response.headers[field.name] = field.value }
         }

@@ -89,16 +89,8 @@ package struct MountedApplication: Sendable {
         serves(request.uri.path) || servesRoot && request.uri.path == "/" && request.isOfBrowser
     }
 
-    /// True if a GET request with this path may open a stream of a hub.
-    func mayOpenStream(_ path: Substring) -> Bool { serves(path) && streams?.isPath(path) == true }
-
-    /// Decides about a request for a stream that is the first on its connection.
-    ///
-    /// Call ``mayOpenStream(_:)`` first.
-    func stream(for request: Request, on channel: any Channel, logger: Logger) async -> StreamAnswer {
-        guard let streams else { return .response(Response(status: .notFound)) }
-        return await streams.answer(request, channel, logger)
-    }
+    /// The streams among which a GET request with this path may open one; `nil` if it opens none.
+    func streams(at path: Substring) -> Streams? { serves(path) && streams?.isPath(path) == true ? streams : nil }
 
     func respond(to request: Request, on channel: any Channel, logger: Logger) async throws -> Response {
         try await answer(request, channel, logger)

@@ -7,9 +7,11 @@ import SQLiteFiles
 
 /// A hub of this process, with Manage: no connection, no token and no router between caller and hub.
 ///
-/// It has a name, and not a hub: a hub may be deleted and created again. Values pass through the readers of requests, so
-/// that there is one place for each rule. At a node of several that does not write, changes are made as they are for
-/// requests that cannot be passed on: through the log.
+/// It stores the hub's name and looks the hub up for each call, since it may be deleted and created again. Values pass
+/// through the readers of requests, so that there is one place for each rule.
+///
+/// Hubs that share a log have neither pages nor app backend yet. A change at a node that does not write is made through
+/// the log, as a request is that cannot be passed on.
 package struct LocalHub: Sendable {
     /// Seconds after which a stream ends, as one that was opened with a token does; random, so that streams that were
     /// opened together do not end in the same second.
@@ -58,8 +60,8 @@ package struct LocalHub: Sendable {
         isRead: Bool,
         _ operation: (HubOperations) async throws -> Answer
     ) async throws(HubError) -> Answer {
-        if Task.isCancelled { throw .cancelled }
         do {
+            try Task.checkCancellation()
             return try await operation(try await management.upToDate(isRead: isRead, operations))
         } catch let refusal as ProtocolError {
             throw HubError(refusal)
@@ -75,15 +77,15 @@ package struct LocalHub: Sendable {
         }
     }
 
-    private func read<Answer>(
+    private func upToDate<Answer>(
         _ operation: (HubOperations) async throws -> Answer
     ) async throws(HubError) -> Answer { try await call(isRead: true, operation) }
 
-    private func write<Answer>(
+    private func asIs<Answer>(
         _ operation: (HubOperations) async throws -> Answer
     ) async throws(HubError) -> Answer { try await call(isRead: false, operation) }
 
-    /// An operation's answer; `nil` if there is nothing of this id.
+    /// An operation's answer; `nil` for a 404.
     private func unlessAbsent<Answer>(
         _ operation: () async throws(HubError) -> Answer
     ) async throws(HubError) -> Answer? {
@@ -99,7 +101,7 @@ package struct LocalHub: Sendable {
 
 extension LocalHub: NotificationHub {
     package func put(_ installation: Installation, channel: PushChannelSecret?) async throws(HubError) {
-        try await write { operations in
+        try await asIs { operations in
             try await operations.putInstallation(channel: channel) {
                 let body = Array(installation.encodedJSON(as: .request).utf8)
                 let maximumTags = operations.configuration.maximumTags
@@ -111,7 +113,7 @@ extension LocalHub: NotificationHub {
     @discardableResult
     package func delete(_ id: InstallationID, channel: PushChannelSecret?) async throws(HubError) -> Bool {
         let deleted: Void? = try await unlessAbsent { () throws(HubError) in
-            try await write { try await $0.deleteInstallation(id, channel: channel) }
+            try await asIs { try await $0.deleteInstallation(id, channel: channel) }
         }
         return deleted != nil
     }
@@ -121,7 +123,7 @@ extension LocalHub: NotificationHub {
         comparing channel: PushChannel?
     ) async throws(HubError) -> FoundInstallation? {
         let stored = try await unlessAbsent { () throws(HubError) in
-            try await read { try await $0.installation(id, channel: nil) }
+            try await upToDate { try await $0.installation(id, channel: nil) }
         }
         guard let stored else { return nil }
         var installation = stored.installation
@@ -141,13 +143,13 @@ extension LocalHub: NotificationHub {
         from start: String?,
         count: Int
     ) async throws(HubError) -> InstallationList {
-        try await read { try await $0.streamInstallations(with: tag, from: start, count: count) }
+        try await upToDate { try await $0.streamInstallations(with: tag, from: start, count: count) }
     }
 
     package func newRegistrationID() async throws(HubError) -> RegistrationID { .random() }
 
     package func put(_ registration: Registration) async throws(HubError) {
-        try await write { operations in
+        try await asIs { operations in
             _ = try await operations.putRegistration(if: .none) {
                 let body = registration.encodedEntry
                 let maximumTags = operations.configuration.maximumTags
@@ -159,13 +161,13 @@ extension LocalHub: NotificationHub {
     @discardableResult
     package func delete(_ id: RegistrationID) async throws(HubError) -> Bool {
         let deleted: Void? = try await unlessAbsent { () throws(HubError) in
-            try await write { try await $0.deleteRegistration(id, if: .exists) }
+            try await asIs { try await $0.deleteRegistration(id, if: .exists) }
         }
         return deleted != nil
     }
 
     package func registration(_ id: RegistrationID) async throws(HubError) -> Registration {
-        try await read { try await $0.registration(id) }.listed.answered
+        try await upToDate { try await $0.registration(id) }.listed.answered
     }
 
     package func page(
@@ -173,7 +175,7 @@ extension LocalHub: NotificationHub {
         from start: String?,
         count: Int
     ) async throws(HubError) -> (answer: RegistrationAnswer, next: String?) {
-        try await read { operations in
+        try await upToDate { operations in
             let selection: RegistrationSelection =
                 switch choice {
                 case .all: .all
@@ -196,16 +198,16 @@ extension LocalHub: NotificationHub {
 
 extension LocalHub {
     package func send(_ message: OutgoingMessage) async throws(HubError) -> MessageID? {
-        try await write { try await $0.accept(try $0.message(message, .messages)) }
+        try await asIs { try await $0.accept(try $0.message(message, .messages)) }
     }
 
     package func schedule(_ message: OutgoingMessage, at date: Date) async throws(HubError) -> MessageID? {
-        try await write { try await $0.accept(try $0.message(message, .scheduledNotifications, at: date)) }
+        try await asIs { try await $0.accept(try $0.message(message, .scheduledNotifications, at: date)) }
     }
 
     package func cancel(_ id: MessageID) async throws(HubError) -> Bool {
         let canceled: Void? = try await unlessAbsent { () throws(HubError) in
-            try await write { try await $0.cancel(id) }
+            try await asIs { try await $0.cancel(id) }
         }
         return canceled != nil
     }
@@ -213,7 +215,7 @@ extension LocalHub {
     package func test(
         _ message: OutgoingMessage
     ) async throws(HubError) -> (id: MessageID?, outcome: NotificationOutcome) {
-        let answer = try await write { try await $0.test(try $0.message(message, .messages, isTest: true)) }
+        let answer = try await asIs { try await $0.test(try $0.message(message, .messages, isTest: true)) }
         guard let outcome = NotificationOutcome(xml: answer.xml) else {
             throw .malformedReply("the outcome of the test send cannot be read")
         }
@@ -221,31 +223,31 @@ extension LocalHub {
     }
 
     package func details(of id: MessageID) async throws(HubError) -> NotificationDetails? {
-        try await unlessAbsent { () throws(HubError) in try await read { try await $0.details(of: id).details } }
+        try await unlessAbsent { () throws(HubError) in try await upToDate { try await $0.details(of: id).details } }
     }
 
     package func recipients(tags: String, format: MessageFormat) async throws(HubError) -> RecipientCounts {
-        try await write { try await $0.recipients(of: RecipientQuery(tags: tags, format: format)) }
+        try await asIs { try await $0.recipients(of: RecipientQuery(tags: tags, format: format)) }
     }
 
     package func report(on id: MessageID, device: String?) async throws(HubError) -> MessageReport {
-        try await read { try await $0.report(on: id, device: device) }
+        try await upToDate { try await $0.report(on: id, device: device) }
     }
 
     package func failures(of id: MessageID, from: String?, count: Int?) async throws(HubError) -> FailedTargets {
-        try await read { try await $0.failures(of: id, from: from, count: count) }
+        try await upToDate { try await $0.failures(of: id, from: from, count: count) }
     }
 
     package func newestMessages(_ count: Int) async throws(HubError) -> [MessageReport] {
-        try await read { try await $0.messages(.newest, count: count) }
+        try await upToDate { try await $0.messages(.newest, count: count) }
     }
 
     package func messages(before place: LogSequence, count: Int) async throws(HubError) -> [MessageReport] {
-        try await read { try await $0.messages(.before(place), count: count) }
+        try await upToDate { try await $0.messages(.before(place), count: count) }
     }
 
     package func scheduledMessages(_ count: Int) async throws(HubError) -> [MessageReport] {
-        try await read { try await $0.messages(.scheduled, count: count) }
+        try await upToDate { try await $0.messages(.scheduled, count: count) }
     }
 }
 
@@ -266,13 +268,13 @@ extension HubOperations {
 // MARK: - The hub, publishers and alarms
 
 extension LocalHub {
-    package func overview() async throws(HubError) -> HubOverview { try await write { try await $0.overview() } }
+    package func overview() async throws(HubError) -> HubOverview { try await asIs { try await $0.overview() } }
 
-    package func categories() async throws(HubError) -> [String] { try await read { try await $0.categories() } }
+    package func categories() async throws(HubError) -> [String] { try await upToDate { try await $0.categories() } }
 
     package func setCategories(_ categories: [String], publisher: String) async throws(HubError) {
         let bytes = categories.reduce(0) { $0 + $1.utf8.count }
-        try await write { try await $0.setCategories(categories, publisher: publisher, bytes: bytes) }
+        try await asIs { try await $0.setCategories(publisher: publisher) { (categories, bytes) } }
     }
 
     package func credentials(asking: Bool) async throws(HubError) -> CredentialReport {
@@ -280,7 +282,7 @@ extension LocalHub {
     }
 
     package func browserKey() async throws(HubError) -> BrowserKeyReport? {
-        try await unlessAbsent { () throws(HubError) in try await read { try $0.browserKey() } }
+        try await unlessAbsent { () throws(HubError) in try await upToDate { try $0.browserKey() } }
     }
 
     package func report(
@@ -288,24 +290,26 @@ extension LocalHub {
         publisher: String,
         timeout: Duration
     ) async throws(HubError) {
-        try await write { operations in
-            let body = [UInt8](try JSONEncoder.sorted.encode(report))
-            try await operations.setReport(try PublisherReport(json: body), publisher: publisher, bytes: body.count)
+        try await asIs { operations in
+            try await operations.setReport(publisher: publisher) {
+                let body = [UInt8](try JSONEncoder.sorted.encode(report))
+                return (try PublisherReport(json: body), body.count)
+            }
         }
     }
 
     package func publishers() async throws(HubError) -> [PublisherSummary] {
-        try await read { try await $0.publishers() }
+        try await upToDate { try await $0.publishers() }
     }
 
     package func publisher(_ name: String) async throws(HubError) -> PublisherStatus {
-        try await read { try await $0.publisher(name) }
+        try await upToDate { try await $0.publisher(name) }
     }
 
-    package func alarms() async throws(HubError) -> AlarmList { try await read { try await $0.alarms() } }
+    package func alarms() async throws(HubError) -> AlarmList { try await upToDate { try await $0.alarms() } }
 
     package func silence(alarm id: String, until end: Date?) async throws(HubError) {
-        try await write { operations in
+        try await asIs { operations in
             let silence = AlarmSilence(until: end.map { ISODateTime.formatSeconds($0) })
             let body = [UInt8](try JSONEncoder.sorted.encode(silence))
             let checked = try AlarmSilence.end(json: body, now: operations.configuration.timestamp)
@@ -314,7 +318,7 @@ extension LocalHub {
     }
 
     package func endSilence(alarm id: String) async throws(HubError) {
-        try await write { try await $0.endSilence(alarm: id) }
+        try await asIs { try await $0.endSilence(alarm: id) }
     }
 }
 
@@ -334,7 +338,7 @@ extension LocalHub {
         channel: PushChannelSecret,
         after position: String?
     ) async throws(HubError) -> StreamOpening {
-        try await write { operations in
+        try await asIs { operations in
             var grant = operations.grant
             grant.validUntil = operations.configuration.timestamp.seconds + .random(in: Self.streamLifetimes)
             return StreamOpening(

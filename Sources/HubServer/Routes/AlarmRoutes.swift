@@ -1,8 +1,6 @@
 import Foundation
 import HubProtocol
-import HubStore
 import Hummingbird
-import Signals
 import WebEdge
 
 /// A hub's alarms, for operators: an extension that Azure does not have.

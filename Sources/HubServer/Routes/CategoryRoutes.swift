@@ -13,11 +13,13 @@ enum CategoryRoutes {
     static let routes = [
         Route(method: .put, path: "/categories/:publisher", right: .send) { request in
             let publisher = try request.context.parameter("publisher")
-            let body = try await request.request.bytes(limit: maximumBody)
-            guard let list = try? JSONReader.decode(CategoryList.self, from: body) else {
-                throw ProtocolError.badRequest(#"The body must be a JSON object {"categories": ["…", …]}."#)
+            try await request.operations.setCategories(publisher: publisher) {
+                let body = try await request.request.bytes(limit: maximumBody)
+                guard let list = try? JSONReader.decode(CategoryList.self, from: body) else {
+                    throw ProtocolError.badRequest(#"The body must be a JSON object {"categories": ["…", …]}."#)
+                }
+                return (list.categories, body.count)
             }
-            try await request.operations.setCategories(list.categories, publisher: publisher, bytes: body.count)
             return Response(status: .ok)
         },
         Route(method: .get, path: "/categories", right: .listen) { request in

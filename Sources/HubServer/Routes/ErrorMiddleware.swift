@@ -9,7 +9,7 @@ import WebEdge
 /// Turns all errors into the protocol's refusals.
 ///
 /// An error that is not a refusal becomes a 500, whose tracking id is logged with the details.
-struct ErrorReplies: Sendable {
+struct RefusalReplies: Sendable {
     /// Not the request's logger, which adds metadata of its own.
     let logger: Logger
 
@@ -52,10 +52,11 @@ struct ErrorReplies: Sendable {
     }
 }
 
+/// ``RefusalReplies`` for the routes of a router.
 struct ErrorMiddleware<Context: RequestContext>: RouterMiddleware {
-    private let replies: ErrorReplies
+    private let replies: RefusalReplies
 
-    init(logger: Logger) { replies = ErrorReplies(logger: logger) }
+    init(logger: Logger) { replies = RefusalReplies(logger: logger) }
 
     func handle(
         _ request: Request,

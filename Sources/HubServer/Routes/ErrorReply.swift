@@ -36,18 +36,10 @@ struct ErrorReply {
     private static let maximumTrackingID = 128
 
     private static let contentType = "application/xml; charset=utf-8"
-    /// Seconds after which a client may retry a request that the hub could not handle.
-    private static let usualRetry = 2
-
-    /// The value of `Retry-After`; `nil` if a retry does not help.
-    private var retryAfter: Int? {
-        error.retryAfter ?? (error.status == 503 || error.status == 429 ? Self.usualRetry : nil)
-    }
-
     var response: Response {
         var headers: HTTPFields = [.contentType: Self.contentType]
         headers.setTracking(trackingID)
-        if let retryAfter { headers[.retryAfter] = "\(retryAfter)" }
+        if let retryAfter = error.effectiveRetryAfter { headers[.retryAfter] = "\(retryAfter)" }
         return Response(
             status: .init(code: error.status),
             headers: headers,
@@ -69,7 +61,7 @@ struct ErrorReply {
     }
 
     private func wholeResponse(_ body: String, _ contentType: String, _ fields: String = "") -> ByteBuffer {
-        let retry = retryAfter.map { "Retry-After: \($0)\r\n" } ?? ""
+        let retry = error.effectiveRetryAfter.map { "Retry-After: \($0)\r\n" } ?? ""
         let status = HTTPResponseStatus(statusCode: error.status)
         return ByteBuffer(
             string: """

@@ -71,17 +71,6 @@ enum InstallationRoutes {
 }
 
 extension HubRequest {
-    /// A number in the query; `nil` without one.
-    ///
-    /// - Throws: 400 for text that is not a number from 1 to `maximum`.
-    func number(_ name: String, maximum: Int) throws(ProtocolError) -> Int? {
-        guard let text = query[name] else { return nil }
-        guard let number = Int(text), (1...maximum).contains(number) else {
-            throw .badRequest("'\(name)' must be a number from 1 to \(maximum), not '\(text.excerpt)'.")
-        }
-        return number
-    }
-
     /// - Throws: 404 for an invalid id: SDKs take it as the answer to "does it exist?".
     fileprivate func installationIDToFind() throws(ProtocolError) -> InstallationID {
         let text = try context.parameter("id")

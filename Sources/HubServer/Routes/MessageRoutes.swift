@@ -1,4 +1,3 @@
-import FairShares
 import Formats
 import Foundation
 import HTTPTypes

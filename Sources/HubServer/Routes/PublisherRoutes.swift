@@ -9,9 +9,10 @@ enum PublisherRoutes {
     static let routes = [
         Route(method: .put, path: "/publishers/:publisher", right: .send) { request in
             let publisher = try request.context.parameter("publisher")
-            let body = try await request.request.bytes(limit: PublisherReport.maximumBytes)
-            let report = try PublisherReport(json: body)
-            try await request.operations.setReport(report, publisher: publisher, bytes: body.count)
+            try await request.operations.setReport(publisher: publisher) {
+                let body = try await request.request.bytes(limit: PublisherReport.maximumBytes)
+                return (try PublisherReport(json: body), body.count)
+            }
             return Response(status: .ok)
         },
         Route(method: .get, path: "/publishers", right: .manage) { request in

@@ -36,6 +36,17 @@ struct HubRequest: AllowedRequest {
     func installationID() throws(ProtocolError) -> InstallationID {
         try InstallationID(try context.parameter("id"))
     }
+
+    /// A number in the query; `nil` without one.
+    ///
+    /// - Throws: 400 for text that is not a number from 1 to `maximum`.
+    func number(_ name: String, maximum: Int) throws(ProtocolError) -> Int? {
+        guard let text = query[name] else { return nil }
+        guard let number = Int(text), (1...maximum).contains(number) else {
+            throw .badRequest("'\(name)' must be a number from 1 to \(maximum), not '\(text.excerpt)'.")
+        }
+        return number
+    }
 }
 
 /// All operations; other requests are answered with 404.
@@ -65,7 +76,7 @@ enum RouteTable {
         }
     }
 
-    /// Makes a responder for all routes; `pages` is `nil` for calls of this process, `forwarding` for a hub with one
+    /// Makes a responder for all routes; `pages` is `nil` for requests that other nodes have passed on, `forwarding` for a hub with one
     /// node.
     static func responder(
         hubs: HubManagement,

@@ -30,19 +30,15 @@ enum StreamRoutes {
             while events.readableBytes == 0, let bytes = await output.next() {
                 events = bytes.droppingRetry
             }
-            return Response(status: .ok, headers: headers, body: .init(byteBuffer: events))
+            return Response(status: .ok, headers: StreamOpening.headers, body: .init(byteBuffer: events))
         },
-    ]
-
-    static let headers: HTTPFields = [
-        .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
     ]
 
     /// The answer to HEAD, which opens no stream; `nil` for GET.
     private static func head(for request: HubRequest) throws(ProtocolError) -> Response? {
         guard request.request.method == .head else { return nil }
         _ = try request.installationID()
-        return Response(status: .ok, headers: headers)
+        return Response(status: .ok, headers: StreamOpening.headers)
     }
 
     private static func wait(_ request: HubRequest) throws(ProtocolError) -> Int {
@@ -63,10 +59,6 @@ enum StreamRoutes {
             isPoll: isPoll
         )
     }
-}
-
-extension HTTPField.Name {
-    fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .cacheControl
 }
 
 extension ByteBuffer {

@@ -49,7 +49,7 @@ final class StreamGate: Sendable {
         }
         let path = words[1].prefix { $0 != UInt8(ascii: "?") }
         return Self.isStream(path)
-            || applications.contains { $0.mayOpenStream(Substring(decoding: path, as: UTF8.self)) }
+            || applications.contains { $0.streams(at: Substring(decoding: path, as: UTF8.self)) != nil }
     }
 
     private static func isStream(_ path: some Collection<UInt8>) -> Bool {
@@ -64,7 +64,7 @@ final class StreamGate: Sendable {
     /// An application checks the requests for its own streams.
     func serve(_ head: HTTPRequestHead, on channel: any Channel, output: ChannelOutput) {
         let path = head.uri.prefix { $0 != "?" }
-        guard let application = applications.first(where: { $0.mayOpenStream(path) }) else {
+        guard let streams = applications.lazy.compactMap({ $0.streams(at: path) }).first else {
             return open(head, on: channel, output: output)
         }
         let logger = logger
@@ -73,7 +73,7 @@ final class StreamGate: Sendable {
                 head: try HTTPRequest(head, secure: false, splitCookie: false),
                 body: RequestBody(buffer: ByteBuffer())
             )
-            switch await application.stream(for: request, on: channel, logger: logger) {
+            switch await streams.answer(request, channel, logger) {
             case .stream(let opening): return Answer.stream(opening)
             case .response(let response):
                 let body = ReplyCollector(limit: Self.maximumRefusal)

@@ -18,6 +18,11 @@ package struct StreamOpening: Sendable {
     /// True if the stream ends with its first events or heartbeat.
     var isPoll = false
 
+    /// The headers of a response with a stream.
+    static let headers: HTTPFields = [
+        .contentType: "text/event-stream", .cacheControl: "no-store", .accelBuffering: "no",
+    ]
+
     private var hub: Hub { operations.hub }
 
     /// Takes a place in the quota of streams.
@@ -66,7 +71,7 @@ package struct StreamOpening: Sendable {
         let output = try await openBody().output
         return Response(
             status: .ok,
-            headers: StreamRoutes.headers,
+            headers: Self.headers,
             body: .init { writer in
                 defer { output.end() }
                 while let bytes = await output.next() { try await writer.write(bytes) }
@@ -74,6 +79,10 @@ package struct StreamOpening: Sendable {
             }
         )
     }
+}
+
+extension HTTPField.Name {
+    fileprivate static let accelBuffering = HTTPField.Name("X-Accel-Buffering") ?? .cacheControl
 }
 
 extension Hub {

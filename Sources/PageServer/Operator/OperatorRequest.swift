@@ -19,7 +19,7 @@ struct OperatorRequest: Sendable {
     }
 
     var query: FormFields { base.query }
-    var client: any NotificationHub { base.hub }
+    var hub: LocalHub { base.hub }
     var root: String { base.operatorRoot }
     var frame: PageFrame { base.operatorFrame }
 

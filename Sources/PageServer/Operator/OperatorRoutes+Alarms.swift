@@ -1,5 +1,6 @@
 import Foundation
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages
@@ -10,7 +11,7 @@ extension OperatorRoutes {
     private static let day = Duration.seconds(86_400)
 
     static func alarms(_ request: OperatorRequest) async throws -> Response {
-        let list = try await request.client.alarms()
+        let list = try await request.hub.alarms()
         let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), list.alarms.count)
         let rows = list.alarms[first...].prefix(shownAlarms).map { row($0, request) }
         let table = OperatorTable(
@@ -58,7 +59,7 @@ extension OperatorRoutes {
         let end = request.query["for"] == "day" ? (request.base.now + day).date : nil
         let detail = "\(id) until \(end.map { Timestamp($0).wholeSecond } ?? "it ends")"
         try await request.perform("silence alarm", detail, outcome: { (_: Void) in "silenced" }) {
-            try await request.client.silence(alarm: id, until: end)
+            try await request.hub.silence(alarm: id, until: end)
         }
         return request.base.seeOther("\(request.root)alarms")
     }
@@ -67,7 +68,7 @@ extension OperatorRoutes {
         _ = try await request.base.form()
         let id = request.parameter("id")
         try await request.perform("unsilence alarm", id, outcome: { (_: Void) in "done" }) {
-            try await request.client.endSilence(alarm: id)
+            try await request.hub.endSilence(alarm: id)
         }
         return request.base.seeOther("\(request.root)alarms")
     }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages
@@ -30,7 +31,7 @@ extension OperatorRoutes {
     static func devices(_ request: OperatorRequest) async throws -> Response {
         let search = request.query["by"].flatMap(Search.init(rawValue:)) ?? .tag
         let text = request.query["q"]?.trimmed ?? ""
-        if search == .id, let id = try? InstallationID(text), try await request.client.installation(id) != nil {
+        if search == .id, let id = try? InstallationID(text), try await request.hub.installation(id) != nil {
             return request.base.seeOther("\(request.root)devices/\(PercentEncoding.encode(id.text))")
         }
         let choice: RegistrationChoice
@@ -40,7 +41,7 @@ extension OperatorRoutes {
             throw request.refusal(.badRequest, "This search is not valid", error.detail)
         }
         let from = try start(request)
-        let (answer, next) = try await request.client.page(of: choice, from: from, count: shownDevices)
+        let (answer, next) = try await request.hub.page(of: choice, from: from, count: shownDevices)
         var page = request.page(.devices, "Devices")
         page.search = OperatorSearch(
             "\(request.root)devices",
@@ -83,7 +84,7 @@ extension OperatorRoutes {
         case .handle: return nil
         }
         let start = request.query["agents"].flatMap { Int64($0) }.map { max(0, $0) }
-        let page = try await request.client.streamInstallations(
+        let page = try await request.hub.streamInstallations(
             with: tag,
             from: start.map { "\($0)" },
             count: shownDevices
@@ -117,7 +118,7 @@ extension OperatorRoutes {
         }
     }
 
-    /// The start of a page of results, checked because it becomes part of the address of a call.
+    /// The start of a page of results, checked here so that the page has words of its own for it.
     private static func start(_ request: OperatorRequest) throws -> String? {
         guard let text = request.query["from"] else { return nil }
         guard let token = try? ContinuationToken(parsing: text) else {
@@ -151,7 +152,7 @@ extension OperatorRoutes {
 
     static func device(_ request: OperatorRequest) async throws -> Response {
         guard let id = try? InstallationID(request.parameter("id")) else { throw PageRefusal.notFound }
-        guard let installation = try await request.client.installation(id) else {
+        guard let installation = try await request.hub.installation(id) else {
             throw request.refusal(.notFound, "There is no such device", "The hub has no installation with this id.")
         }
         var page = request.page(.devices, "Device")
@@ -187,7 +188,7 @@ extension OperatorRoutes {
 
     static func registration(_ request: OperatorRequest) async throws -> Response {
         guard let id = try? RegistrationID(request.parameter("id")) else { throw PageRefusal.notFound }
-        let registration = try await request.client.registration(id)
+        let registration = try await request.hub.registration(id)
         let handle = registration.pushChannel.handle
         var page = request.page(.devices, "Registration")
         var facts = [

@@ -1,5 +1,6 @@
 import HTTPTypes
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages
@@ -12,7 +13,7 @@ extension OperatorRoutes {
     static func messages(_ request: OperatorRequest) async throws -> Response {
         let before = try place(request)
         let device = request.query["device"].flatMap { $0.isEmpty ? nil : $0 }
-        let reports = try await request.client.messages(before: before, count: shownMessages)
+        let reports = try await request.hub.messages(before: before, count: shownMessages)
         let deviceQuery = device.map { "device=\(PercentEncoding.encode($0))" }
         let rows = reports.map { message -> [OperatorTable.Cell] in
             let query = deviceQuery.map { "?\($0)" } ?? ""
@@ -60,7 +61,7 @@ extension OperatorRoutes {
     static func message(_ request: OperatorRequest) async throws -> Response {
         let id = try messageID(request)
         let device = request.query["device"].flatMap { $0.isEmpty ? nil : $0 }
-        let report = try await request.client.report(on: id, device: device)
+        let report = try await request.hub.report(on: id, device: device)
         var page = request.page(.messages, "Message")
         page.search = OperatorSearch(
             "\(request.root)messages/\(id)",
@@ -112,7 +113,7 @@ extension OperatorRoutes {
 
     private static func failures(of id: MessageID, _ request: OperatorRequest) async throws -> OperatorSection {
         let from = request.query["failures"]
-        let failed = try await request.client.failures(of: id, from: from, count: shownFailures)
+        let failed = try await request.hub.failures(of: id, from: from, count: shownFailures)
         let rows = failed.targets.map { target -> [OperatorTable.Cell] in
             [
                 .init("\(target.platform)"), name(of: target, request), .init(target.outcome), .init(target.reason),
@@ -145,7 +146,7 @@ extension OperatorRoutes {
     // MARK: Scheduled sends
 
     static func scheduled(_ request: OperatorRequest) async throws -> Response {
-        let reports = try await request.client.scheduledMessages(shownScheduled)
+        let reports = try await request.hub.scheduledMessages(shownScheduled)
         let rows = reports.map { message -> [OperatorTable.Cell] in
             [
                 .init(OperatorText.time(message.dueAt ?? ""), link: "\(request.root)messages/\(message.id)"),
@@ -169,7 +170,7 @@ extension OperatorRoutes {
         _ = try await request.base.form()
         let id = try messageID(request)
         let wasThere = try await request.perform("cancel", "message \(id)", outcome: { $0 ? "canceled" : "unknown" }) {
-            try await request.client.cancel(id)
+            try await request.hub.cancel(id)
         }
         guard wasThere else {
             throw request.refusal(.notFound, "There is no such message", "No scheduled message has this id.")

@@ -12,8 +12,8 @@ extension OperatorRoutes {
     private static let shownCategories = 20
 
     static func overview(_ request: OperatorRequest) async throws -> Response {
-        let overview = try await request.client.overview()
-        let publishers = try await request.client.publishers()
+        let overview = try await request.hub.overview()
+        let publishers = try await request.hub.publishers()
         var page = request.page(.overview, "Overview of \(overview.hub)")
         page.sections = [
             OperatorSection("Hub", facts: hubFacts(overview) + nodeFacts(overview)),
@@ -130,7 +130,7 @@ extension OperatorRoutes {
 
 extension OperatorRoutes {
     static func categories(_ request: OperatorRequest) async throws -> Response {
-        let names = try await request.base.hub.categories()
+        let names = try await request.hub.categories()
         let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), names.count)
         var rows: [[OperatorTable.Cell]] = []
         for name in names[first...].prefix(shownCategories) { rows.append(try await row(of: name, request)) }
@@ -151,9 +151,9 @@ extension OperatorRoutes {
 
     private static func row(of name: String, _ request: OperatorRequest) async throws -> [OperatorTable.Cell] {
         let escaped = PercentEncoding.encode(name)
-        let counts = try await request.client.recipients(tags: name)
+        let counts = try await request.hub.recipients(tags: name)
         let tags = (try? Tag(name)).map { [$0] } ?? []
-        let last = try await request.base.hub.news(of: tags, language: nil, since: nil).storyVersions.first
+        let last = try await request.hub.news(of: tags, language: nil, since: nil).storyVersions.first
         return [
             .init(name, link: "\(request.root)devices?by=tag&q=\(escaped)"),
             .init(OperatorText.counts(counts.platforms), isBad: counts.total == 0),

@@ -1,4 +1,5 @@
 import HubProtocol
+import HubServer
 import Hummingbird
 import WebEdge
 import WebPages
@@ -10,7 +11,7 @@ extension OperatorRoutes {
     private static let shownFeeds = 100
 
     static func publishers(_ request: OperatorRequest) async throws -> Response {
-        let publishers = try await request.client.publishers()
+        let publishers = try await request.hub.publishers()
         let rows = publishers.map { publisher -> [OperatorTable.Cell] in
             [
                 .init(publisher.publisher, link: address(of: publisher.publisher, request)),
@@ -33,7 +34,7 @@ extension OperatorRoutes {
     }
 
     static func publisher(_ request: OperatorRequest) async throws -> Response {
-        let status = try await request.client.publisher(request.parameter("name"))
+        let status = try await request.hub.publisher(request.parameter("name"))
         let report = status.report
         // Feeds that need attention come first.
         let feeds = report.feeds.filter(\.isFailing) + report.feeds.filter { !$0.isFailing }
@@ -75,7 +76,7 @@ extension OperatorRoutes {
     ///
     /// Reports contain addresses without queries, so several feeds can have the same address.
     static func feed(_ request: OperatorRequest) async throws -> Response {
-        let status = try await request.client.publisher(request.parameter("name"))
+        let status = try await request.hub.publisher(request.parameter("name"))
         let (category, url) = (request.query["category"], request.query["url"])
         let feeds = status.report.feeds.filter { $0.category == category && $0.url == url }
         guard let first = feeds.first else {

@@ -44,7 +44,7 @@ extension OperatorRoutes {
     ) async throws(ProtocolError) -> OperatorSendPage.Preview {
         let counts: RecipientCounts
         do throws(HubError) {
-            counts = try await request.client.recipients(tags: draft.tags ?? "")
+            counts = try await request.hub.recipients(tags: draft.tags ?? "")
         } catch {
             throw .badRequest("\(error)")
         }
@@ -79,8 +79,8 @@ extension OperatorRoutes {
             outcome: { (id: MessageID?) in id.map { "message \($0)" } ?? "accepted" },
             {
                 // The hub refuses a time in the past, unless the request repeats one that was in time.
-                guard let date = draft.date else { return try await request.client.send(message) }
-                return try await request.client.schedule(message, at: date)
+                guard let date = draft.date else { return try await request.hub.send(message) }
+                return try await request.hub.schedule(message, at: date)
             }
         )
         guard let id else { return request.base.seeOther("\(request.root)messages") }
@@ -91,7 +91,7 @@ extension OperatorRoutes {
         _ fields: OperatorSendPage.Fields,
         _ request: OperatorRequest
     ) async throws -> OperatorSendPage {
-        let known = try await request.base.hub.categories()
+        let known = try await request.hub.categories()
         var audiences = [
             (OperatorSendPage.matching, "Devices that match the tag expression"),
             (OperatorSendPage.everybody, "Everybody"),

@@ -111,7 +111,7 @@ extension OperatorRoutes {
     static func audit(_ request: OperatorRequest) async throws -> Response {
         let before = request.query["before"].flatMap { Int64($0) }
         let actions = try await request.base.pages.store.actions(
-            of: request.base.hub.name,
+            of: request.hub.name,
             before: before,
             limit: shownActions
         )

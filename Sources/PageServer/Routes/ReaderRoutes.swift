@@ -198,11 +198,21 @@ enum ReaderRoutes {
         switch try await stream(request) {
         case .response(let response): return response
         case .stream(let opening):
-            request.pages.service.prove(request.context.client.channel)
-            var response = try await opening.response()
+            var response = await request.pages.service.response(
+                to: request.request,
+                opening: opening,
+                on: request.context.client.channel
+            )
             response.headers[.xContentTypeOptions] = "nosniff"
             return response
         }
+    }
+
+    /// The hub in the path of a reader's stream, `/-/{hub}/events`; `nil` for other paths.
+    static func hub(ofEvents path: some StringProtocol) -> String? {
+        let segments = path.split(separator: "/")
+        guard segments.count == 3, segments[0] == "-", "/\(segments[2])" == events else { return nil }
+        return String(segments[1])
     }
 
     /// Admits the stream of a reader's page, and registers it at the hub.
@@ -225,9 +235,15 @@ enum ReaderRoutes {
             return session
         }
         guard let session = registered else { return .response(status(.unauthorized)) }
-        return .stream(
-            try await request.hub.stream(of: session.installation, channel: session.channel, after: position)
-        )
+        do throws(HubError) {
+            return .stream(
+                try await request.hub.stream(of: session.installation, channel: session.channel, after: position)
+            )
+        } catch {
+            // The page's script tries again; a hub that is gone or disabled is no fault.
+            guard case .refused(let code, _, _, _) = error else { throw error }
+            return .response(status(.init(code: code)))
+        }
     }
 
     /// A response for the page's script only.

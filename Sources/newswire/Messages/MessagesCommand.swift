@@ -43,6 +43,10 @@ struct HubRequestOptions: ParsableArguments {
                 // A missing message or device is no error in the configuration.
                 let error = HubError.refused(status: 404, code: code, detail: detail, retryAfter: retryAfter)
                 throw Failure(.failed, "\(error)")
+            } catch let error as HubError {
+                // Other hubs do not have the report, nor does a hub of another name.
+                guard case .unsupported = error else { throw error }
+                throw Failure(.failed, "\(error)")
             }
         }
     }

@@ -23,7 +23,7 @@ import Testing
             do throws(HubError) {
                 all.append("\(name): \(try await call())")
             } catch {
-                all.append("\(name): threw \(error)")
+                all.append("\(name): threw \(String(reflecting: error))")
             }
         }
         let agent = Installation(
@@ -206,6 +206,10 @@ import Testing
             let (registration, message) = (
                 try RegistrationID("4497227228776861650-7267172778370643468-3"), MessageID.random()
             )
+            let filter = try HandleFilter(parsing: RegistrationChoice.filter("AA"))
+            func incoming() throws -> IncomingMessage {
+                try operations(.send).message(.messages, headers: [], query: "", body: Array("{}".utf8))
+            }
             let calls: [(AccessRights, (HubOperations) async throws -> Void)] = [
                 (.listen, { try await $0.putInstallation(channel: nil) { throw CancellationError() } }),
                 (.listen, { try await $0.patchInstallation(id, channel: nil) { throw CancellationError() } }),
@@ -225,7 +229,11 @@ import Testing
                 (.manage, { _ = try await $0.messages(.newest, count: nil) }),
                 (.manage, { _ = try await $0.overview() }),
                 (.listen, { _ = try await $0.categories() }),
-                (.send, { try await $0.setCategories([], publisher: "p", bytes: 0) }),
+                (.send, { try await $0.setCategories(publisher: "p") { throw CancellationError() } }),
+                (.send, { try await $0.setReport(publisher: "p") { throw CancellationError() } }),
+                (.send, { _ = try await $0.accept(try incoming()) }),
+                (.send, { _ = try await $0.test(try incoming()) }),
+                (.listen, { _ = try await $0.registrations(.handle(filter, $0.grant), from: nil, limit: 1) }),
                 (.manage, { _ = try await $0.credentials(asking: false) }),
                 (.listen, { _ = try $0.browserKey() }),
                 (.manage, { try await $0.rotateBrowserKey() }),
@@ -251,15 +259,39 @@ import Testing
         }
     }
 
-    @Test func `a hub that is gone, disabled or cannot be managed refuses`() async throws {
+    @Test func `a hub that is gone or disabled refuses`() async throws {
         try await TestHub.run { test in
             let local = test.service.primaryLocalHub
             #expect(try await local.categories().count == 6)
             let hub = test.service.directory.all[0].hub
-            try await test.service.management.delete(hub)
-            let error = await #expect(throws: HubError.self) { try await local.categories() }
-            #expect(error.map { if case .refused(404, _, _, _) = $0 { true } else { false } } == true)
+            func status() async -> Int {
+                do throws(HubError) {
+                    _ = try await local.categories()
+                    return 200
+                } catch {
+                    return if case .refused(let status, _, _, _) = error { status } else { 0 }
+                }
+            }
+            let entry = """
+                <entry xmlns="http://www.w3.org/2005/Atom"><content type="application/xml">\
+                <NotificationHubDescription xmlns="http://schemas.microsoft.com/netservices/2010/10/servicebus/connect">\
+                <Status>true</Status></NotificationHubDescription></content></entry>
+                """
+            let change = try NotificationHubChange(xml: Array(entry.utf8))
+            _ = try await test.service.management.update(hub, change, bytes: 0)
+            #expect(await status() == 403)
             #expect(test.service.localHub(local.name) == nil)
+            try await test.service.management.delete(hub)
+            #expect(await status() == 404)
+        }
+    }
+
+    @Test func `a refusal says when to try again, as over HTTP`() {
+        for (refusal, wait) in [
+            (ProtocolError.stopping, 2), (.tooManyRequests("x", wait: .seconds(9)), 9), (.badRequest("x"), nil),
+        ] as [(ProtocolError, Int64?)] {
+            guard case .refused(let status, _, _, let retryAfter) = HubError(refusal) else { return }
+            #expect(status == refusal.status && retryAfter == wait.map { .seconds($0) })
         }
     }
 }
