@@ -171,6 +171,8 @@ function tell(entry) {
 let source = null;
 // As agents have it: three heartbeats. By the clock, which goes on while the computer sleeps.
 const silence = 45000;
+// For the answer to a request: browsers may send it over a connection that they keep, and that was lost as silently.
+const patience = 10000;
 let heardAt = 0;
 let pause = 1000;
 let state = "";
@@ -187,7 +189,8 @@ function say(text) {
 
 // A connection that was lost silently looks as if there were no news.
 function check() {
-  if (!source || source.readyState === EventSource.CLOSED || Date.now() - heardAt < silence) return;
+  const limit = source?.readyState === EventSource.CONNECTING ? patience : silence;
+  if (!source || source.readyState === EventSource.CLOSED || Date.now() - heardAt < limit) return;
   say("Reconnecting…");
   connect();
 }
@@ -227,7 +230,11 @@ function connect() {
   // The session has ended; a form of this page that ends it brings a page of its own.
   source.addEventListener("revoked", () => isLeaving || location.reload());
   source.onerror = async () => {
-    if (source?.readyState !== EventSource.CLOSED) return say("Reconnecting…");
+    if (source?.readyState !== EventSource.CLOSED) {
+      // The browser connects again on its own.
+      heardAt = Date.now();
+      return say("Reconnecting…");
+    }
     say("The server is not reachable. Trying again…");
     await new Promise((resume) => setTimeout(resume, pause * (0.5 + Math.random())));
     pause = Math.min(pause * 2, 30000);
