@@ -1,11 +1,21 @@
 extension Registration {
     /// Checks a registration that was not read from an entry.
     ///
-    /// - Throws: ``ProtocolError`` 400 naming every rule that it breaks.
+    /// - Throws: ``ProtocolError`` 400 naming every rule that it breaks, 413 if its texts exceed ``maximumBytes``.
     package func validate(maximumTags: Int = Installation.maximumTags) throws(ProtocolError) {
         var problems = ProblemList()
         checkRules(maximumTags: maximumTags, &problems)
         try problems.throwIfAny()
+        guard textBytes <= Self.maximumBytes else {
+            throw .tooLarge("the registration is larger than \(Self.maximumBytes) bytes")
+        }
+    }
+
+    /// The size of handle, tags, variables and template together, in bytes; an entry is larger.
+    package var textBytes: Int {
+        let variables = pushVariables.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+        let texts = tags.reduce(pushChannel.handle.utf8.count) { $0 + $1.text.utf8.count }
+        return texts + variables + (template?.body.utf8.count ?? 0)
     }
 
     /// Notes everything about this registration that a hub must refuse.

@@ -8,7 +8,7 @@ import SQLiteFiles
 /// A hub of this process, with Manage: no connection, no token and no router between caller and hub.
 ///
 /// It stores the hub's name and looks the hub up for each call, since it may be deleted and created again. Values pass
-/// through the readers of requests, so that there is one place for each rule.
+/// through the readers of requests, or are checked by the same rules.
 ///
 /// Hubs that share a log have neither pages nor app backend yet. A change at a node that does not write is made through
 /// the log, as a request is that cannot be passed on.
@@ -151,9 +151,10 @@ extension LocalHub: NotificationHub {
     package func put(_ registration: Registration) async throws(HubError) {
         try await asIs { operations in
             _ = try await operations.putRegistration(if: .none) {
-                let body = registration.encodedEntry
-                let maximumTags = operations.configuration.maximumTags
-                return (try Registration(entry: body, id: registration.id, maximumTags: maximumTags), body.count)
+                var (checked, seen): (Registration, Set<Tag>) = (registration, [])
+                checked.tags.removeAll { !seen.insert($0).inserted }
+                try checked.validate(maximumTags: operations.configuration.maximumTags)
+                return (checked, checked.textBytes)
             }
         }
     }
