@@ -171,7 +171,7 @@ function tell(entry) {
 let source = null;
 // As agents have it: three heartbeats. By the clock, which goes on while the computer sleeps.
 const silence = 45000;
-// For the answer to a request: browsers may send it over a connection that they keep, and that was lost as silently.
+// For an answer: a browser may ask over another lost connection.
 const patience = 10000;
 let heardAt = 0;
 let pause = 1000;
@@ -189,8 +189,8 @@ function say(text) {
 
 // A connection that was lost silently looks as if there were no news.
 function check() {
-  const limit = source?.readyState === EventSource.CONNECTING ? patience : silence;
-  if (!source || source.readyState === EventSource.CLOSED || Date.now() - heardAt < limit) return;
+  if (!source || source.readyState === EventSource.CLOSED) return;
+  if (Date.now() - heardAt < (source.readyState ? silence : patience)) return;
   say("Reconnecting…");
   connect();
 }
@@ -230,11 +230,8 @@ function connect() {
   // The session has ended; a form of this page that ends it brings a page of its own.
   source.addEventListener("revoked", () => isLeaving || location.reload());
   source.onerror = async () => {
-    if (source?.readyState !== EventSource.CLOSED) {
-      // The browser connects again on its own.
-      heardAt = Date.now();
-      return say("Reconnecting…");
-    }
+    heardAt = Date.now();
+    if (source?.readyState !== EventSource.CLOSED) return say("Reconnecting…");
     say("The server is not reachable. Trying again…");
     await new Promise((resume) => setTimeout(resume, pause * (0.5 + Math.random())));
     pause = Math.min(pause * 2, 30000);
