@@ -169,10 +169,10 @@ function tell(entry) {
 }
 
 let source = null;
-// As agents have it: three heartbeats. By the clock, which goes on while the computer sleeps.
+// Three heartbeats, by the clock, which goes on while the computer sleeps.
 const silence = 45000;
-// For an answer: a browser may ask over another lost connection.
-const patience = 10000;
+// For an answer, as a browser may use another lost connection.
+let patience = 10000;
 let heardAt = 0;
 let pause = 1000;
 let state = "";
@@ -191,6 +191,7 @@ function say(text) {
 function check() {
   if (!source || source.readyState === EventSource.CLOSED) return;
   if (Date.now() - heardAt < (source.readyState ? silence : patience)) return;
+  if (!source.readyState) patience = Math.min(2 * patience, silence);
   say("Reconnecting…");
   connect();
 }
@@ -207,6 +208,7 @@ function connect() {
   source.onopen = () => {
     heardAt = Date.now();
     pause = 1000;
+    patience = 10000;
     say("Live");
   };
   source.addEventListener("heartbeat", (message) => {
@@ -239,7 +241,7 @@ function connect() {
       const answer = await fetch(news.dataset.session, { cache: "no-store" });
       if (answer.status === 401) return location.reload();
     } catch {
-      // The server is not available: the next attempt will show more.
+      // The next attempt will show more.
     }
     if (source?.readyState === EventSource.CLOSED) connect();
   };
