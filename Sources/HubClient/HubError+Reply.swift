@@ -1,16 +1,7 @@
 import HubProtocol
 import OutboundHTTP
 
-extension HubError {
-    init(_ error: OutboundError) {
-        switch error {
-        case .cancelled, .shutDown: self = .cancelled
-        case .malformedReply, .tooLarge: self = .malformedReply(error.description)
-        case .untrusted(_, _, let cause): self = .unreachable(error.description, cause)
-        default: self = .unreachable(error.description)
-        }
-    }
-
+extension HubError: CallError {
     /// A refusal from its reply: the protocol's `<Error>` if there is one.
     init(status: Int, headers: OutboundHeaders, body: String, now: Int64) {
         if (300..<400).contains(status) {

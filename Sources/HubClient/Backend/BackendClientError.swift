@@ -30,15 +30,6 @@ package enum BackendClientError: Error, Sendable, Equatable {
 
     package var status: Int? { if case .refused(let status, _, _) = self { status } else { nil } }
 
-    init(_ error: OutboundError) {
-        switch error {
-        case .cancelled, .shutDown: self = .cancelled
-        case .malformedReply, .tooLarge: self = .malformedReply(error.description)
-        case .untrusted(_, _, let cause): self = .unreachable(error.description, cause)
-        default: self = .unreachable(error.description)
-        }
-    }
-
     /// A refusal from its reply: `{"error":"one sentence"}`, if it is one of an app backend.
     init(_ reply: OutboundResponse, now: Int64) {
         guard reply.status >= 400 else {
@@ -59,6 +50,8 @@ package enum BackendClientError: Error, Sendable, Equatable {
         )
     }
 }
+
+extension BackendClientError: CallError {}
 
 extension BackendClientError: CustomStringConvertible {
     package var description: String {
