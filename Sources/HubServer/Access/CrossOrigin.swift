@@ -83,17 +83,14 @@ final class ManageNote: Sendable {
     func set() { value.store(true, ordering: .relaxed) }
 }
 
-/// Adds the fields of ``CrossOrigin`` to answers and refusals of the routes for web apps, and of public feeds.
+/// Adds the fields of ``CrossOrigin`` to answers and refusals of the routes for web apps.
 struct CrossOriginMiddleware: RouterMiddleware {
     private let crossOrigin: CrossOrigin
     /// The methods of the routes for web apps, by address as the router writes it: `/{hub}/browser-key`.
     let methods: [String: [HTTPRequest.Method]]
-    /// The address of feeds, as the router writes it; `nil` if not everybody may read them.
-    private let publicFeed: String?
 
-    init(_ crossOrigin: CrossOrigin, _ routes: [Route], hasPublicFeeds: Bool) {
+    init(_ crossOrigin: CrossOrigin, _ routes: [Route]) {
         self.crossOrigin = crossOrigin
-        publicFeed = hasPublicFeeds ? RouterPath(FeedRoutes.address).description : nil
         methods = Dictionary(grouping: routes.filter(\.isForWebApps), by: { RouterPath($0.address).description })
             .mapValues { $0.flatMap { route in route.method == .get ? [.get, .head] : [route.method] } }
     }
@@ -103,19 +100,16 @@ struct CrossOriginMiddleware: RouterMiddleware {
         context: HubRequestContext,
         next: (Request, HubRequestContext) async throws -> Response
     ) async throws -> Response {
-        let path = context.endpointPath
-        let isFeed = publicFeed != nil && path == publicFeed && [.get, .head].contains(request.method)
-        let isForWebApps = crossOrigin.isOn && path.flatMap { methods[$0] }?.contains(request.method) == true
-        guard isFeed || isForWebApps else { return try await next(request, context) }
+        guard context.endpointPath.flatMap({ methods[$0] })?.contains(request.method) == true else {
+            return try await next(request, context)
+        }
         let manage = ManageNote()
         var context = context
         context.manage = manage
         var response = try await next(request, context)
-        let fields =
-            isFeed
-            ? manage.isSet ? [:] : CrossOrigin.publicFeed
-            : crossOrigin.fields(for: manage.isSet ? nil : request.headers[.origin])
-        for field in fields { response.headers[field.name] = field.value }
+        for field in crossOrigin.fields(for: manage.isSet ? nil : request.headers[.origin]) {
+            response.headers[field.name] = field.value
+        }
         return response
     }
 }

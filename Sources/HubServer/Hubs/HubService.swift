@@ -336,32 +336,16 @@ package final class HubService: Sendable {
         return response
     }
 
-    /// Answers a request for a feed of a hub.
-    ///
-    /// - Parameters:
-    ///   - request: The request, which may have a token.
-    ///   - hub: The hub's name in the path.
-    ///   - file: The feed's name in the path.
-    ///   - channel: The client's connection.
-    ///   - isProven: True if the caller has found that the client may read feeds.
-    /// - Returns: The feed, or the refusal.
-    package func feed(
-        for request: Request,
-        of hub: String,
-        _ file: String,
-        on channel: any Channel,
-        isProven: Bool
-    ) async -> Response {
-        let feeds = FeedRoutes(directory, configuration, client, connections)
-        let manage = ManageNote()
-        var response = await RefusalReplies(logger: logger).answer(request) {
-            try await feeds.reply(to: request, of: hub, file, on: channel, mayRead: isProven, manage)
-        }
-        responses.add("GET \(RouterPath(FeedRoutes.address))", status: response.status.code)
-        if feeds.arePublic, !manage.isSet {
-            for field in CrossOrigin.publicFeed { response.headers[field.name] = field.value }
-        }
-        return response
+    /// The feeds of the hubs' news.
+    package var feeds: PublicFeeds {
+        PublicFeeds(
+            directory,
+            configuration,
+            client: client,
+            connections: connections,
+            responses: responses,
+            logger: logger
+        )
     }
 
     /// Records that a connection has sent valid credentials of a mounted application, so that it is not closed in

@@ -76,8 +76,9 @@ enum RouteTable {
         }
     }
 
-    /// Makes a responder for all routes; `pages` is `nil` for requests that other nodes have passed on, `forwarding` for a hub with one
-    /// node.
+    /// Makes a responder for all routes.
+    ///
+    /// `pages` is `nil` for requests that other nodes have passed on, `forwarding` for a hub with one node.
     static func responder(
         hubs: HubManagement,
         client: ClientAddress,
@@ -91,9 +92,8 @@ enum RouteTable {
         router.add(middleware: ResponseCounting(counts: responses))
         router.add(middleware: HeadMiddleware())
         let crossOrigin = CrossOrigin(hubs.configuration.corsOrigins)
-        let feeds = FeedRoutes(hubs.directory, hubs.configuration, client, connections)
-        let webApps = CrossOriginMiddleware(crossOrigin, routes, hasPublicFeeds: feeds.arePublic)
-        if crossOrigin.isOn || feeds.arePublic { router.add(middleware: webApps) }
+        let webApps = CrossOriginMiddleware(crossOrigin, routes)
+        if crossOrigin.isOn { router.add(middleware: webApps) }
         router.add(middleware: ErrorMiddleware(logger: logger))
         pages?.add(to: router)
         for route in routes {
@@ -123,7 +123,6 @@ enum RouteTable {
                 crossOrigin.preflight(request, methods: methods)
             }
         }
-        feeds.add(to: router)
         return router.buildResponder()
     }
 

@@ -39,8 +39,8 @@ enum FeedPageRoutes {
 
     /// The hub's answer; `isProven` is true if the request has the secret of an address.
     private static func answer(_ request: PageRequest, isProven: Bool) async -> Response {
-        await request.pages.service.feed(
-            for: request.request,
+        await request.pages.service.feeds.answer(
+            request.request,
             of: request.context.parameters.get("hub") ?? "",
             request.context.parameters.get("file") ?? "",
             on: request.context.client.channel,

@@ -3,7 +3,9 @@ import Foundation
 import HubProtocol
 import HubRouting
 import HubStore
+import Hummingbird
 import Testing
+import WebEdge
 import WebPages
 
 @testable import HubServer
@@ -15,7 +17,7 @@ struct FeedRouteTests {
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (TestHub) async throws -> Void
     ) async throws {
-        try await TestHub.run(try scratch ?? Scratch()) { configuration in
+        try await TestHub.runWithFeeds(try scratch ?? Scratch()) { configuration in
             configuration.pages = .public
             configure(&configuration)
         } _: { hub in
@@ -310,6 +312,29 @@ struct FeedRouteTests {
 }
 
 extension TestHub {
+    /// Runs a hub with an application that passes requests for feeds on, as the pages do.
+    static func runWithFeeds(
+        _ scratch: Scratch,
+        configure: (inout HubConfiguration) -> Void = { _ in },
+        _ body: (TestHub) async throws -> Void
+    ) async throws {
+        try await run(
+            scratch,
+            configure: configure,
+            mounting: { service in
+                let router = Router(context: WebContext<Never>.self, options: .autoGenerateHeadEndpoints)
+                router.add(middleware: HeadMiddleware())
+                router.get("/-/:hub/feeds/:file") { request, context in
+                    let (hub, file) = (context.parameters.get("hub") ?? "", context.parameters.get("file") ?? "")
+                    let channel = context.client.channel
+                    return await service.feeds.answer(request, of: hub, file, on: channel, isProven: false)
+                }
+                return [MountedApplication("feeds", below: "-", responder: router.buildResponder())]
+            },
+            body
+        )
+    }
+
     /// The feed of World.
     func feed() async throws -> Feed { try await send("GET", "/-/news/feeds/World.rss", as: nil).feed }
 

@@ -96,6 +96,7 @@ struct TestHub: Sendable {
         clock: TestClock = TestClock(),
         logger: Logger = .quiet,
         configure: (inout HubConfiguration) -> Void = { _ in },
+        mounting: (HubService) -> [MountedApplication] = { _ in [] },
         _ body: (TestHub) async throws -> Output
     ) async throws -> Output {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
@@ -115,7 +116,7 @@ struct TestHub: Sendable {
             configuration: .init(
                 services: [
                     .init(
-                        service: Runner(service: service, port: port),
+                        service: Runner(service: service, applications: mounting(service), port: port),
                         successTerminationBehavior: .gracefullyShutdownGroup
                     )
                 ],
@@ -184,11 +185,12 @@ struct TestHub: Sendable {
 
     private struct Runner: Service {
         let service: HubService
+        let applications: [MountedApplication]
         let port: AsyncStream<Int>.Continuation
 
         func run() async throws {
             defer { port.finish() }
-            try await service.run { port.yield($0) }
+            try await service.run(mounting: applications) { port.yield($0) }
         }
     }
 }

@@ -1,18 +1,20 @@
 import HTTPTypes
 import HubProtocol
 import HubRouting
-import Hummingbird
-import NIOCore
+package import Hummingbird
+import Logging
+package import NIOCore
 import NetworkAddresses
 import WebEdge
 import WebPages
 
 /// Serves `/-/{hub}/feeds/{tag}.rss`, `.atom` and `.json`: the newest items of a category, for feed readers.
 ///
-/// A client that may not read a feed gets the same response as for an unknown address, after the same time, so that
+/// A client that may not read a feed gets the same response as for an unknown feed, after the same time, so that
 /// nobody can find out the names of hubs.
-struct FeedRoutes: Sendable {
-    static let address = "/-/:hub/feeds/:file"
+package struct PublicFeeds: Sendable {
+    /// The address, as responses are counted by it.
+    private static let address = "/-/{hub}/feeds/{file}"
     /// Time in seconds for which readers may cache a feed.
     private static let maximumAge = 60
 
@@ -21,52 +23,73 @@ struct FeedRoutes: Sendable {
     private let accessPolicy: PageAccessPolicy
     private let client: ClientAddress
     private let connections: ConnectionQuota
+    private let responses: ResponseCounts
+    private let refusals: RefusalReplies
 
-    init(_ hubs: HubDirectory, _ configuration: HubConfiguration, _ client: ClientAddress, _ quota: ConnectionQuota) {
-        (self.hubs, self.configuration, self.client, connections) = (hubs, configuration, client, quota)
+    init(
+        _ hubs: HubDirectory,
+        _ configuration: HubConfiguration,
+        client: ClientAddress,
+        connections: ConnectionQuota,
+        responses: ResponseCounts,
+        logger: Logger
+    ) {
+        (self.hubs, self.configuration, self.client) = (hubs, configuration, client)
+        (self.connections, self.responses) = (connections, responses)
         accessPolicy = PageAccessPolicy(configuration)
+        refusals = RefusalReplies(logger: logger)
     }
 
-    /// True if everybody may read the feeds.
-    var arePublic: Bool { accessPolicy.access == .public }
-
-    func add(to router: Router<HubRequestContext>) {
-        router.get(RouterPath(Self.address)) { request, context in
-            let (hub, file) = (context.parameters.get("hub") ?? "", context.parameters.get("file") ?? "")
-            return try await reply(to: request, of: hub, file, on: context.channel, context.manage)
-        }
-    }
-
-    /// Answers a request for a file of a hub, which comes from a connection.
+    /// Answers a request for a feed of a hub.
     ///
-    /// `mayRead` is true if the client needs no token. `manage` is set if it has one with Manage.
-    ///
-    /// - Throws: 404 for a client that may not read the feed, and for one that does not exist.
-    func reply(
-        to request: Request,
-        of name: String,
+    /// - Parameters:
+    ///   - request: The request, which may have a token.
+    ///   - hub: The hub's name in the path.
+    ///   - file: The feed's name in the path.
+    ///   - channel: The client's connection.
+    ///   - isProven: True if the caller has found that the client may read feeds.
+    /// - Returns: The feed, or the refusal.
+    package func answer(
+        _ request: Request,
+        of hub: String,
         _ file: String,
-        on channel: (any Channel)?,
-        mayRead: Bool = false,
-        _ manage: ManageNote?
+        on channel: any Channel,
+        isProven: Bool
+    ) async -> Response {
+        let hub = try? hubs.hub(named: hub)
+        // Checking a token takes as long for an unknown hub as for a known one.
+        let grant = grant(request, hub?.tokens ?? hubs.namespaceTokens)
+        // A page of another origin could read from a shared cache what was answered to a key with Manage.
+        let isForEverybody = accessPolicy.access == .public && grant?.rights.contains(.manage) != true
+        var response = await refusals.answer(request) {
+            let isProven = isProven || grant != nil
+            return try await feed(request, hub, file, channel, isProven: isProven, isShared: isForEverybody)
+        }
+        responses.add("GET \(Self.address)", status: response.status.code)
+        if isForEverybody {
+            for field in CrossOrigin.publicFeed { response.headers[field.name] = field.value }
+        }
+        return response
+    }
+
+    /// - Throws: 404 for a client that may not read the feed, and for one that does not exist.
+    private func feed(
+        _ request: Request,
+        _ hub: Hub?,
+        _ file: String,
+        _ channel: any Channel,
+        isProven: Bool,
+        isShared: Bool
     ) async throws -> Response {
         // The same text as for an address without a route.
         let nothing = ProtocolError.notFound("There is nothing at this address for \(request.method).")
-        let peer = channel?.remoteAddress?.networkAddress
-        let hub = try? hubs.hub(named: name)
-        // Checking a token takes as long for an unknown hub as for a known one.
-        let grant = grant(request, hub?.tokens ?? hubs.namespaceTokens)
-        let hasManage = grant?.rights.contains(.manage) == true
-        if hasManage { manage?.set() }
-        let isProven = grant != nil || mayRead
+        let peer = channel.remoteAddress?.networkAddress
         guard accessPolicy.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(file)
         else { throw nothing }
-        if isProven, let channel { connections.prove(channel) }
+        if isProven { connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
-        let authority = client.authority(request.head, peer: peer, local: channel?.localAddress?.networkAddress)
-        // A page of another origin could read from a shared cache what was answered to a key with Manage.
-        let isShared = arePublic && !hasManage
+        let authority = client.authority(request.head, peer: peer, local: channel.localAddress?.networkAddress)
         return response(page, type, request, origin: "https://\(authority)", isShared: isShared)
     }
 
