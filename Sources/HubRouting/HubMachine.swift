@@ -366,10 +366,10 @@ package struct HubStatus: Sendable {
     package let droppedThrough: LogSequence
     package let scheduled: ScheduledLoad
     package let listenUsage: ListenUsage
-    /// By platform, in lower case.
-    package let installationCounts: [String: Int]
-    /// Native and template registrations, by platform in lower case.
-    package let registrationCounts: [String: Int]
+    /// By platform.
+    package let installationCounts: [Platform: Int]
+    /// Native and template registrations, by platform.
+    package let registrationCounts: [Platform: Int]
     package let streamCount: Int
     /// Number of changes of the announced categories since the start.
     package let categoryRevision: Int

@@ -130,8 +130,8 @@ package struct HubView: ~Copyable {
         machine.registry.sample(of: expression, format, limit: limit)
     }
 
-    /// The registrations of push platforms that a message reaches, by platform in lower case.
-    package func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [String: OrdinalSet] {
+    /// The registrations of push platforms that a message reaches, by platform.
+    package func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [Platform: OrdinalSet] {
         machine.registry.pushTargets(of: expression, format)
     }
 

@@ -30,12 +30,11 @@ package struct Registry: Sendable {
 
     /// The kind of target that a message of one format is for.
     private struct Kind: Hashable {
-        /// In lower case.
-        let platform: String
+        let platform: Platform
         let isTemplate: Bool
 
         init(platform: Platform, isTemplate: Bool) {
-            self.platform = platform.rawValue.lowercased()
+            self.platform = platform.folded
             self.isTemplate = isTemplate
         }
 
@@ -64,7 +63,7 @@ package struct Registry: Sendable {
     /// The same by group.
     private(set) var listenShares = ShareUsage()
     /// Number of installations of each platform, by platform name in lower case.
-    private(set) var installationCounts: [String: Int] = [:]
+    private(set) var installationCounts: [Platform: Int] = [:]
 
     package init() {}
 
@@ -72,7 +71,7 @@ package struct Registry: Sendable {
     subscript(ordinal: Ordinal) -> Entry? { entries[ordinal] }
 
     /// Number of registrations of each platform, native and template ones, by platform name in lower case.
-    var registrationCounts: [String: Int] {
+    var registrationCounts: [Platform: Int] {
         kinds.reduce(into: [:]) { $0[$1.key.platform, default: 0] += $1.value.count }
     }
 
@@ -230,19 +229,19 @@ package struct Registry: Sendable {
         let targets = targets(of: expression, format)
         var platforms: [String: Int] = [:]
         for (kind, members) in kinds where kind.isTemplate == (format == .template) {
-            let count = members.intersectionCount(targets) - (kind.platform == "stream" ? repeated(targets) : 0)
-            if count > 0 { platforms[kind.platform] = count }
+            let count = members.intersectionCount(targets) - (kind.platform == .stream ? repeated(targets) : 0)
+            if count > 0 { platforms["\(kind.platform)"] = count }
         }
         return RecipientCounts(total: platforms.values.reduce(0, +), platforms: platforms)
     }
 
-    /// The registrations of push platforms that a message reaches, by platform in lower case.
-    func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [String: OrdinalSet] {
-        let kinds = kinds.filter { $0.key.isTemplate == (format == .template) && $0.key.platform != "stream" }
+    /// The registrations of push platforms that a message reaches, by platform.
+    func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [Platform: OrdinalSet] {
+        let kinds = kinds.filter { $0.key.isTemplate == (format == .template) && $0.key.platform != .stream }
         // A hub that serves only agents has no such registrations.
         guard !kinds.isEmpty else { return [:] }
         let targets = targets(of: expression, format)
-        var platforms: [String: OrdinalSet] = [:]
+        var platforms: [Platform: OrdinalSet] = [:]
         for (kind, members) in kinds {
             let reached = members.intersection(targets)
             if !reached.isEmpty { platforms[kind.platform] = reached }

@@ -16,3 +16,5 @@ extension Row {
 extension HubKey: DatabaseValueConvertible, StatementColumnConvertible {}
 extension Ordinal: DatabaseValueConvertible, StatementColumnConvertible {}
 extension LogSequence: DatabaseValueConvertible, StatementColumnConvertible {}
+/// Case counts in queries: use ``Platform/folded`` where the column has it.
+extension Platform: DatabaseValueConvertible, StatementColumnConvertible {}

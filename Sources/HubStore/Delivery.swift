@@ -5,12 +5,11 @@ package import HubRouting
 /// A message for one platform.
 package struct DeliveryKey: Sendable, Hashable {
     package let sequence: LogSequence
-    /// In lower case.
-    package let platform: String
+    package let platform: Platform
 
-    package init(sequence: LogSequence, platform: String) {
+    package init(sequence: LogSequence, platform: Platform) {
         self.sequence = sequence
-        self.platform = platform
+        self.platform = platform.folded
     }
 
     /// Few messages are for several platforms, so the sequence is enough.

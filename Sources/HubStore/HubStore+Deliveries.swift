@@ -6,7 +6,7 @@ extension HubStore {
     /// Deliveries on a hub's platform that have targets left, starting after a message; the oldest first, or the newest.
     package func openDeliveries(
         hub: HubKey,
-        platform: String,
+        platform: Platform,
         after sequence: LogSequence = .start,
         limit: Int,
         isNewestFirst: Bool = false
@@ -30,9 +30,9 @@ extension HubStore {
     }
 
     /// Platforms of a hub that have deliveries with targets left.
-    package func openPlatforms(hub: HubKey) async throws -> [String] {
+    package func openPlatforms(hub: HubKey) async throws -> [Platform] {
         try await pool.read { db in
-            try String.fetchAll(try db.cachedStatement(sql: DeliveryQuery.openPlatforms), arguments: [hub])
+            try Platform.fetchAll(try db.cachedStatement(sql: DeliveryQuery.openPlatforms), arguments: [hub])
         }
     }
 
@@ -76,7 +76,7 @@ extension HubStore {
     /// Targets due after `latest` come last: no wait is that long, so their times were set while the clock was ahead.
     package func dueRetries(
         hub: HubKey,
-        platform: String,
+        platform: Platform,
         at now: Timestamp,
         latest: Timestamp,
         limit: Int
@@ -95,7 +95,7 @@ extension HubStore {
     }
 
     /// Targets on a hub's platform that wait for a host, those that are due first.
-    package func retries(awaiting host: String, hub: HubKey, platform: String, limit: Int) async throws
+    package func retries(awaiting host: String, hub: HubKey, platform: Platform, limit: Int) async throws
         -> [DeliveryRetry]
     {
         try await pool.read { db in
@@ -105,7 +105,7 @@ extension HubStore {
     }
 
     /// Hosts that targets on a hub's platform wait for, at most `limit`.
-    package func awaitedHosts(hub: HubKey, platform: String, limit: Int) async throws -> [String] {
+    package func awaitedHosts(hub: HubKey, platform: Platform, limit: Int) async throws -> [String] {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: DeliveryQuery.nextHost)
             var hosts: [String] = []
@@ -119,7 +119,7 @@ extension HubStore {
     }
 
     /// The time of the next attempt on a hub's platform after a given time; `nil` if there is none.
-    package func nextRetry(hub: HubKey, platform: String, after time: Timestamp) async throws -> Timestamp? {
+    package func nextRetry(hub: HubKey, platform: Platform, after time: Timestamp) async throws -> Timestamp? {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: DeliveryQuery.nextDue)
             return try Timestamp.fetchOne(statement, arguments: [hub, platform, time])

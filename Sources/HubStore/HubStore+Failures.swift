@@ -53,8 +53,7 @@ package struct DeadHandleDay: Sendable, Equatable {
 /// A handle that its push service reported dead when a message was sent to it.
 package struct DeadHandleReport: Sendable, Equatable {
     package let message: MessageID
-    /// In lower case.
-    package let platform: String
+    package let platform: Platform
     package let target: FailedTarget
 }
 
@@ -159,7 +158,7 @@ extension Transaction {
         return try? Registration(
             id: RegistrationID(row["registrationID"]),
             tags: row["tags"],
-            platform: Platform(rawValue: row["platform"]),
+            platform: row["platform"],
             record: record
         )
     }

@@ -265,7 +265,7 @@ extension Target {
         let part: String? = row[Place.part]
         self.init(
             ordinal: row[Place.ordinal],
-            platform: Platform(rawValue: row[Place.platform]),
+            platform: row[Place.platform],
             isTemplate: row[Place.isTemplate],
             tags: row[Place.tags],
             installation: row[Place.installation],

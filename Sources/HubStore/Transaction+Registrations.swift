@@ -288,7 +288,7 @@ extension Transaction {
         return try Row.fetchAll(statement, arguments: [ordinal]).reduce(into: [:]) { parts, row in
             let target = Target(
                 ordinal: row["ordinal"],
-                platform: Platform(rawValue: row["platform"]),
+                platform: row["platform"],
                 isTemplate: row["isTemplate"],
                 tags: row["tags"],
                 installation: ordinal,

@@ -87,6 +87,9 @@ import Testing
     @Test func `platforms and formats compare without case and keep their spelling`() {
         #expect(Platform(rawValue: "fcmV1") == .fcmv1)
         #expect(Platform(rawValue: "fcmV1").rawValue == "fcmV1")
+        #expect(Platform(rawValue: "fcmV1").folded.rawValue == "fcmv1")
+        #expect(Set(["fcmV1", "FCMV1", "fcmv1", "fcm"].map { Platform(rawValue: $0) }).count == 2)
+        #expect([Platform(rawValue: "WNS"), .browser, Platform(rawValue: "APNS")].sorted() == [.apns, .browser, .wns])
         #expect(Platform(rawValue: "STREAM").isKnown && !Platform(rawValue: "fax").isKnown)
         #expect(MessageFormat(rawValue: "Apple").platform == .apns)
         #expect(MessageFormat.template.platform == nil && !MessageFormat(rawValue: "x").isKnown)

@@ -261,7 +261,7 @@ struct HubMachineTests {
             #expect(status.streamCount == model.streams.count, "seed \(seed)")
             #expect(status.scheduled.messages == model.scheduled.count, "seed \(seed)")
             #expect(status.scheduled.bytes == model.scheduled.reduce(0, +), "seed \(seed)")
-            #expect(status.installationCounts["stream"] ?? 0 == model.agents.count, "seed \(seed)")
+            #expect(status.installationCounts[.stream] ?? 0 == model.agents.count, "seed \(seed)")
             for expression in Self.parsed {
                 let count = model.agents.values.count { agent in
                     expression?.matches { agent.recipient.tags.contains($0) } ?? true

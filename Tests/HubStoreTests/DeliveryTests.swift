@@ -16,7 +16,7 @@ struct DeliveryTests {
         at: Timestamp = 0
     ) async throws -> DeliveryKey {
         let sequence = try await store.append(hub, at: at)
-        let key = DeliveryKey(sequence: sequence, platform: "apns")
+        let key = DeliveryKey(sequence: sequence, platform: .apns)
         try await store.change {
             try $0.insertDelivery(key, hub: hub, targets: OrdinalSet((1...count).map { Ordinal(rawValue: $0) }))
         }
@@ -81,7 +81,7 @@ struct DeliveryTests {
     @Test func `a block of targets that all have their outcome is deleted`() async throws {
         let scratch = try Scratch()
         let (store, hub) = try await scratch.store()
-        let key = DeliveryKey(sequence: try await store.append(hub, at: 0), platform: "apns")
+        let key = DeliveryKey(sequence: try await store.append(hub, at: 0), platform: .apns)
         let targets = OrdinalSet([1, 2, 65_537, 65_538])
         try await store.change { try $0.insertDelivery(key, hub: hub, targets: targets) }
         var progress = DeliveryProgress()
@@ -117,12 +117,12 @@ struct DeliveryTests {
         ]
         _ = try await record(progress, of: key, store, hub)
         func due(_ limit: Int) async throws -> [Ordinal] {
-            try await store.dueRetries(hub: hub, platform: "apns", at: 1_000, latest: 2_000, limit: limit)
+            try await store.dueRetries(hub: hub, platform: .apns, at: 1_000, latest: 2_000, limit: limit)
                 .map(\.ordinal)
         }
         #expect(try await due(9) == [1, 2, 5])
         #expect(try await due(2) == [1, 2])
-        #expect(try await store.nextRetry(hub: hub, platform: "apns", after: 1_000) == 1_001)
+        #expect(try await store.nextRetry(hub: hub, platform: .apns, after: 1_000) == 1_001)
     }
 
     // MARK: - Dead handles

@@ -23,6 +23,11 @@ package struct Platform: RawRepresentable, Sendable, Codable, CustomStringConver
         .stream, .apns, .wns, .mpns, .gcm, .fcmv1, .adm, .baidu, .browser, .xiaomi,
     ]
 
+    /// The platform in lower case, as the hub stores and reports it.
+    package var folded: Platform { Platform(rawValue: foldedName) }
+
+    private var foldedName: String { rawValue.utf8.allSatisfy(\.hasNoCase) ? rawValue : rawValue.lowercased() }
+
     package var isKnown: Bool { Self.known.contains(self) }
 
     package var description: String { rawValue }
@@ -33,8 +38,17 @@ package struct Platform: RawRepresentable, Sendable, Codable, CustomStringConver
 
 extension Platform: Hashable {
     package static func == (left: Platform, right: Platform) -> Bool {
-        left.rawValue == right.rawValue || left.rawValue.lowercased() == right.rawValue.lowercased()
+        left.rawValue == right.rawValue || left.foldedName == right.foldedName
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue.lowercased()) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(foldedName) }
+}
+
+extension Platform: Comparable {
+    package static func < (left: Platform, right: Platform) -> Bool { left.foldedName < right.foldedName }
+}
+
+extension UInt8 {
+    /// True for characters of ASCII that lower case leaves as they are.
+    fileprivate var hasNoCase: Bool { self < 128 && !(UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) }
 }

@@ -41,8 +41,8 @@ struct AlarmObserver {
         }
         facts.feeds = try await feeds()
         facts.agents = try await agents(record.judge)
-        facts.credentials = hub.push.expiries
-        facts.refusedCredentials = hub.push.refusals
+        for (platform, expiry) in hub.push.expiries { facts.credentials["\(platform)"] = expiry }
+        for (platform, reason) in hub.push.refusals { facts.refusedCredentials["\(platform)"] = reason }
         for (platform, refusals) in hub.push.hostRefusals {
             for (host, reason) in refusals { facts.refusedCredentials["\(platform) at \(host)"] = reason }
         }

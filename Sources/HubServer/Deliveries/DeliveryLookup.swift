@@ -225,8 +225,8 @@ struct DeliveryLookup: Sendable {
         if isOpen || progress.isAwaited { return .processing }
         guard let matched else { return .unknown }
         if matched.total == 0 { return .noTargetFound }
-        let delivered = Set(deliveries.map(\.delivery.key.platform) + [Platform.stream.rawValue])
-        let isLacking = matched.platforms.keys.contains { !delivered.contains($0.lowercased()) }
+        let delivered = Set(deliveries.map(\.delivery.key.platform) + [.stream])
+        let isLacking = matched.platforms.keys.contains { !delivered.contains(Platform(rawValue: $0)) }
         if isLacking, progress.isTest { return .unknown }
         let isGivenUp =
             isLacking

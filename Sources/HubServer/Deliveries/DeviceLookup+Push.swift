@@ -61,7 +61,7 @@ extension DeviceLookup {
         on platform: Platform,
         _ name: String
     ) async throws -> (DeviceOutcome, reason: String) {
-        let key = DeliveryKey(sequence: message.logged.sequence, platform: platform.rawValue.lowercased())
+        let key = DeliveryKey(sequence: message.logged.sequence, platform: platform)
         guard let target else {
             return (.notDelivered, "\(name) did not get it: the registration that the message was for no longer exists")
         }

@@ -12,12 +12,12 @@ struct FailureLookup {
 
     /// The place at which a page begins.
     struct Place: Sendable {
-        let platform: String
+        let platform: Platform
         let ordinal: Ordinal
 
         fileprivate var text: String { "\(platform).\(ordinal)" }
 
-        fileprivate init(platform: String, ordinal: Ordinal) {
+        fileprivate init(platform: Platform, ordinal: Ordinal) {
             self.platform = platform
             self.ordinal = ordinal
         }
@@ -27,7 +27,7 @@ struct FailureLookup {
             guard parts.count == 2, let number = Int64(parts[1]) else {
                 throw .badRequest("'from' must be the value of 'next' in the previous page.")
             }
-            self.init(platform: String(parts[0]), ordinal: Ordinal(rawValue: number))
+            self.init(platform: Platform(rawValue: String(parts[0])), ordinal: Ordinal(rawValue: number))
         }
     }
 
@@ -35,8 +35,6 @@ struct FailureLookup {
     private struct Entry {
         let place: Place
         let target: FailedTarget
-
-        var platform: Platform { Platform(rawValue: place.platform) }
     }
 
     let hub: Hub
@@ -49,7 +47,7 @@ struct FailureLookup {
         let entries = try await entries(of: message, after: try from.map { try Place($0) }, limit: limit)
         let targets = entries.map { entry in
             var target = FailedTargets.Target(
-                platform: entry.platform,
+                platform: entry.place.platform,
                 outcome: entry.target.failure.outcome,
                 reason: entry.target.failure.reason
             )
@@ -67,7 +65,7 @@ struct FailureLookup {
     func lines(_ message: AcceptedMessage, from place: Place?) async throws -> (text: String, next: Place?) {
         let id = try message.logged.id
         let entries = try await entries(of: message, after: place, limit: Self.linesAtOnce)
-        let text = entries.map { PnsFeedback($0.target, on: $0.platform, of: id).line }.joined()
+        let text = entries.map { PnsFeedback($0.target, on: $0.place.platform, of: id).line }.joined()
         return (text, entries.count == Self.linesAtOnce ? entries.last?.place : nil)
     }
 

@@ -49,7 +49,7 @@ struct FeedbackLookup {
             limit: Self.rowsOfFile
         )
         guard let last = reports.last else { return nil }
-        let lines = reports.map { PnsFeedback($0.target, on: Platform(rawValue: $0.platform), of: $0.message).line }
+        let lines = reports.map { PnsFeedback($0.target, on: $0.platform, of: $0.message).line }
         return (lines.joined(), last.target.at)
     }
 }

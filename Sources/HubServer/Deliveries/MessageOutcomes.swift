@@ -19,11 +19,10 @@ struct MessageOutcomes: Sendable, Equatable {
     ) throws {
         let targets = try record.targets
         for delivery in deliveries {
-            let platform = Platform(rawValue: delivery.delivery.key.platform)
-            for (outcome, count) in delivery.outcomes { add(count, outcome, platform) }
+            for (outcome, count) in delivery.outcomes { add(count, outcome, delivery.delivery.key.platform) }
         }
         let delivered = Set(deliveries.map(\.delivery.key.platform))
-        for (name, count) in matched?.platforms ?? [:] where !delivered.contains(name.lowercased()) {
+        for (name, count) in matched?.platforms ?? [:] where !delivered.contains(Platform(rawValue: name)) {
             let platform = Platform(rawValue: name)
             // The outcome of a test send that a stop interrupted is unknown.
             guard platform != .stream, targets?.isTest != true else { continue }

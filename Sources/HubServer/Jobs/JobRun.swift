@@ -266,6 +266,6 @@ struct JobFailure: Error, CustomStringConvertible {
 extension Hub {
     /// Number of registrations that clients of the protocol can see.
     var exportableCount: Int {
-        status.registrationCounts.filter { $0.key != Platform.stream.rawValue }.values.reduce(0, +)
+        status.registrationCounts.filter { $0.key != .stream }.values.reduce(0, +)
     }
 }

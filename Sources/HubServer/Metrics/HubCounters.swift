@@ -23,8 +23,7 @@ final class HubCounters: Sendable {
 /// Counts the final outcomes of targets on push services, by platform and outcome.
 final class PushCounters: Sendable {
     struct Outcome: Hashable, Sendable {
-        /// In lower case.
-        let platform: String
+        let platform: Platform
         let outcome: OutcomeName
     }
 
@@ -39,7 +38,7 @@ final class PushCounters: Sendable {
 }
 
 extension [PushCounters.Outcome: Int] {
-    mutating func add(_ count: Int, _ outcome: OutcomeName, _ platform: String) {
+    mutating func add(_ count: Int, _ outcome: OutcomeName, _ platform: Platform) {
         guard count > 0 else { return }
         self[PushCounters.Outcome(platform: platform, outcome: outcome), default: 0] += count
     }
@@ -48,7 +47,7 @@ extension [PushCounters.Outcome: Int] {
     ///
     /// The store counts none if the delivery had ended before, and more than `progress` contains if a later message
     /// replaced retries of earlier ones.
-    mutating func add(_ progress: DeliveryProgress, ended: Int, _ platform: String) {
+    mutating func add(_ progress: DeliveryProgress, ended: Int, _ platform: Platform) {
         guard ended > 0 else { return }
         for outcome in progress.done.values { add(1, outcome, platform) }
         add(ended - progress.done.count, .skipped, platform)

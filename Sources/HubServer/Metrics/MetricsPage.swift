@@ -87,7 +87,7 @@ struct MetricsPage: Sendable {
                 hub.counters.push.all.sorted { "\($0.key)" < "\($1.key)" }.map { kind, count in
                     .init(
                         count,
-                        ["hub": "\(hub.record.name)", "platform": kind.platform, "outcome": "\(kind.outcome)"]
+                        ["hub": "\(hub.record.name)", "platform": "\(kind.platform)", "outcome": "\(kind.outcome)"]
                     )
                 }
             }
@@ -99,9 +99,9 @@ struct MetricsPage: Sendable {
             members.flatMap { hub -> [PrometheusText.Sample] in
                 let name = "\(hub.record.name)"
                 let hosts = hub.push.hostRefusals.sorted { $0.key < $1.key }
-                return hub.push.refusals.keys.sorted().map { .init(1, ["hub": name, "platform": $0]) }
+                return hub.push.refusals.keys.sorted().map { .init(1, ["hub": name, "platform": "\($0)"]) }
                     + hosts.flatMap { platform, refusals in
-                        refusals.keys.sorted().map { .init(1, ["hub": name, "platform": platform, "host": $0]) }
+                        refusals.keys.sorted().map { .init(1, ["hub": name, "platform": "\(platform)", "host": $0]) }
                     }
             }
         )
@@ -116,8 +116,8 @@ struct MetricsPage: Sendable {
                     hosts in
                     hosts.map { host in
                         host.isEmpty
-                            ? .init(1, ["hub": name, "platform": platform])
-                            : .init(1, ["hub": name, "platform": platform, "host": host])
+                            ? .init(1, ["hub": name, "platform": "\(platform)"])
+                            : .init(1, ["hub": name, "platform": "\(platform)", "host": host])
                     }
                 }
             }
@@ -128,7 +128,7 @@ struct MetricsPage: Sendable {
             "Expiry of a credential for a push service, in seconds since 1970.",
             members.flatMap { hub in
                 hub.push.expiries.sorted { $0.key < $1.key }.map {
-                    .init($0.value.seconds, ["hub": "\(hub.record.name)", "platform": $0.key])
+                    .init($0.value.seconds, ["hub": "\(hub.record.name)", "platform": "\($0.key)"])
                 }
             }
         )
@@ -170,7 +170,7 @@ struct MetricsPage: Sendable {
                 hub.status.installationCounts.sorted { $0.key < $1.key }.map {
                     platform,
                     count in
-                    .init(count, ["hub": "\(hub.record.name)", "platform": platform])
+                    .init(count, ["hub": "\(hub.record.name)", "platform": "\(platform)"])
                 }
             }
         )
@@ -182,7 +182,7 @@ struct MetricsPage: Sendable {
                 hub.status.registrationCounts.sorted { $0.key < $1.key }.map {
                     platform,
                     count in
-                    .init(count, ["hub": "\(hub.record.name)", "platform": platform])
+                    .init(count, ["hub": "\(hub.record.name)", "platform": "\(platform)"])
                 }
             }
         )

@@ -19,12 +19,12 @@ struct CredentialLookup {
         )
     }
 
-    private var platforms: [String] { PushCredentials(hub.status.credentials, hub.configuration).platforms }
+    private var platforms: [Platform] { PushCredentials(hub.status.credentials, hub.configuration).platforms }
 
     /// Asks each push service whether it accepts the credential; devices get nothing.
     func test() async -> CredentialReport {
         let platforms = platforms
-        let outcomes = await withTaskGroup(of: (String, PushOutcome)?.self) { group in
+        let outcomes = await withTaskGroup(of: (Platform, PushOutcome)?.self) { group in
             let services = platforms.compactMap { platform in hub.push[platform].map { (platform, $0) } }
             for (platform, service) in services {
                 group.addTask { (platform, await service.tryCredential()) }
@@ -33,7 +33,7 @@ struct CredentialLookup {
                 try? await Task.sleep(for: Self.patience)
                 return nil
             }
-            var outcomes: [String: PushOutcome] = [:]
+            var outcomes: [Platform: PushOutcome] = [:]
             while outcomes.count < services.count, case (let platform, let outcome)?? = await group.next() {
                 outcomes[platform] = outcome
             }
@@ -55,16 +55,16 @@ struct CredentialLookup {
     private static let maximumHosts = 3
 
     /// Returns the hosts that refuse a credential which others accept; `nil` if there are none.
-    private func hostRefusals(_ platform: String) -> String? {
+    private func hostRefusals(_ platform: Platform) -> String? {
         guard let refusals = hub.push.hostRefusals[platform] else { return nil }
         let named = refusals.sorted { $0.key < $1.key }.prefix(Self.maximumHosts).map { "\($0.key) (\($0.value))" }
         let rest = refusals.count > named.count ? " and \(refusals.count - named.count) more" : ""
         return "refused by \(named.joined(separator: ", "))\(rest)"
     }
 
-    private func entry(_ platform: String, isUsable: Bool, _ reason: String?) -> CredentialReport.Credential {
+    private func entry(_ platform: Platform, isUsable: Bool, _ reason: String?) -> CredentialReport.Credential {
         CredentialReport.Credential(
-            platform: Platform(rawValue: platform),
+            platform: platform,
             isUsable: isUsable,
             reason: reason,
             expiresAt: hub.push[platform]?.credentialExpiresAt?.wholeSecond

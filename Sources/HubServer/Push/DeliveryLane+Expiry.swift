@@ -78,7 +78,7 @@ extension DeliveryLane {
     ///
     /// A message for templates has none: each template can set its own.
     func noteExpiry(of key: DeliveryKey, _ rendering: inout PushRendering) {
-        guard let service, let end = rendering.commonExpiry(on: Platform(rawValue: platform), by: service),
+        guard let service, let end = rendering.commonExpiry(on: platform, by: service),
             end < rendering.acceptedAt + hub.configuration.timeToLive
         else { return }
         expiries.note(key, expiresAt: end)

@@ -45,7 +45,6 @@ extension DeliveryLane {
         var candidates: [Candidate] = []
         var refused: [(Ordinal, PushRefusal)] = []
         if course.delivery.isDirect {
-            let platform = Platform(rawValue: platform)
             for ordinal in ordinals {
                 guard course.rendering.handles.indices.contains(Int(ordinal.rawValue)) else { continue }
                 let channel = course.rendering.handles[Int(ordinal.rawValue)]

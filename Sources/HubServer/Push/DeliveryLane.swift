@@ -74,7 +74,7 @@ actor DeliveryLane {
         init(_ retry: DeliveryRetry) { self.init(key: retry.key, ordinal: retry.ordinal) }
     }
 
-    let platform: String
+    let platform: Platform
     let hub: Hub
     let service: (any PushService)?
     let audience: String?
@@ -134,7 +134,7 @@ actor DeliveryLane {
     /// `service` is `nil` while the hub has no usable credential; messages then wait until they expire.
     init(
         hub: Hub,
-        platform: String,
+        platform: Platform,
         service: (any PushService)?,
         audience: String?,
         lease: NodeLease,

@@ -10,8 +10,7 @@ struct HandleChange: Sendable, Equatable {
         case replaced(by: String)
     }
 
-    /// Platform in lower case.
-    let platform: String
+    let platform: Platform
     /// The channel that the message was sent to.
     let channel: PushChannel
     let kind: Kind
@@ -78,7 +77,7 @@ extension Transaction {
 extension StoredRegistration {
     /// True for the same handle on the same platform that was not registered again since it died.
     fileprivate func isMeant(by change: HandleChange) -> Bool {
-        guard registration.platform.rawValue.lowercased() == change.platform,
+        guard registration.platform == change.platform,
             registration.pushChannel.isSameAddress(as: change.channel)
         else { return false }
         return switch change.kind {

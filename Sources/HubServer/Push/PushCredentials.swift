@@ -3,29 +3,28 @@ import PushServices
 
 /// The credentials with which a hub delivers, by platform.
 struct PushCredentials: Sendable, Equatable {
-    private let credentials: [String: PlatformCredential]
+    private let credentials: [Platform: PlatformCredential]
 
     init(_ all: [PlatformCredential], _ configuration: HubConfiguration) {
-        var credentials: [String: PlatformCredential] = [:]
+        var credentials: [Platform: PlatformCredential] = [:]
         for credential in configuration.pushServices.standing + all
         where configuration.pushServices.kinds.contains(credential.kind) {
             guard let platform = credential.kind.platform else { continue }
-            credentials[platform.rawValue] = credential
+            credentials[platform] = credential
         }
-        credentials[Platform.browser.rawValue] = BrowserKeys.credential(
+        credentials[.browser] = BrowserKeys.credential(
             of: configuration.pushServices.standing + all,
             contact: configuration.pushContact
         )
         if configuration.sendsGcmThroughFcm {
-            credentials[Platform.gcm.rawValue] = credentials[Platform.fcmv1.rawValue]
+            credentials[.gcm] = credentials[.fcmv1]
         }
         self.credentials = credentials
     }
 
-    var platforms: [String] { credentials.keys.sorted() }
+    var platforms: [Platform] { credentials.keys.sorted() }
 
-    /// `platform` in lower case.
-    subscript(platform: String) -> PlatformCredential? { credentials[platform] }
+    subscript(platform: Platform) -> PlatformCredential? { credentials[platform] }
 }
 
 extension PushRefusal {

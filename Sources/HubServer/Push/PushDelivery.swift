@@ -14,7 +14,7 @@ import Synchronization
 final class PushDelivery: Service {
     private struct LaneKey: Hashable {
         let hub: HubKey
-        let platform: String
+        let platform: Platform
     }
 
     private struct RunningLane {
@@ -244,7 +244,7 @@ final class PushDelivery: Service {
 
     private func service(
         for credential: PlatformCredential?,
-        _ platform: String,
+        _ platform: Platform,
         _ hub: Hub
     ) -> (any PushService)? {
         hub.push.set(refusal: nil, platform)

@@ -81,7 +81,7 @@ struct PushRendering {
     /// A registration is matched again: a device that changed hands does not get its former user's messages. It may
     /// have changed in the very commit that accepted the message, which chose its targets from the state before that
     /// commit.
-    func check(_ stored: StoredRegistration, platform: String, at now: Timestamp) throws(PushRefusal) {
+    func check(_ stored: StoredRegistration, platform: Platform, at now: Timestamp) throws(PushRefusal) {
         let registration = stored.registration
         if let end = registration.expirationTime, Timestamp(end) <= now {
             throw PushRefusal(outcome: .skipped, reason: "the registration has expired")
@@ -97,14 +97,14 @@ struct PushRendering {
     }
 
     /// True if the message is for a registration in its present form.
-    func matches(_ registration: Registration, platform: String) -> Bool {
-        (registration.platform.rawValue == platform || registration.platform.rawValue.lowercased() == platform)
+    func matches(_ registration: Registration, platform: Platform) -> Bool {
+        registration.platform == platform
             && (registration.template != nil) == (message.format == .template)
             && message.audience.expression?.matches(registration.tags.contains) ?? true
     }
 
     /// True if a registration was among the message's targets and still is.
-    func isTarget(_ stored: StoredRegistration, platform: String, at now: Timestamp) -> Bool {
+    func isTarget(_ stored: StoredRegistration, platform: Platform, at now: Timestamp) -> Bool {
         stored.changedAfter < sequence && matches(stored.registration, platform: platform)
             && (try? check(stored, platform: platform, at: now)) != nil
     }

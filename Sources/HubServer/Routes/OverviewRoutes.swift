@@ -60,8 +60,8 @@ struct OverviewLookup {
     }
 
     private func note(_ status: HubStatus, in overview: inout HubOverview) {
-        overview.installations = status.installationCounts
-        overview.registrations = status.registrationCounts
+        overview.installations = status.installationCounts.named
+        overview.registrations = status.registrationCounts.named
         overview.openStreams = status.streamCount
         overview.scheduled = status.scheduled.messages
         overview.nextDue = status.scheduled.nextDue?.wholeSecond
@@ -72,7 +72,12 @@ struct OverviewLookup {
         overview.repeated = counters.repeated.count
         overview.written = counters.streams.written.count
         for (kind, count) in counters.push.all {
-            overview.pushOutcomes[kind.platform, default: [:]][kind.outcome.rawValue] = count
+            overview.pushOutcomes[kind.platform.rawValue, default: [:]][kind.outcome.rawValue] = count
         }
     }
+}
+
+extension [Platform: Int] {
+    /// By the names of the platforms, as reports have them.
+    fileprivate var named: [String: Int] { reduce(into: [:]) { $0["\($1.key)"] = $1.value } }
 }

@@ -133,8 +133,8 @@ struct MessageIntake {
         _ view: borrowing HubView
     ) throws -> Deliveries {
         guard targets?.isTest != true, message.format != .stream else { return Deliveries() }
-        var sets: [String: OrdinalSet] = [:]
-        if let targets, let platform = message.format.platform?.rawValue {
+        var sets: [Platform: OrdinalSet] = [:]
+        if let targets, let platform = message.format.platform {
             var seen: Set<String> = []
             let places = targets.handles.indices.filter { seen.insert(targets.handles[$0].address).inserted }
             sets[platform] = OrdinalSet(places.map { Ordinal(rawValue: Int64($0)) })
@@ -159,7 +159,7 @@ struct MessageIntake {
             if credential != nil {
                 deliveries.effects = [.delivery]
             } else {
-                let refusal = PushRefusal(noCredentialFor: Platform(rawValue: platform), message, hub.configuration)
+                let refusal = PushRefusal(noCredentialFor: platform, message, hub.configuration)
                 let count = try transaction.end(key, as: refusal.outcome, reason: refusal.reason, at: at)
                 deliveries.outcomes.add(count, refusal.outcome, platform)
             }

@@ -86,7 +86,7 @@ extension TestSend {
         _ render: (any PushService) throws(PushRefusal) -> RenderedPush
     ) -> Push {
         let request = Result { () throws(PushRefusal) in
-            guard let service = hub.push[platform.rawValue.lowercased()] else {
+            guard let service = hub.push[platform] else {
                 let reason = "the hub has no usable credential for platform '\(platform)'"
                 throw PushRefusal(outcome: .abandoned, reason: reason)
             }
@@ -133,7 +133,7 @@ extension TestSend {
         var progress: [DeliveryKey: DeliveryProgress] = [:]
         for (push, verdict) in zip(pushes, verdicts) {
             guard let ordinal = push.ordinal else { continue }
-            let key = DeliveryKey(sequence: message.logged.sequence, platform: push.platform.rawValue.lowercased())
+            let key = DeliveryKey(sequence: message.logged.sequence, platform: push.platform)
             progress[key, default: DeliveryProgress()].done[ordinal] = verdict.outcome
             guard verdict.outcome != .success else { continue }
             progress[key]?.failures.append(

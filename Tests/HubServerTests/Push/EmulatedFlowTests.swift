@@ -181,13 +181,13 @@ struct EmulatedFlowTests {
                 guard let outcome = fault.outcome else {
                     #expect(details.outcomes.isEmpty && details.state != .completed, "\(platform)")
                     // Of browsers' push services, only the one that refuses the credential is paused.
-                    let isRefused = hub.hub.push.refusal(platform.platform.rawValue) != nil
+                    let isRefused = hub.hub.push.refusal(platform.platform) != nil
                     #expect(isRefused == (platform != .browser), "\(platform)")
                     return
                 }
                 #expect(details.outcomes == [platform.platform: [outcome: 1]], "\(platform)")
                 #expect(details.state == .completed, "\(platform)")
-                #expect(hub.hub.push.refusal(platform.platform.rawValue) == nil, "\(platform)")
+                #expect(hub.hub.push.refusal(platform.platform) == nil, "\(platform)")
                 #expect(emulator.inbox(of: channel.handle).count == (outcome == .success ? 1 : 0))
                 #expect(try await hub.failures(id).map(\.outcome) == (outcome == .success ? [] : [outcome.rawValue]))
                 let registration = try await hub.send("GET", "registrations/1-1-1", as: hub.full)

@@ -120,7 +120,7 @@ struct ErrorDetailsTests {
                 hub.hub.record.id, message.logged.sequence, hub.hub.configuration.timestamp
             )
             try await hub.hub.perform { transaction, _ in
-                for (platform, count) in [("apns", 2_500), ("wns", 1_000)] as [(String, Int64)] {
+                for (platform, count) in [(.apns, 2_500), (.wns, 1_000)] as [(Platform, Int64)] {
                     let delivery = DeliveryKey(sequence: sequence, platform: platform)
                     let targets = OrdinalSet((1...count).map { Ordinal(rawValue: $0) })
                     try transaction.insertDelivery(delivery, hub: key, targets: targets)

@@ -66,7 +66,7 @@ struct FailureReasonTests {
                 let report = try await hub.report(id, wanted.handle.replacing("/", with: "%2F"))
                 #expect(report.device?.explanation.first?.hasSuffix(": \(wanted.reason)") == true)
             }
-            let kind = PushCounters.Outcome(platform: wanted.platform.rawValue, outcome: wanted.outcome)
+            let kind = PushCounters.Outcome(platform: wanted.platform, outcome: wanted.outcome)
             #expect(hub.hub.counters.push.all == [kind: 2])
         }
     }
@@ -96,7 +96,7 @@ struct FailureReasonTests {
             await hub.settlePushes()
             #expect(service.sent.isEmpty)
             #expect(try await hub.details(id).outcomes == [.apns: [.abandoned: 1]])
-            #expect(hub.hub.counters.push.all == [.init(platform: "apns", outcome: .abandoned): 1])
+            #expect(hub.hub.counters.push.all == [.init(platform: .apns, outcome: .abandoned): 1])
         }
     }
 }

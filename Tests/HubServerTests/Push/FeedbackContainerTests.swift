@@ -169,7 +169,7 @@ struct FeedbackContainerTests {
             let (key, sequence, at) = (hub.hub.record.id, message.logged.sequence, hub.hub.configuration.timestamp)
             let count = FeedbackLookup.rowsOfFile + 5
             try await hub.hub.perform { transaction, _ in
-                let delivery = DeliveryKey(sequence: sequence, platform: "apns")
+                let delivery = DeliveryKey(sequence: sequence, platform: .apns)
                 let ordinals = (1...count).map { Ordinal(rawValue: Int64($0)) }
                 try transaction.insertDelivery(delivery, hub: key, targets: OrdinalSet(ordinals))
                 var progress = DeliveryProgress()

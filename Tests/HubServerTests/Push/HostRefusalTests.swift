@@ -223,7 +223,7 @@ import Testing
             await hub.settlePushes()
             let waiting = try await hub.hub.store.dueRetries(
                 hub: hub.hub.record.id,
-                platform: "wns",
+                platform: .wns,
                 at: Timestamp(clock.now) + .seconds(3_600),
                 latest: .distantFuture,
                 limit: 1_000
@@ -351,7 +351,7 @@ import Testing
                 await hub.settlePushes()
                 clock.advance(by: 60)
             }
-            #expect(hub.hub.push.hostRefusals == ["wns": [Self.bad: "403 BadJwtToken"]])
+            #expect(hub.hub.push.hostRefusals == [.wns: [Self.bad: "403 BadJwtToken"]])
             if expires {
                 clock.advance(by: Double(hub.hub.configuration.timeToLive.components.seconds) + 60)
             } else {
@@ -376,14 +376,14 @@ import Testing
                 await hub.settlePushes()
                 clock.advance(by: 6)
             }
-            #expect(service.sent.count == 3 && hub.hub.push.hostRefusals["wns"] != nil)
+            #expect(service.sent.count == 3 && hub.hub.push.hostRefusals[.wns] != nil)
             service.set()
             let second = try await hub.send(format: "windows", "<toast>2</toast>", tags: "World")
             await hub.settlePushes()
             clock.advance(by: 110)
             for _ in 0..<12 {
                 await hub.settlePushes()
-                #expect(hub.hub.push.hostRefusals["wns"] != nil)
+                #expect(hub.hub.push.hostRefusals[.wns] != nil)
                 clock.advance(by: 30)
             }
             #expect(try await hub.report(first).outcomes == ["wns": ["AbandonedNotificationMessages": 1]])
@@ -399,7 +399,7 @@ import Testing
             try await register(1, at: Self.bad, hub)
             let id = try await hub.send(format: "windows", "<toast/>", tags: "World")
             await hub.settlePushes()
-            #expect(hub.hub.push.refusals == ["wns": "401"])
+            #expect(hub.hub.push.refusals == [.wns: "401"])
             try await hub.set { $0.credentials = [] }
             clock.advance(by: Double(hub.hub.configuration.timeToLive.components.seconds) + 60)
             for _ in 0..<3 {

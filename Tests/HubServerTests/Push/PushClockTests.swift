@@ -34,7 +34,7 @@ struct PushClockTests {
             }
             let id = try await hub.send(format: platform.rawValue, platform.body, tags: "World")
             await hub.settlePushes()
-            let reason = hub.hub.push.refusal(platform.platform.rawValue)
+            let reason = hub.hub.push.refusal(platform.platform)
             #expect(reason?.contains("clock") == true, "\(reason ?? "not refused")")
             let details = try await hub.details(id)
             #expect(details.outcomes.isEmpty && [.enqueued, .processing].contains(details.state), "\(details)")
@@ -43,7 +43,7 @@ struct PushClockTests {
             clock.jump(by: -wrong.offset)
             clock.advance(by: wait)
             await hub.settlePushes()
-            #expect(hub.hub.push.refusal(platform.platform.rawValue) == nil)
+            #expect(hub.hub.push.refusal(platform.platform) == nil)
             #expect(try await hub.outcomes(id) == [platform.platform: [.success: 20]])
             #expect(try await hub.details(id).state == .completed)
             #expect(channels.map { emulator.inbox(of: $0.handle).count } == Array(repeating: 1, count: 20))

@@ -184,7 +184,7 @@ struct PushDeliveryTests {
             let refused = service.sent.count
             #expect(refused >= 1 && refused <= 10)
             #expect(try await hub.report(id).outcomes == nil)
-            #expect(hub.hub.push.refusal("apns") == "InvalidProviderToken")
+            #expect(hub.hub.push.refusal(.apns) == "InvalidProviderToken")
             clock.advance(by: 61)
             hub.service.push.wakeAll()
             await hub.service.push.settle()
@@ -393,7 +393,7 @@ struct PushDeliveryTests {
             #expect(try await hub.report(second).outcomes == ["apns": ["Success": 1]])
             #expect(
                 hub.hub.counters.push.all == [
-                    .init(platform: "apns", outcome: .skipped): 1, .init(platform: "apns", outcome: .success): 1,
+                    .init(platform: .apns, outcome: .skipped): 1, .init(platform: .apns, outcome: .success): 1,
                 ]
             )
         }

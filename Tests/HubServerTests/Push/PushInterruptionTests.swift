@@ -55,7 +55,7 @@ import Testing
             let lease = NodeLease(isShared: false, clock: { .zero })
             let lane = DeliveryLane(
                 hub: hub.hub,
-                platform: "apns",
+                platform: .apns,
                 service: service,
                 audience: nil,
                 lease: lease,

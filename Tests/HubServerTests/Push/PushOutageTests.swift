@@ -144,7 +144,7 @@ import Testing
     }
 
     private func lane(of kind: Kind, _ hub: TestHub) async -> DeliveryLane? {
-        for lane in hub.service.push.lanes where await lane.platform == kind.platform.rawValue { return lane }
+        for lane in hub.service.push.lanes where await lane.platform == kind.platform { return lane }
         return nil
     }
 

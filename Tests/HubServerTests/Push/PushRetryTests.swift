@@ -106,7 +106,7 @@ struct PushRetryTests {
 
     @Test func `expiries are noted up to a limit, and the earliest is known`() {
         func key(_ number: Int) -> DeliveryKey {
-            DeliveryKey(sequence: LogSequence(rawValue: Int64(number)), platform: "apns")
+            DeliveryKey(sequence: LogSequence(rawValue: Int64(number)), platform: .apns)
         }
         let start = Timestamp(milliseconds: 0)
         var expiries = MessageExpiries()

@@ -144,8 +144,8 @@ struct RepeatedTestSendTests {
             #expect(details.outcomes == [.apns: [.success: 1, .wrongToken: 1, .expiredChannel: 1]])
             #expect(
                 hub.hub.counters.push.all == [
-                    .init(platform: "apns", outcome: .success): 1, .init(platform: "apns", outcome: .wrongToken): 1,
-                    .init(platform: "apns", outcome: .expiredChannel): 1,
+                    .init(platform: .apns, outcome: .success): 1, .init(platform: .apns, outcome: .wrongToken): 1,
+                    .init(platform: .apns, outcome: .expiredChannel): 1,
                 ]
             )
             let failures = try await hub.failures(id)

@@ -144,7 +144,7 @@ import class HubTestServer.Gate
             await hub.service.push.settle()
             let waiting = try await hub.hub.store.dueRetries(
                 hub: hub.hub.record.id,
-                platform: "wns",
+                platform: .wns,
                 at: Timestamp(clock.now) + SlowHosts.longestPause,
                 latest: .distantFuture,
                 limit: 1_000
@@ -276,7 +276,7 @@ import class HubTestServer.Gate
 
     private func target(_ ordinal: Int64, of sequence: Int64 = 1) -> DeliveryLane.TargetKey {
         DeliveryLane.TargetKey(
-            key: DeliveryKey(sequence: LogSequence(rawValue: sequence), platform: "browser"),
+            key: DeliveryKey(sequence: LogSequence(rawValue: sequence), platform: .browser),
             ordinal: Ordinal(rawValue: ordinal)
         )
     }

@@ -164,7 +164,7 @@ struct EveryChange {
     private func deliveries(_ hub: HubKey) async throws {
         let keys = try await [
             store.append(hub, tags: "a"), store.append(hub, tags: "b"), store.append(hub, tags: "c"),
-        ].map { DeliveryKey(sequence: $0, platform: "apns") }
+        ].map { DeliveryKey(sequence: $0, platform: .apns) }
         let far = Ordinal(rawValue: 70_000)
         try await store.change { transaction in
             for key in keys {
@@ -255,7 +255,7 @@ struct EveryChange {
         try await registrations(hub)
         try await scheduled(hub)
         try await reports(hub)
-        let key = DeliveryKey(sequence: try await store.append(hub), platform: "apns")
+        let key = DeliveryKey(sequence: try await store.append(hub), platform: .apns)
         try await store.change { transaction in
             try transaction.insertDelivery(key, hub: hub, targets: OrdinalSet([1, 2, 3]))
             var progress = DeliveryProgress()
