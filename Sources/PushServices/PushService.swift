@@ -6,21 +6,25 @@ package import HubProtocol
 /// It keeps connections and access tokens, but no messages. It neither queues nor retries, except once after it renewed
 /// a token, or if the service provably did not process the first request.
 package protocol PushService: Sendable {
+    associatedtype Prepared: PreparedPush
+
     /// Reads and checks a message once for all targets that get the same text.
     ///
     /// - Throws: ``BadPushMessage`` if the message cannot be sent to any target.
-    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> Prepared
 
     /// Number of targets that may be in flight now; it changes with what the service allows.
     ///
     /// Where handles name hosts, this is the number for one host.
     var concurrency: Int { get }
 
-    /// Makes one attempt for each target of a batch.
+    /// Makes one attempt.
     ///
-    /// `report` gets each place in the batch exactly once, and can get several at a time. It can be called on any
-    /// thread and must not block.
-    func send(_ batch: [PushAttempt], report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void)
+    /// If the task is cancelled the outcome is `retry`, since the service may or may not have the message.
+    func send(_ push: Prepared, to target: PushTarget) async -> PushOutcome
+
+    /// Makes one attempt for each of several targets.
+    func send(_ push: Prepared, to targets: [PushTarget], report: @escaping PushReport)
 
     /// Asks the service whether it accepts the credential, without a message to a device.
     ///
@@ -37,26 +41,26 @@ package protocol PushService: Sendable {
 extension PushService {
     package var credentialExpiresAt: Timestamp? { nil }
 
-    package func send(
-        _ batch: [PushAttempt],
-        report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
-    ) {
-        for (place, attempt) in batch.enumerated() {
-            Task { report([(place, await attempt.push.send(to: attempt.target))]) }
+    package func send(_ push: Prepared, to targets: [PushTarget], report: @escaping PushReport) {
+        for (place, target) in targets.enumerated() {
+            Task { report([(place, await send(push, to: target))]) }
         }
     }
-}
 
-/// A message for one target.
-package struct PushAttempt: Sendable {
-    package let push: any PreparedPush
-    package let target: PushTarget
-
-    package init(push: any PreparedPush, target: PushTarget) {
-        self.push = push
-        self.target = target
+    /// Prepares a message for sending.
+    ///
+    /// - Parameter message: The message.
+    /// - Returns: The message, which this service sends.
+    /// - Throws: ``BadPushMessage`` if the message cannot be sent to any target.
+    package func push(_ message: PushMessage) throws(BadPushMessage) -> ReadyPush {
+        ReadyPush(try prepare(message), by: self)
     }
 }
+
+/// Gets the outcome of each target's place exactly once, and can get several at a time.
+///
+/// It can be called on any thread and must not block.
+package typealias PushReport = @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
 
 /// A message in the form in which a service sends it.
 package protocol PreparedPush: Sendable {
@@ -65,11 +69,36 @@ package protocol PreparedPush: Sendable {
 
     /// Key of messages of which a device shows only the latest; `nil` if there is none.
     var collapseKey: String? { get }
+}
+
+/// A prepared message, with the service that sends it.
+package final class ReadyPush: Sendable {
+    /// Time that the service may keep the message, as its headers or body say.
+    package let lifetime: PushLifetime
+    /// Key of messages of which a device shows only the latest; `nil` if there is none.
+    package let collapseKey: String?
+
+    private let sendToOne: @Sendable (PushTarget) async -> PushOutcome
+    private let sendToSeveral: @Sendable ([PushTarget], @escaping PushReport) -> Void
+
+    fileprivate init<Service: PushService>(_ push: Service.Prepared, by service: Service) {
+        (lifetime, collapseKey) = (push.lifetime, push.collapseKey)
+        sendToOne = { await service.send(push, to: $0) }
+        sendToSeveral = { service.send(push, to: $0, report: $1) }
+    }
 
     /// Makes one attempt.
     ///
-    /// If the task is cancelled the outcome is `retry`, since the service may or may not have the message.
-    func send(to target: PushTarget) async -> PushOutcome
+    /// - Parameter target: The device.
+    /// - Returns: The outcome; `retry` if the task is cancelled, since the service may or may not have the message.
+    package func send(to target: PushTarget) async -> PushOutcome { await sendToOne(target) }
+
+    /// Makes one attempt for each of several targets.
+    ///
+    /// - Parameters:
+    ///   - targets: The devices.
+    ///   - report: Gets their outcomes.
+    package func send(to targets: [PushTarget], report: @escaping PushReport) { sendToSeveral(targets, report) }
 }
 
 /// A message rendered for one platform, the same for all targets with this text.

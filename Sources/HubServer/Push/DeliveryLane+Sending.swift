@@ -14,9 +14,9 @@ extension DeliveryLane {
         let host: String
         /// Name of the target in the id of the attempt.
         let name: String
-        let push: any PreparedPush
+        let push: ReadyPush
 
-        init(_ ordinal: Ordinal, _ channel: PushChannel, name: String, _ push: any PreparedPush) {
+        init(_ ordinal: Ordinal, _ channel: PushChannel, name: String, _ push: ReadyPush) {
             self.ordinal = ordinal
             self.channel = channel
             host = channel.host
@@ -266,7 +266,7 @@ extension DeliveryLane {
 
     /// Returns the latest start of an attempt, and the time until which the service may keep the message.
     private func end(
-        of push: any PreparedPush,
+        of push: ReadyPush,
         _ rendering: PushRendering
     ) -> (last: Timestamp, expiresAt: Timestamp?) {
         let end = rendering.acceptedAt + hub.configuration.timeToLive
@@ -307,16 +307,17 @@ extension DeliveryLane {
             id: UUID(of: rendering.messageID, to: candidate.name),
             expiresAt: end(of: candidate.push, rendering).expiresAt
         )
-        outbox.append((PushAttempt(push: candidate.push, target: target), landing))
+        outbox.append((candidate.push, target, landing))
     }
 
-    /// Hands the collected targets to the service, which reports their outcomes several at a time.
+    /// Hands the collected targets of each message to the service, which reports their outcomes several at a time.
     private func handOver() {
-        guard let service, !outbox.isEmpty else { return }
-        let batch = outbox
+        let batches = Dictionary(grouping: outbox) { ObjectIdentifier($0.push) }.values
         outbox = []
-        service.send(batch.map(\.attempt)) { outcomes in
-            self.land(outcomes.map { place, outcome in (batch[place].landing, .answered(outcome)) })
+        for batch in batches {
+            batch[0].push.send(to: batch.map(\.target)) { outcomes in
+                self.land(outcomes.map { place, outcome in (batch[place].landing, .answered(outcome)) })
+            }
         }
     }
 

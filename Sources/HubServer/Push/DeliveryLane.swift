@@ -102,7 +102,7 @@ actor DeliveryLane {
     /// Targets that were sent and are not recorded yet.
     var pending: Set<TargetKey> = []
     /// Targets that have a slot and are not handed to the service yet.
-    var outbox: [(attempt: PushAttempt, landing: PushLanding)] = []
+    var outbox: [(push: ReadyPush, target: PushTarget, landing: PushLanding)] = []
     var unwritten = PushBatch()
     /// The latest write, which the next one waits for.
     var writing: Task<Void, Never>?

@@ -16,7 +16,7 @@ struct PushRefusal: Error, Sendable, Equatable {
 struct RenderedPush: Sendable {
     let body: [UInt8]
     let headers: ForwardedHeaders
-    let push: any PreparedPush
+    let push: ReadyPush
 
     func isSame(as other: RenderedPush) -> Bool { body == other.body && headers == other.headers }
 }
@@ -186,7 +186,7 @@ struct PushRendering {
         let format = MessageFormat(of: text.platform)
         do {
             let message = PushMessage(format: format, body: body, headers: headers, acceptedAt: acceptedAt)
-            return RenderedPush(body: body, headers: headers, push: try service.prepare(message))
+            return RenderedPush(body: body, headers: headers, push: try service.push(message))
         } catch {
             throw PushRefusal(
                 outcome: error.isTooLarge ? .invalidNotificationSize : .invalidNotificationFormat,

@@ -19,7 +19,7 @@ extension TestSend {
         /// Its ordinal in a delivery; `nil` for a target that cannot be part of one.
         let ordinal: Ordinal?
         /// The message to send, or the reason why nothing is sent.
-        let request: Result<(push: any PreparedPush, target: PushTarget), PushRefusal>
+        let request: Result<(push: ReadyPush, target: PushTarget), PushRefusal>
 
         func judged(_ verdict: Verdict) -> Judged {
             (verdict.outcome == .success, TestSend.result(platform, handle, id, verdict.sentence))

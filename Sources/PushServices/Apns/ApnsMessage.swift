@@ -2,7 +2,7 @@ import Formats
 import HubProtocol
 
 /// A checked message for APNs, without the parts that differ from device to device.
-struct ApnsMessage: Sendable {
+struct ApnsMessage: PreparedPush {
     let body: [UInt8]
     /// All headers except `apns-id`, `apns-expiration` and `authorization`.
     let headers: [(name: String, value: String)]

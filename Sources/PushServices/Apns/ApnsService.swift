@@ -57,8 +57,8 @@ final class ApnsService: PushService {
         if case .certificate(_, let expiresAt) = credential.proof { expiresAt } else { nil }
     }
 
-    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
-        ApnsPush(try ApnsMessage(message, for: credential), self)
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> ApnsMessage {
+        try ApnsMessage(message, for: credential)
     }
 
     /// Sends to a token that no device has: an answer about the token proves that APNs accepts the credential.
@@ -71,49 +71,43 @@ final class ApnsService: PushService {
 
     func shutdown() async { await channel.shutdown() }
 
+    func send(_ message: ApnsMessage, to target: PushTarget) async -> PushOutcome {
+        do throws(ServiceChannel.NoAnswer) {
+            return await send(try ApnsRequest(message, to: target))
+        } catch {
+            return error.outcome
+        }
+    }
+
     /// Makes one attempt, and a second one with a new token or on a new connection if APNs did not process the first.
-    func send(_ request: ApnsRequest) async -> PushOutcome { await attempt(request, isLast: false) }
+    private func send(_ request: ApnsRequest) async -> PushOutcome { await attempt(request, isLast: false) }
 
     /// Makes the first attempts; only attempts that need a second one get a task each.
-    func send(
-        _ batch: [PushAttempt],
-        report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
-    ) {
+    func send(_ message: ApnsMessage, to targets: [PushTarget], report: @escaping PushReport) {
         let proof: Proof?
         do throws(ServiceChannel.NoAnswer) {
             proof = try self.proof()
         } catch {
-            return report(batch.indices.map { ($0, error.outcome) })
+            return report(targets.indices.map { ($0, error.outcome) })
         }
-        var messages: [ObjectIdentifier: [(place: Int, request: ApnsRequest)]] = [:]
+        var requests: [(place: Int, request: ApnsRequest)] = []
         var refused: [(place: Int, outcome: PushOutcome)] = []
-        for (place, attempt) in batch.enumerated() {
+        for (place, target) in targets.enumerated() {
             do throws(ServiceChannel.NoAnswer) {
-                let (message, request) = try request(attempt)
-                messages[message, default: []].append((place, request))
+                requests.append((place, try ApnsRequest(message, to: target)))
             } catch {
                 refused.append((place, error.outcome))
             }
         }
         if !refused.isEmpty { report(refused) }
-        for requests in messages.values { post(requests, proof, report: report) }
-    }
-
-    /// Returns the request for an attempt, and an identifier that requests for the same message share.
-    private func request(
-        _ attempt: PushAttempt
-    ) throws(ServiceChannel.NoAnswer) -> (message: ObjectIdentifier, request: ApnsRequest) {
-        guard let push = attempt.push as? ApnsPush else {
-            throw ServiceChannel.NoAnswer(outcome: .unsendable("the message is not for APNs"))
-        }
-        return (ObjectIdentifier(push), try ApnsRequest(push.message, to: attempt.target))
+        post(requests, proof, report: report)
     }
 
     /// Makes the first attempts for requests with the same message.
     private func post(
         _ requests: [(place: Int, request: ApnsRequest)],
         _ proof: Proof?,
-        report: @escaping @Sendable ([(place: Int, outcome: PushOutcome)]) -> Void
+        report: @escaping PushReport
     ) {
         guard let first = requests.first?.request else { return }
         let common = ServiceChannel.request(devices, headers(proof) + first.commonHeaders, first.body)

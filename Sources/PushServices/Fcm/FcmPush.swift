@@ -6,7 +6,6 @@ struct FcmPush: PreparedPush {
     let lifetime: PushLifetime
     let collapseKey: String?
 
-    private let service: FcmService
     private let ownExpiry: Timestamp?
     /// The text before the token: `{"message":{"token":`.
     private let opening: [UInt8]
@@ -17,8 +16,7 @@ struct FcmPush: PreparedPush {
 
     private static let endAfterTime = Array("s\"}}}".utf8)
 
-    init(_ message: FcmMessage, acceptedAt: Timestamp, service: FcmService) {
-        self.service = service
+    init(_ message: FcmMessage, acceptedAt: Timestamp) {
         collapseKey = message.collapseKey
         ownExpiry = message.timeToLive.map { acceptedAt + .seconds($0) }
         lifetime =
@@ -37,15 +35,7 @@ struct FcmPush: PreparedPush {
         restUpToTime = Array("\(members)\(options)\(android.isEmpty ? "" : ",")\"ttl\":\"".utf8)
     }
 
-    func send(to target: PushTarget) async -> PushOutcome {
-        guard case .handle(let token) = target.channel else {
-            return .unsendable("FCM does not send to a browser's subscription")
-        }
-        if let flaw = Self.flaw(of: token) { return .unsendable(flaw) }
-        return await service.send { body(token, expiresAt: target.expiresAt, now: $0) }
-    }
-
-    private static func flaw(of token: String) -> String? {
+    static func flaw(of token: String) -> String? {
         if token.isEmpty { return "the registration token is empty" }
         if token.utf8.count > PushChannel.maximumLength {
             return "the registration token is longer than \(PushChannel.maximumLength) bytes"

@@ -50,14 +50,22 @@ struct FcmService: PushService {
 
     var concurrency: Int { acquaintance.value ? Self.connections * Self.streams : 1 }
 
-    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> FcmPush {
         let content =
             switch message.format {
             case .fcmv1: try FcmMessage(message.body)
             case .gcm: try FcmMessage(legacy: message.body)
             default: throw BadPushMessage("a message of format '\(message.format)' is not for FCM")
             }
-        return FcmPush(content, acceptedAt: message.acceptedAt, service: self)
+        return FcmPush(content, acceptedAt: message.acceptedAt)
+    }
+
+    func send(_ push: FcmPush, to target: PushTarget) async -> PushOutcome {
+        guard case .handle(let token) = target.channel else {
+            return .unsendable("FCM does not send to a browser's subscription")
+        }
+        if let flaw = FcmPush.flaw(of: token) { return .unsendable(flaw) }
+        return await send { push.body(token, expiresAt: target.expiresAt, now: $0) }
     }
 
     /// Sends a message to a token that no device has; FCM refuses it only after it has checked the sender.

@@ -1,5 +1,11 @@
 import HubProtocol
 
+/// A message of a service that sends none.
+enum NoPush: PreparedPush {
+    var lifetime: PushLifetime { switch self {} }
+    var collapseKey: String? { switch self {} }
+}
+
 /// A push service for which the hub keeps registrations and does not deliver.
 struct RetiredService: PushService {
     private let reason: String
@@ -16,7 +22,9 @@ struct RetiredService: PushService {
 
     var concurrency: Int { 1 }
 
-    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush { throw BadPushMessage(reason) }
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> NoPush { throw BadPushMessage(reason) }
+
+    func send(_ push: NoPush, to target: PushTarget) async -> PushOutcome {}
 
     func tryCredential() async -> PushOutcome { .badRoute(reason) }
 

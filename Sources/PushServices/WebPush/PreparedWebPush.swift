@@ -21,9 +21,8 @@ struct PreparedWebPush: PreparedPush {
     let topic: String?
     /// The sender's own policy for Edge's service; `nil` if it has none.
     let cachePolicy: String?
-    private let service: WebPushService
 
-    init(_ message: PushMessage, isDeclarative: Bool, _ service: WebPushService) throws(BadPushMessage) {
+    init(_ message: PushMessage, isDeclarative: Bool) throws(BadPushMessage) {
         guard message.format == .browser else {
             throw BadPushMessage("a message of format '\(message.format)' is not for browsers")
         }
@@ -51,12 +50,9 @@ struct PreparedWebPush: PreparedPush {
         if let cachePolicy, !["cache", "no-cache"].contains(cachePolicy) {
             throw BadPushMessage("the header X-WNS-Cache-Policy is not cache or no-cache")
         }
-        self.service = service
     }
 
     var collapseKey: String? { topic }
-
-    func send(to target: PushTarget) async -> PushOutcome { await service.send(self, to: target) }
 
     /// Returns the seconds that the service may keep the message for a target.
     func timeToLive(_ target: PushTarget, now: Timestamp) -> Int64 {

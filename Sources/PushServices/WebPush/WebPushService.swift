@@ -53,8 +53,8 @@ struct WebPushService: PushService {
 
     let concurrency = 200
 
-    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
-        try PreparedWebPush(message, isDeclarative: isDeclarative, self)
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> PreparedWebPush {
+        try PreparedWebPush(message, isDeclarative: isDeclarative)
     }
 
     /// Checks that the key signs; there is no service to ask, since each browser names its own.

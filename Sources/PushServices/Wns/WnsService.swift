@@ -37,11 +37,18 @@ struct WnsService: PushService {
     /// Half of the connections: the hub sends at most twice the number for one host to all hosts together.
     var concurrency: Int { Self.connections / 2 }
 
-    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> WnsPush {
         guard message.format == .windows else {
             throw BadPushMessage("a message of format '\(message.format)' is not for WNS")
         }
-        return WnsPush(try WnsMessage(message), acceptedAt: message.acceptedAt, service: self)
+        return WnsPush(try WnsMessage(message), acceptedAt: message.acceptedAt)
+    }
+
+    func send(_ push: WnsPush, to target: PushTarget) async -> PushOutcome {
+        guard case .handle(let uri) = target.channel else {
+            return .unsendable("WNS does not send to a browser's subscription")
+        }
+        return await send(push.body, to: uri) { push.headers(expiresAt: target.expiresAt, now: $0) }
     }
 
     /// Fetches an access token, even if there is one already.
@@ -59,7 +66,7 @@ struct WnsService: PushService {
     /// Makes one attempt.
     ///
     /// The headers are made just before they are sent, since they contain the time that is left.
-    func send(
+    private func send(
         _ body: [UInt8],
         to uri: String,
         _ headers: @Sendable (Timestamp) -> [(name: String, value: String)]

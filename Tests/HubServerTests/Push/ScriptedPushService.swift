@@ -74,7 +74,7 @@ final class ScriptedPushService: PushService, PushServiceMaker {
         } ?? credential.audience
     }
 
-    func prepare(_ message: PushMessage) throws(BadPushMessage) -> any PreparedPush {
+    func prepare(_ message: PushMessage) throws(BadPushMessage) -> Prepared {
         let body = String(decoding: message.body, as: UTF8.self)
         if body.contains("bad") { throw BadPushMessage("it says 'bad'") }
         let (lifetime, collapseKey) = state.withLock { state in
@@ -83,7 +83,6 @@ final class ScriptedPushService: PushService, PushServiceMaker {
         }
         changes.notify()
         return Prepared(
-            service: self,
             body: body,
             headers: message.headers.values,
             lifetime: lifetime,
@@ -98,21 +97,20 @@ final class ScriptedPushService: PushService, PushServiceMaker {
 
     func shutdown() async { state.withLock { $0.onShutdown }() }
 
-    private struct Prepared: PreparedPush {
-        let service: ScriptedPushService
+    struct Prepared: PreparedPush {
         let body: String
         let headers: [String: String]
         let lifetime: PushLifetime
         let collapseKey: String?
+    }
 
-        func send(to target: PushTarget) async -> PushOutcome {
-            let sent = Sent(body: body, headers: headers, target: target)
-            let script = service.state.withLock { state in
-                state.sent.append(sent)
-                return state.script
-            }
-            service.changes.notify()
-            return await script(sent)
+    func send(_ push: Prepared, to target: PushTarget) async -> PushOutcome {
+        let sent = Sent(body: push.body, headers: push.headers, target: target)
+        let script = state.withLock { state in
+            state.sent.append(sent)
+            return state.script
         }
+        changes.notify()
+        return await script(sent)
     }
 }

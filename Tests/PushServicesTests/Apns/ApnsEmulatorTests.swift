@@ -15,9 +15,9 @@ import Testing
         try await ServicePeers.run(ApnsCredentialTests.credential(changes), body)
     }
 
-    private func prepare(_ service: any PushService) throws -> any PreparedPush {
+    private func prepare(_ service: any PushService) throws -> ReadyPush {
         let body = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
-        return try service.prepare(PushMessage(format: .apple, body: body, acceptedAt: Timestamp(Date())))
+        return try service.push(PushMessage(format: .apple, body: body, acceptedAt: Timestamp(Date())))
     }
 
     private func send(_ service: any PushService, to handle: String) async throws -> PushOutcome {
@@ -80,11 +80,9 @@ import Testing
         try await run { emulator, service in
             _ = try await send(service, to: "00")
             let push = try prepare(service)
-            let batch = Self.handles.map { handle in
-                PushAttempt(push: push, target: PushTarget(channel: .handle(handle), id: UUID()))
-            }
+            let batch = Self.handles.map { PushTarget(channel: .handle($0), id: UUID()) }
             let (reports, continuation) = AsyncStream<[(place: Int, outcome: PushOutcome)]>.makeStream()
-            service.send(batch) { continuation.yield($0) }
+            push.send(to: batch) { continuation.yield($0) }
             var places: [Int] = []
             var outcomes: [String: Int] = [:]
             for await report in reports {

@@ -79,7 +79,7 @@ import Testing
 
     @Test func `a browser is not sent to`() async throws {
         let service = try PushServiceDirectory().service(for: try ServicePeers.credential())
-        let push = try service.prepare(
+        let push = try service.push(
             PushMessage(format: .fcmv1, body: Array(Self.body.utf8), acceptedAt: Timestamp(Date()))
         )
         let channel = PushChannel.browser(BrowserPushChannel(endpoint: "https://example.org/", p256dh: "", auth: ""))

@@ -13,7 +13,7 @@ import Testing
             WebPushSender.credential(P256.Signing.PrivateKey(), declarative ? ["Declarative": "true"] : [:]),
             WebPushSender.surroundings(clock)
         )
-        return try #require(try service.prepare(message) as? PreparedWebPush)
+        return try service.prepare(message)
     }
 
     private func target(expiresAt: Timestamp? = nil) -> PushTarget {

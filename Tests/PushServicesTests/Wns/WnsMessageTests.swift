@@ -11,9 +11,9 @@ import Testing
         _ body: String,
         _ headers: [String: String] = [:],
         format: MessageFormat = .windows
-    ) throws -> any PreparedPush {
+    ) throws -> ReadyPush {
         let service = try PushServiceDirectory().service(for: ServicePeers.wnsCredential())
-        return try service.prepare(
+        return try service.push(
             PushMessage(
                 format: format,
                 body: Array(body.utf8),
@@ -160,7 +160,7 @@ import Testing
     func `platforms that nothing is delivered to say so`(kind: PlatformCredential.Kind, name: String) async throws {
         let service = RetiredService(PlatformCredential(kind, []))
         let message = PushMessage(format: .template, body: [], acceptedAt: Self.time)
-        let error = try #require(throws: BadPushMessage.self) { try service.prepare(message) }
+        let error = try #require(throws: BadPushMessage.self) { try service.push(message) }
         #expect(error.description.contains("does not deliver to \(name)"))
         #expect(await service.tryCredential() == .badRoute(error.description))
         #expect(service.concurrency == 1)

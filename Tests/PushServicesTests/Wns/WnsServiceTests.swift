@@ -118,7 +118,7 @@ import Testing
 
     @Test func `a browser is not sent to`() async throws {
         let service = try PushServiceDirectory().service(for: ServicePeers.wnsCredential())
-        let push = try service.prepare(
+        let push = try service.push(
             PushMessage(
                 format: .windows,
                 body: Array("<toast/>".utf8),

@@ -1,28 +1,6 @@
 import Foundation
 import HubProtocol
 
-/// A message for Apple's devices, checked and ready.
-final class ApnsPush: PreparedPush {
-    let message: ApnsMessage
-    private let service: ApnsService
-
-    init(_ message: ApnsMessage, _ service: ApnsService) {
-        self.message = message
-        self.service = service
-    }
-
-    var lifetime: PushLifetime { message.lifetime }
-    var collapseKey: String? { message.collapseKey }
-
-    func send(to target: PushTarget) async -> PushOutcome {
-        do throws(ServiceChannel.NoAnswer) {
-            return await service.send(try ApnsRequest(message, to: target))
-        } catch {
-            return error.outcome
-        }
-    }
-}
-
 /// A message for one device token.
 struct ApnsRequest: Sendable {
     /// The device token in lower case.
