@@ -13,7 +13,8 @@ LINKING = $(if $(filter release,$(CONFIG)),--static-swift-stdlib -Xlinker --no-e
 SMALL = -Xswiftc -use-ld=lld -Xlinker -z -Xlinker pack-relative-relocs -Xlinker -z -Xlinker now
 # Links 6 MB of ICU's data, which the program needs, instead of 34; 'FILTER_ICU=' links all.
 FILTER_ICU ?= yes
-# The same commit gives the same program in every folder: exactly the resolved packages, relative paths, and a build id that is the commit's.
+# The same commit gives the same program in every folder whose path has the same length (see packaging/reproduce): exactly the resolved packages,
+# relative paths, and a build id that is the commit's.
 REPRODUCIBLE = --force-resolved-versions -Xcc -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. $(BUILD_ID)
 BUILD_ID = $(if $(findstring dirty,$(NEWSWIRE_COMMIT)),,$(addprefix -Xlinker --build-id=0x,$(shell git rev-parse HEAD 2>/dev/null)))
 # What SwiftPM takes for its own Package.resolved: the revisions, and the checksum of the manifest, without which it resolves again.
