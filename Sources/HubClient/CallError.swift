@@ -1,7 +1,7 @@
 import NetworkAddresses
 import OutboundHTTP
 
-/// The error of a call to a server of newswire.
+/// An error of a call to a hub or an app backend.
 protocol CallError: Error {
     static var cancelled: Self { get }
 

@@ -30,6 +30,7 @@ package struct Registry: Sendable {
 
     /// The kind of target that a message of one format is for.
     private struct Kind: Hashable {
+        /// Folded: reports and metrics print it.
         let platform: Platform
         let isTemplate: Bool
 
@@ -62,7 +63,7 @@ package struct Registry: Sendable {
     private(set) var listenUsage = ListenUsage()
     /// The same by group.
     private(set) var listenShares = ShareUsage()
-    /// Number of installations of each platform, by platform name in lower case.
+    /// Number of installations by platform.
     private(set) var installationCounts: [Platform: Int] = [:]
 
     package init() {}
@@ -70,7 +71,7 @@ package struct Registry: Sendable {
     subscript(id: InstallationID) -> Entry? { ordinals[id].flatMap { entries[$0] } }
     subscript(ordinal: Ordinal) -> Entry? { entries[ordinal] }
 
-    /// Number of registrations of each platform, native and template ones, by platform name in lower case.
+    /// Number of registrations by platform, native and template ones.
     var registrationCounts: [Platform: Int] {
         kinds.reduce(into: [:]) { $0[$1.key.platform, default: 0] += $1.value.count }
     }

@@ -16,5 +16,5 @@ extension Row {
 extension HubKey: DatabaseValueConvertible, StatementColumnConvertible {}
 extension Ordinal: DatabaseValueConvertible, StatementColumnConvertible {}
 extension LogSequence: DatabaseValueConvertible, StatementColumnConvertible {}
-/// Case counts in queries: use ``Platform/folded`` where the column has it.
+/// Queries compare case: bind ``Platform/folded`` where the column is in lower case.
 extension Platform: DatabaseValueConvertible, StatementColumnConvertible {}

@@ -5,6 +5,7 @@ package import HubRouting
 /// A message for one platform.
 package struct DeliveryKey: Sendable, Hashable {
     package let sequence: LogSequence
+    /// Folded, as in the table.
     package let platform: Platform
 
     package init(sequence: LogSequence, platform: Platform) {

@@ -13,7 +13,7 @@ extension HubStore {
     ) async throws -> [Delivery] {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: isNewestFirst ? DeliveryQuery.newest : DeliveryQuery.open)
-            return try Row.fetchAll(statement, arguments: [hub, platform, sequence, limit]).map { row in
+            return try Row.fetchAll(statement, arguments: [hub, platform.folded, sequence, limit]).map { row in
                 var delivery = Delivery(row: row)
                 delivery.acceptedAt = row["acceptedAt"]
                 return delivery
@@ -37,12 +37,12 @@ extension HubStore {
     }
 
     /// Number of a hub's messages with targets left, and of these targets, by platform.
-    package func pushBacklog(hub: HubKey) async throws -> [String: (messages: Int, targets: Int)] {
+    package func pushBacklog(hub: HubKey) async throws -> [Platform: (messages: Int, targets: Int)] {
         try await pool.read { db in
             let rows = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.backlog), arguments: [hub])
             return Dictionary(
                 rows.map {
-                    ($0["platform"] as String, (messages: $0["messages"] as Int, targets: $0["targets"] as Int))
+                    ($0["platform"] as Platform, (messages: $0["messages"] as Int, targets: $0["targets"] as Int))
                 }
             ) { first, _ in first }
         }
@@ -84,11 +84,14 @@ extension HubStore {
         try await pool.read { db in
             var retries = try Row.fetchAll(
                 try db.cachedStatement(sql: DeliveryQuery.due),
-                arguments: [hub, platform, now, limit]
+                arguments: [hub, platform.folded, now, limit]
             )
             if retries.count < limit {
                 let statement = try db.cachedStatement(sql: DeliveryQuery.dueAfter)
-                retries += try Row.fetchAll(statement, arguments: [hub, platform, latest, limit - retries.count])
+                retries += try Row.fetchAll(
+                    statement,
+                    arguments: [hub, platform.folded, latest, limit - retries.count]
+                )
             }
             return retries.map(DeliveryRetry.init(row:))
         }
@@ -100,7 +103,8 @@ extension HubStore {
     {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: DeliveryQuery.awaiting)
-            return try Row.fetchAll(statement, arguments: [hub, platform, host, limit]).map(DeliveryRetry.init(row:))
+            return try Row.fetchAll(statement, arguments: [hub, platform.folded, host, limit])
+                .map(DeliveryRetry.init(row:))
         }
     }
 
@@ -110,7 +114,7 @@ extension HubStore {
             let statement = try db.cachedStatement(sql: DeliveryQuery.nextHost)
             var hosts: [String] = []
             while hosts.count < limit,
-                let next = try String.fetchOne(statement, arguments: [hub, platform, hosts.last ?? ""])
+                let next = try String.fetchOne(statement, arguments: [hub, platform.folded, hosts.last ?? ""])
             {
                 hosts.append(next)
             }
@@ -122,7 +126,7 @@ extension HubStore {
     package func nextRetry(hub: HubKey, platform: Platform, after time: Timestamp) async throws -> Timestamp? {
         try await pool.read { db in
             let statement = try db.cachedStatement(sql: DeliveryQuery.nextDue)
-            return try Timestamp.fetchOne(statement, arguments: [hub, platform, time])
+            return try Timestamp.fetchOne(statement, arguments: [hub, platform.folded, time])
         }
     }
 

@@ -102,12 +102,12 @@ extension HubStore {
             return try Row.fetchAll(try db.cachedStatement(sql: RegistrationQuery.former), arguments: arguments)
                 .compactMap { row -> FormerRegistration? in
                     let record: Data = row["record"]
-                    let (id, platform): (String, String) = (row["registrationID"], row["platform"])
+                    let id: String = row["registrationID"]
                     // A row that cannot be read must not hide the others.
                     let registration = try? Registration(
                         id: RegistrationID(id),
                         tags: row["tags"],
-                        platform: Platform(rawValue: platform),
+                        platform: row["platform"],
                         record: record
                     )
                     guard let registration else { return nil }
@@ -322,8 +322,7 @@ extension StoredRegistration {
                 ?? installation.pushChannelExpired
             return
         }
-        let (name, tags): (String, String) = (row[Place.platform], row[Place.tags])
-        let platform = Platform(rawValue: name)
+        let (platform, tags): (Platform, String) = (row[Place.platform], row[Place.tags])
         let known = try? row.withUnsafeData(atIndex: Place.record.rawValue) { json in
             let texts = texts ?? RegistrationTexts()
             return Registration(

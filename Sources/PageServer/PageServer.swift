@@ -121,7 +121,7 @@ package final class PageServer: Sendable {
             try await FrontPage(pages: self).response(to: request, context)
         }
         if accessPolicy.access == .public {
-            router.on(RouterPath("\(PageRoute.home)/feeds/:file"), method: .options) { _, _ in
+            router.on(RouterPath(FeedPageRoutes.address), method: .options) { _, _ in
                 CrossOrigin.publicFeedPreflight
             }
         }
@@ -156,9 +156,15 @@ package final class PageServer: Sendable {
         hub name: String,
         _ context: WebContext<Never>
     ) async throws -> Response {
-        let request = try await pageRequest(request, hub: name, context)
-        if let address = request.otherSpelling { return request.movedPermanently(address) }
-        return try await route.handle(request)
+        let page: PageRequest
+        do {
+            page = try await pageRequest(request, hub: name, context)
+        } catch is PageRefusal where route.address == FeedPageRoutes.address {
+            // Feed readers get the same refusal for every reason.
+            return await FeedPageRoutes.answer(request, context, by: service, isProven: false)
+        }
+        if let address = page.otherSpelling { return page.movedPermanently(address) }
+        return try await route.handle(page)
     }
 
     /// A request to a page of a hub, whose name is a segment of the path.

@@ -71,9 +71,10 @@ struct FeedAddressTests {
                 let reply = try await hub.send("GET", "\(Self.news)?token=\(token)")
                 #expect(reply.status == 404 && shape(reply) == shape(plain), "\(token): \(reply.body)")
             }
-            for path in ["/-/town/feeds/World.atom", "/-/nowhere/feeds/World.atom", "/-/news/feeds/staff.atom"] {
-                let reply = try await hub.send("GET", "\(path)?token=\(secret)")
-                #expect(reply.status == 404, "\(path)")
+            for hubAndTag in ["town/feeds/World", "nowhere/feeds/World", "closed/feeds/World", "news/feeds/staff"] {
+                let reply = try await hub.send("GET", "/-/\(hubAndTag).atom?token=\(secret)")
+                #expect(reply.status == 404 && shape(reply) == shape(plain), "\(hubAndTag): \(reply.body)")
+                #expect(reply.headers["Content-Type"] == plain.headers["Content-Type"], "\(hubAndTag)")
             }
             // It gives access to feeds alone.
             for path in ["/-/news/?token=\(secret)", "/-/news/events?token=\(secret)", "/-/news/feeds?token=\(secret)"]

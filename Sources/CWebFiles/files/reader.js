@@ -9,7 +9,7 @@ const maximumTitle = 500;
 const maximumText = 4000;
 const title = document.title;
 
-// Text in the reader's own language and time zone; the page itself has UTC.
+// In the reader's language and time zone; the page has UTC.
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
@@ -171,7 +171,7 @@ function tell(entry) {
 let source = null;
 // Three heartbeats, by the clock, which goes on while the computer sleeps.
 const silence = 45000;
-// For an answer, as a browser may use another lost connection.
+// For an answer: a browser may ask over another dead connection.
 let patience = 10000;
 let heardAt = 0;
 let pause = 1000;
@@ -197,7 +197,7 @@ function check() {
 }
 
 setInterval(check, 5000);
-// After sleep, the clock of timers may go on late. The tab that has the stream may be another one.
+// After sleep, timers may be late. Another tab may have the stream.
 for (const name of ["pageshow", "focus"]) addEventListener(name, () => tell({ kind: "check" }));
 document.addEventListener("visibilitychange", () => document.hidden || tell({ kind: "check" }));
 
@@ -249,7 +249,10 @@ function connect() {
 
 function lead() {
   connect();
-  addEventListener("online", connect);
+  addEventListener("online", () => {
+    patience = 10000;
+    connect();
+  });
   // Held until the tab is closed.
   return new Promise(() => {});
 }

@@ -336,7 +336,7 @@ package final class HubService: Sendable {
         return response
     }
 
-    /// The feeds of the hubs' news.
+    /// Answers requests for feeds of all hubs.
     package var feeds: PublicFeeds {
         PublicFeeds(
             directory,

@@ -72,7 +72,7 @@ package struct PublicFeeds: Sendable {
         return response
     }
 
-    /// - Throws: 404 for a client that may not read the feed, and for one that does not exist.
+    /// - Throws: 404 if the client may not read the feed, or there is none.
     private func feed(
         _ request: Request,
         _ hub: Hub?,
@@ -81,7 +81,7 @@ package struct PublicFeeds: Sendable {
         isProven: Bool,
         isShared: Bool
     ) async throws -> Response {
-        // The same text as for an address without a route.
+        // The same text for every reason.
         let nothing = ProtocolError.notFound("There is nothing at this address for \(request.method).")
         let peer = channel.remoteAddress?.networkAddress
         guard accessPolicy.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,

@@ -46,7 +46,7 @@ final class PushServicesInUse: Sendable {
 
     /// Returns the paused hosts by platform.
     func pauses(at now: Timestamp) -> [Platform: [String]] {
-        all(\.pauses).mapValues { hosts in hosts.filter { $0.value > now }.keys.sorted() }
+        all { $0.pauses.isEmpty ? nil : $0.pauses }.mapValues { hosts in hosts.filter { $0.value > now }.keys.sorted() }
     }
 
     /// Forgets the refusals and pauses of platforms that are not in use any more.

@@ -38,8 +38,8 @@ struct OverviewLookup {
         overview.version = configuration.version
         note(hub.status, in: &overview)
         note(hub.counters, in: &overview)
-        overview.pushBacklog = try await hub.store.pushBacklog(hub: hub.record.id).mapValues {
-            HubOverview.PushBacklog(messages: $0.messages, targets: $0.targets)
+        for (platform, backlog) in try await hub.store.pushBacklog(hub: hub.record.id) {
+            overview.pushBacklog["\(platform)"] = .init(messages: backlog.messages, targets: backlog.targets)
         }
         overview.waitingChanges = hub.writer.backlog.changes
         overview.failure = hub.writer.health.failureReason

@@ -245,7 +245,7 @@ struct MessageIntake {
         }
         for id in targets.registrations {
             guard let stored = try transaction.registration(hub: hub.record.id, id: id) else { continue }
-            platforms[stored.registration.platform.rawValue.lowercased(), default: 0] += 1
+            platforms[stored.registration.platform.folded.rawValue, default: 0] += 1
         }
         let counts = RecipientCounts(total: platforms.values.reduce(0, +), platforms: platforms)
         return Matched(counts: counts, changes: nil)

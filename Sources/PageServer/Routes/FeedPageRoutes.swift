@@ -10,6 +10,7 @@ import WebPages
 enum FeedPageRoutes {
     /// The name of the secret in a feed's address.
     static let token = "token"
+    static let address = "\(PageRoute.home)/feeds/:file"
 
     static let routes = [
         PageRoute(.get, "/feeds") { try await page($0) },
@@ -22,7 +23,7 @@ enum FeedPageRoutes {
     private static func feed(_ request: PageRequest) async throws -> Response {
         guard let text = request.query[token], let secret = SessionSecret(text),
             let address = try await request.pages.store.feedAddress(secret, hub: request.hub.name, at: request.now)
-        else { return await answer(request, isProven: false) }
+        else { return await answer(request.request, request.context, by: request.pages.service, isProven: false) }
         if let wait = request.pages.feedRequests.admit(address.id) {
             var refusal = PageRefusal(
                 .tooManyRequests,
@@ -34,16 +35,21 @@ enum FeedPageRoutes {
             if request.pages.accessPolicy.access == .public { refusal.fields = CrossOrigin.publicFeed }
             throw refusal
         }
-        return await answer(request, isProven: true)
+        return await answer(request.request, request.context, by: request.pages.service, isProven: true)
     }
 
     /// The hub's answer; `isProven` is true if the request has the secret of an address.
-    private static func answer(_ request: PageRequest, isProven: Bool) async -> Response {
-        await request.pages.service.feeds.answer(
-            request.request,
-            of: request.context.parameters.get("hub") ?? "",
-            request.context.parameters.get("file") ?? "",
-            on: request.context.client.channel,
+    static func answer(
+        _ request: Request,
+        _ context: WebContext<Never>,
+        by service: HubService,
+        isProven: Bool
+    ) async -> Response {
+        await service.feeds.answer(
+            request,
+            of: context.parameters.get("hub") ?? "",
+            context.parameters.get("file") ?? "",
+            on: context.client.channel,
             isProven: isProven
         )
     }

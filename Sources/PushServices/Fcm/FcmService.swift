@@ -82,7 +82,7 @@ struct FcmService: PushService {
     /// Makes one attempt when it is this message's turn.
     ///
     /// The body is completed just before it is sent, since it contains the time that is left.
-    func send(_ body: @Sendable (Timestamp) -> [UInt8]) async -> PushOutcome {
+    private func send(_ body: @Sendable (Timestamp) -> [UInt8]) async -> PushOutcome {
         guard await pace.turn() else { return .retry(after: nil, "cancelled before its turn to be sent") }
         return await attempt(body)
     }
