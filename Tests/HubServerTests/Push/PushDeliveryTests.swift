@@ -6,6 +6,8 @@ import Logging
 import PushServices
 import Testing
 
+import class HubTestServer.Gate
+
 @testable import HubServer
 
 /// Messages on their way to a push service.
@@ -458,11 +460,16 @@ struct PushDeliveryTests {
     }
 
     @Test func `a device whose refusal is its own does not stop the others`() async throws {
+        // Its refusal is judged by what others are answered after it.
+        let gate = Gate()
         let service = ScriptedPushService { sent in
-            sent.target.channel.handle.hasSuffix("0000") ? .refusedCredential("401") : .accepted(id: nil)
+            if sent.target.channel.handle.hasSuffix("0000") { return .refusedCredential("401") }
+            await gate.opened()
+            return .accepted(id: nil)
         }
         let clock = TestClock()
-        try await run(service, clock: clock) { hub in
+        let logger = Logger(label: "test") { _ in RefusalLog(gate: gate) }
+        try await run(service, clock: clock, logger: logger) { hub in
             try await phones(20, hub)
             let id = try await hub.send(format: "template", #"{"title":"x"}"#)
             for _ in 0..<8 {
@@ -473,5 +480,21 @@ struct PushDeliveryTests {
             await hub.service.push.settle()
             #expect(try await hub.report(id).outcomes == ["apns": ["Success": 19, "WrongToken": 1]])
         }
+    }
+}
+
+/// Opens a gate when a push service refuses the credential.
+private struct RefusalLog: LogHandler {
+    let gate: Gate
+    var metadata: Logger.Metadata = [:]
+    var logLevel = Logger.Level.error
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        if "\(event.message)".hasPrefix("a push service refuses the hub's credential") { gate.open() }
     }
 }
