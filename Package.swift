@@ -76,7 +76,7 @@ let package = Package(
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
         .target(name: "DomainNames"),
-        .target(name: "NetworkAddresses"),
+        .target(name: "NetworkAddresses", dependencies: ["Formats"]),
         .target(name: "FairShares", dependencies: ["NetworkAddresses"]),
         .target(name: "HostSystem", dependencies: ["CHostSystem"]),
         .target(

@@ -1,3 +1,5 @@
+internal import Formats
+
 /// The name of a server in URLs and in its certificate: a domain name, or an address.
 ///
 /// Names are in lower-case ASCII, without a dot at the end.
@@ -25,21 +27,14 @@ package enum HostName: Sendable, Hashable, CustomStringConvertible {
         let labels = name.split(separator: ".", omittingEmptySubsequences: false)
         // Some programs read a name that ends in a number as an address.
         guard name.utf8.count <= Self.maximumLength, labels.allSatisfy(Self.isLabel),
-            labels.last.map({ !$0.utf8.allSatisfy { 0x30...0x39 ~= $0 } }) ?? false
+            labels.last?.isDigits == false
         else { return nil }
         self = .name(name)
     }
 
     private static func isLabel(_ label: Substring) -> Bool {
         (1...maximumLabel).contains(label.utf8.count) && !label.hasPrefix("-") && !label.hasSuffix("-")
-            && label.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
-                    UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+            && label.hasOnlyLettersAndDigits(or: "-_")
     }
 
     /// The name as it is written alone.

@@ -9,7 +9,7 @@ extension OutboundHeaders {
     /// Source: RFC 9110 §10.2.3.
     package func retryAfter(now: Int64) -> Duration? {
         guard let value = first("Retry-After") else { return nil }
-        if !value.isEmpty, value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+        if value.isDigits {
             return .seconds(min(Int64(value) ?? Self.longestWait, Self.longestWait))
         }
         guard let date = HTTPDate.seconds(value) else { return nil }

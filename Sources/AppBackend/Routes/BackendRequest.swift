@@ -37,16 +37,8 @@ package struct BackendRequest: Sendable {
     /// True if the client asks for JSON by name; `*/*` does not count.
     var asksForJSON: Bool {
         (request.headers[.accept] ?? "").split(separator: ",").contains { range in
-            range.prefix { $0 != ";" }.trimming(" \t").lowercased() == "application/json"
+            range.prefix { $0 != ";" }.trimmingBlanks().lowercased() == "application/json"
         }
-    }
-}
-
-extension Substring {
-    fileprivate func trimming(_ characters: String) -> Substring {
-        var text = drop { characters.contains($0) }
-        while let last = text.last, characters.contains(last) { text.removeLast() }
-        return text
     }
 }
 

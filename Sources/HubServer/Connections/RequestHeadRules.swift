@@ -1,3 +1,4 @@
+import Formats
 import HTTPTypes
 import HubProtocol
 import NIOCore
@@ -41,10 +42,10 @@ enum RequestHeadRules {
         let hosts = head.headers["Host"]
         if hosts.isEmpty { return head.isHTTP10 ? nil : .badRequest("The request has no Host.") }
         guard hosts.count == 1 else { return .badRequest("The request has more than one Host.") }
-        // The port can be empty (RFC 3986 §3.2.3).
-        let host = hosts[0].trimmingBlanks
-        guard Authority(host.hasSuffix(":") ? host.dropLast() : host[...]) != nil else {
-            return .badRequest("'\(host.excerpt)' in Host is not a valid host name or address.")
+        // The decoder leaves blanks, which are not part of a value (RFC 9110 §5.5). The port can be empty (RFC 3986 §3.2.3).
+        let host = hosts[0].trimmingBlanks()
+        guard Authority(host.hasSuffix(":") ? host.dropLast() : host) != nil else {
+            return .badRequest("'\(String(host).excerpt)' in Host is not a valid host name or address.")
         }
         return nil
     }
@@ -52,21 +53,6 @@ enum RequestHeadRules {
 
 extension HTTPRequestHead {
     var isHTTP10: Bool { version == .http1_0 }
-}
-
-extension String {
-    /// The text of a field's value without the blanks around it, which are not part of the value (RFC 9110 §5.5): the
-    /// decoder leaves those at its end.
-    var trimmingBlanks: String {
-        guard let first = utf8.first, let last = utf8.last, [first, last].contains(where: Self.isBlank) else {
-            return self
-        }
-        var text = utf8.drop(while: Self.isBlank)
-        while let last = text.last, Self.isBlank(last) { text.removeLast() }
-        return String(decoding: text, as: UTF8.self)
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }
 
 /// Examines what later handlers do not learn of a head of HTTP/1: its version, and more than one host.

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HTTPTypes
 import HubProtocol
@@ -22,15 +23,7 @@ struct ErrorReply {
 
     /// True if a client's tracking id is fit for headers, bodies and logs; SDKs send a GUID.
     static func isTrackingID(_ text: String) -> Bool {
-        (1...maximumTrackingID).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"):
-                    true
-                default: "-_.:{}".utf8.contains(byte)
-                }
-            }
+        (1...maximumTrackingID).contains(text.utf8.count) && text.hasOnlyLettersAndDigits(or: "-_.:{}")
     }
 
     private static let maximumTrackingID = 128

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 import HubStreams
 import HTTPTypes
@@ -23,7 +24,7 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head(var head):
-            head.headers = HTTPHeaders(head.headers.map { ($0.name, $0.value.trimmingBlanks) })
+            head.headers = HTTPHeaders(head.headers.map { ($0.name, String($0.value.trimmingBlanks())) })
             let whole = try? HTTPRequest(head, secure: false, splitCookie: false)
             let fault = RequestHeadRules.hostFault(of: head) ?? whole.flatMap(RequestHeadRules.fault)
             if let fault { return refuse(context, fault) }

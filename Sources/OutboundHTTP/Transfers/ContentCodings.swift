@@ -1,4 +1,5 @@
 import CCurl
+import Formats
 
 /// The content codings that the installed libcurl can decode, for `Accept-Encoding`.
 ///
@@ -24,14 +25,5 @@ enum ContentCodings {
             ("gzip", CURL_VERSION_LIBZ), ("br", CURL_VERSION_BROTLI), ("zstd", CURL_VERSION_ZSTD),
         ].filter { features & $0.1 != 0 }.map(\.0)
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
-    }
-}
-
-extension Substring {
-    /// The text without blanks and tabs at both ends.
-    func trimmingBlanks() -> Substring {
-        var text = drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 }

@@ -1,3 +1,5 @@
+import Formats
+
 /// Faults that a device's handle contains, so that a developer needs no other interface.
 ///
 /// A marker is a word, or eight hexadecimal digits, which fit an APNs device token as well. It is the beginning of a
@@ -57,7 +59,7 @@ enum FaultMarker {
 
     /// Up to two decimal digits.
     private static func number(_ text: Substring) -> Int? {
-        guard (1...2).contains(text.utf8.count), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        guard (1...2).contains(text.utf8.count), text.isDigits else { return nil }
         return Int(text)
     }
 }

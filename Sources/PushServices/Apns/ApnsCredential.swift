@@ -1,5 +1,6 @@
 import Crypto
 import CryptoExtras
+import Formats
 import Foundation
 import HubProtocol
 import NIOCore
@@ -78,7 +79,7 @@ struct ApnsCredential: Sendable {
 
     private static func id(_ text: String?, _ name: String, _ meaning: String) throws(BadCredential) -> String {
         let text = text ?? ""
-        guard text.utf8.count == 10, text.utf8.allSatisfy(\.isUpperOrDigit) else {
+        guard text.utf8.count == 10, text == text.uppercased(), text.hasOnlyLettersAndDigits() else {
             throw BadCredential("\(name) is not \(meaning): 10 capital letters and digits")
         }
         return text
@@ -86,10 +87,7 @@ struct ApnsCredential: Sendable {
 
     private static func bundle(_ text: String?) throws(BadCredential) -> String {
         let text = text ?? ""
-        let isForm = text.utf8.allSatisfy {
-            $0.isUpperOrDigit || (0x61...0x7A).contains($0) || $0 == 0x2D || $0 == 0x2E
-        }
-        guard !text.isEmpty, text.utf8.count <= 155, isForm else {
+        guard (1...155).contains(text.utf8.count), text.hasOnlyLettersAndDigits(or: "-.") else {
             throw BadCredential("AppName is not a bundle id: letters, digits, '.' and '-'")
         }
         return text
@@ -198,8 +196,4 @@ struct ApnsCertificate {
             String(decoding: $0.bytes, as: UTF8.self)
         }
     }
-}
-
-extension UInt8 {
-    fileprivate var isUpperOrDigit: Bool { (0x41...0x5A).contains(self) || (0x30...0x39).contains(self) }
 }

@@ -47,11 +47,7 @@ struct FcmAccount: Sendable {
 
     /// True if the text can be part of a path.
     private static func isProject(_ text: String) -> Bool {
-        (4...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy { byte in
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
-            }
+        (4...64).contains(text.utf8.count) && text == text.lowercased() && text.hasOnlyLettersAndDigits(or: "-")
     }
 
     private static func key(_ pem: String) throws(BadCredential) -> _RSA.Signing.PrivateKey {

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// An app's account at WNS, with its secret.
@@ -63,9 +64,7 @@ struct WnsAccount: Sendable {
     /// True if the text can be part of a path.
     private static func isTenant(_ text: String) -> Bool {
         (1...253).contains(text.utf8.count) && text.first != "." && !text.contains("..")
-            && text.unicodeScalars.allSatisfy { scalar in
-                scalar == "-" || scalar == "." || "0"..."9" ~= scalar || "a"..."z" ~= scalar || "A"..."Z" ~= scalar
-            }
+            && text.hasOnlyLettersAndDigits(or: "-.")
     }
 
     /// Returns the URL of the token endpoint.

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 
 /// A checked notification for WNS, without its time to live.
@@ -84,14 +85,12 @@ struct WnsMessage: Sendable {
     }
 
     private static func isTag(_ text: String) -> Bool {
-        (1...maximumTag).contains(text.utf8.count)
-            && text.unicodeScalars.allSatisfy { "0"..."9" ~= $0 || "a"..."z" ~= $0 || "A"..."Z" ~= $0 }
+        (1...maximumTag).contains(text.utf8.count) && text.hasOnlyLettersAndDigits()
     }
 
     private static func seconds(_ text: String?) throws(BadPushMessage) -> Int64? {
         guard let text else { return nil }
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let seconds = Int64(text),
-            seconds <= maximumTime
+        guard text.isDigits, let seconds = Int64(text), seconds <= maximumTime
         else { throw BadPushMessage("X-WNS-TTL is not a number of seconds from 0 to \(maximumTime)") }
         return seconds
     }

@@ -1,0 +1,21 @@
+extension UInt8 {
+    package var isASCIIDigit: Bool { 0x30...0x39 ~= self }
+    package var isASCIILetter: Bool { 0x61...0x7A ~= self | 0x20 }
+}
+
+extension StringProtocol {
+    /// True for one digit of ASCII or more, and nothing else.
+    package var isDigits: Bool { !isEmpty && utf8.allSatisfy(\.isASCIIDigit) }
+
+    /// True if all characters are letters and digits of ASCII, or one of `others`.
+    package func hasOnlyLettersAndDigits(or others: String = "") -> Bool {
+        utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || others.utf8.contains($0) }
+    }
+
+    /// The text without blanks and tabs at both ends.
+    package func trimmingBlanks() -> SubSequence {
+        var text = drop { $0 == " " || $0 == "\t" }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return text
+    }
+}
