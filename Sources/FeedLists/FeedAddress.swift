@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Formats
+internal import NetworkAddresses
 internal import OutboundHTTP
 
 /// The address of a feed in its list: absolute, with `http`, `https` or, for the user's own feeds, `file`.
@@ -8,20 +9,21 @@ package struct FeedAddress: Hashable, Sendable {
     static let maximumBytes = 2_048
 
     package let text: String
-    /// The host in lower case and ASCII, without credentials and port; empty for `file`.
-    package let host: String
+    /// The server; `nil` for `file`.
+    private let site: WebSite?
     /// A text that is equal for spellings of the same address: lower-case scheme and host, no default port, no
     /// fragment.
     package let comparable: String
-    package let isFile: Bool
+
+    package var isFile: Bool { site == nil }
 
     package var comparableWithoutScheme: Substring { comparable.drop { $0 != ":" } }
 
+    /// The host in lower case and ASCII, without credentials and port; empty for `file`.
+    package var host: String { site?.host ?? "" }
+
     /// The host without the brackets of IPv6 and without a trailing dot.
-    var bareHost: String {
-        let host = self.host.hasPrefix("[") ? self.host.dropFirst().prefix { $0 != "]" } : self.host[...]
-        return String(host.hasSuffix(".") ? host.dropLast() : host)
-    }
+    var bareHost: String { site?.bareHost ?? "" }
 
     /// True if the address is that of a site's home page.
     package var isSiteRoot: Bool { comparable.hasSuffix("://\(siteAuthority)/") }
@@ -44,7 +46,7 @@ package struct FeedAddress: Hashable, Sendable {
     }
 
     /// The host, with the port if it is not the scheme's default; empty for `file`.
-    package let siteAuthority: String
+    package var siteAuthority: String { site?.authority ?? "" }
 
     /// Parses an address; `feed:` in front of it is dropped.
     ///
@@ -60,40 +62,30 @@ package struct FeedAddress: Hashable, Sendable {
         guard text.unicodeScalars.allSatisfy({ $0.value > 0x20 && $0.value != 0x7F }) else {
             throw FeedAddressError("contains a space or a control character")
         }
-        guard let separator = text.firstIndex(of: ":"), text[separator...].hasPrefix("://") else {
+        guard let parts = URLParts(text), !parts.scheme.contains(":") else {
             throw FeedAddressError("is not a URL: it must begin with 'https://' or 'http://'")
         }
-        let scheme = text[..<separator].lowercased()
-        let rest = text[separator...].dropFirst(3)
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
-        let authority = rest[..<end]
-        let tail = rest[end...].prefix { $0 != "#" }
-        switch scheme {
+        let tail = parts.rest.prefix { $0 != "#" }
+        switch parts.scheme {
         case "http", "https":
-            let hostPort = authority.split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-            try Self.check(hostPort)
+            try Self.check(HostAndPort(parts.server))
             do {
-                let site = try WebSite(of: text)
-                host = site.host
-                siteAuthority = site.authority
+                site = try WebSite(of: text)
             } catch .badURL(let reason) {
                 throw FeedAddressError("cannot be fetched: \(reason)")
             } catch {
                 throw FeedAddressError("cannot be fetched")
             }
-            comparable = "\(scheme)://\(siteAuthority)\(tail.isEmpty ? "/" : tail)"
-            isFile = false
+            comparable = "\(parts.scheme)://\(site?.authority ?? "")\(tail.isEmpty ? "/" : tail)"
         case "file":
             guard allowsFile else { throw FeedAddressError("is a file, which needs 'local: true'") }
-            guard authority.isEmpty || authority.lowercased() == "localhost", tail.hasPrefix("/") else {
+            guard ["", "localhost"].contains(parts.authority.lowercased()), tail.hasPrefix("/") else {
                 throw FeedAddressError("must name an absolute path: 'file:///…'")
             }
-            host = ""
-            siteAuthority = ""
+            site = nil
             comparable = "file://\(tail)"
-            isFile = true
         default:
-            throw FeedAddressError("has the scheme '\(scheme)': use 'https' or 'http'")
+            throw FeedAddressError("has the scheme '\(parts.scheme)': use 'https' or 'http'")
         }
         self.text = text
     }
@@ -102,22 +94,13 @@ package struct FeedAddress: Hashable, Sendable {
     ///
     /// Text that is stored in journals and mails uses ``publicText``.
     package var display: String {
-        guard let separator = text.firstRange(of: "://") else { return text }
-        let rest = text[separator.upperBound...]
-        let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        guard let at = authority.lastIndex(of: "@") else { return text }
-        return String(text[..<separator.upperBound] + rest[rest.index(after: at)...])
+        guard let parts = URLParts(text) else { return text }
+        return "\(text[..<parts.authority.startIndex])\(parts.server)\(parts.rest)"
     }
 
-    private static func check(_ authority: Substring) throws(FeedAddressError) {
-        var host = authority
-        var port: Substring = ""
-        if let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") {
-            host = authority[..<colon]
-            port = authority[colon...].dropFirst()
-        }
-        guard !host.isEmpty else { throw FeedAddressError("has no host") }
-        guard port.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), port.isEmpty || UInt16(port) != nil else {
+    private static func check(_ server: HostAndPort) throws(FeedAddressError) {
+        guard !server.host.isEmpty else { throw FeedAddressError("has no host") }
+        guard ["", ":"].contains(server.end) || server.port(from: 0) != nil else {
             throw FeedAddressError("has a port that is not a number up to 65535")
         }
     }
@@ -134,12 +117,8 @@ extension FeedAddress {
     /// The host in text that may not be an address; `nil` if another part, such as part of a password, could be
     /// mistaken for the host.
     package static func apparentHost(of text: String) -> String? {
-        guard let separator = text.firstRange(of: "://") else { return nil }
-        let rest = text[separator.upperBound...]
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex
-        guard !rest[end...].contains("@") else { return nil }
-        let hostPort = rest[..<end].split(separator: "@", omittingEmptySubsequences: false).last ?? ""
-        let host = hostPort.prefix { $0 != ":" }
+        guard let parts = URLParts(text), !parts.rest.contains("@") else { return nil }
+        let host = HostAndPort(parts.server).host
         let isName = host.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || $0 == 0x2D || $0 == 0x2E }
         return host.isEmpty || !isName ? nil : host.lowercased()
     }
@@ -150,9 +129,6 @@ extension FeedAddress {
     package var publicText: String {
         let end = display.firstIndex(of: "?") ?? display.endIndex
         guard end < display.endIndex else { return display }
-        let hash = SHA256.hash(data: Array(text.utf8)).prefix(4).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return display[..<end] + "?…" + hash.joined()
+        return display[..<end] + "?…" + Hexadecimal.encode(SHA256.hash(data: Array(text.utf8)).prefix(4))
     }
 }

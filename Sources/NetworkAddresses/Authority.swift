@@ -9,7 +9,7 @@ package struct Authority: Sendable, Equatable, CustomStringConvertible {
 
     /// The authority as in an address with `https`: the host in its usual spelling, without the port that is implied.
     package var normalizedForHTTPS: Authority {
-        Authority(host: hostName?.urlHost ?? host, port: port == 443 ? nil : port)
+        Authority(host: hostName?.urlHost ?? host, port: port == WebScheme.https.port ? nil : port)
     }
 
     /// The same port at another host.
@@ -18,17 +18,9 @@ package struct Authority: Sendable, Equatable, CustomStringConvertible {
     /// Parses exactly a host and an optional port, so that no header adds anything else to an address; `nil` for any
     /// other text.
     package init?(_ text: some StringProtocol) {
-        let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
-        let host = text[..<(end ?? text.endIndex)]
-        let rest = text[host.endIndex...]
-        guard HostName(host) != nil else { return nil }
-        self.host = String(host)
-        if rest.isEmpty {
-            port = nil
-        } else {
-            guard rest.hasPrefix(":"), let port = Self.port(rest.dropFirst()) else { return nil }
-            self.port = port
-        }
+        let parts = HostAndPort(text)
+        guard HostName(parts.host) != nil, parts.isValid else { return nil }
+        self.init(host: String(parts.host), port: parts.port)
     }
 
     private init(host: String, port: Int?) {
@@ -43,13 +35,6 @@ package struct Authority: Sendable, Equatable, CustomStringConvertible {
 
     /// The authority with a port, unless it already has one.
     package func on(_ port: Int) -> Authority { self.port == nil ? Authority(host: host, port: port) : self }
-
-    package static func port(_ text: some StringProtocol) -> Int? {
-        guard (1...5).contains(text.utf8.count), text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let port = Int(text),
-            (1...65_535).contains(port)
-        else { return nil }
-        return port
-    }
 
     package var description: String { port.map { "\(host):\($0)" } ?? host }
 }

@@ -47,9 +47,8 @@ package struct SenderContact: Sendable, Equatable {
             let parts = address.split(separator: "@", omittingEmptySubsequences: false)
             return parts.count == 2 && !parts[0].isEmpty && !parts[0].contains(",") ? parts[1] : nil
         }
-        guard text.hasPrefix("https://") else { return nil }
-        let authority = text.dropFirst(8).prefix { $0 != "/" && $0 != "?" && $0 != "#" }
-        return authority.contains("@") ? nil : authority.prefix { $0 != ":" }
+        guard text.hasPrefix("https://"), let parts = URLParts(text), !parts.hasUser else { return nil }
+        return HostAndPort(parts.authority).host
     }
 
     private static func isPlain(_ text: String) -> Bool {

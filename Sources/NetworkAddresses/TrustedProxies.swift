@@ -1,3 +1,5 @@
+internal import Formats
+
 /// The operator's proxies, whose reports of their clients are believed.
 package struct TrustedProxies: Sendable {
     package let blocks: [AddressBlock]
@@ -51,10 +53,9 @@ package struct TrustedProxies: Sendable {
         guard !blocks.isEmpty, let peer = peer()?.unmapped, contains(peer) else { return own }
         let reported = Self.report("X-Forwarded-Host", or: "host", field).flatMap(Authority.init)
         guard let host = reported ?? own else { return nil }
-        let standardPort = scheme(peer: peer, field: field) == "http" ? 80 : 443
-        guard let port = Self.last(field("X-Forwarded-Port")).flatMap(Authority.port), port != standardPort else {
-            return host
-        }
+        let scheme = scheme(peer: peer, field: field).flatMap(WebScheme.init(rawValue:)) ?? .https
+        guard let port = Self.last(field("X-Forwarded-Port")).flatMap({ HostAndPort.number($0) }), port != scheme.port
+        else { return host }
         return host.on(port)
     }
 
@@ -71,7 +72,7 @@ package struct TrustedProxies: Sendable {
     }
 
     private static func last(_ list: String?) -> Substring? {
-        list?.split(separator: ",").last.map(trimmed).flatMap { $0.isEmpty ? nil : $0 }
+        list?.split(separator: ",").last.map { $0.trimmingBlanks() }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
     private static func forwardedFor(_ element: Substring) -> Substring? { value("for", in: element) }
@@ -80,23 +81,17 @@ package struct TrustedProxies: Sendable {
     private static func value(_ name: String, in element: Substring) -> Substring? {
         for pair in element.split(separator: ";") {
             let parts = pair.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, trimmed(parts[0]).lowercased() == name else { continue }
-            return trimmed(parts[1]).filter { $0 != "\"" }[...]
+            guard parts.count == 2, parts[0].trimmingBlanks().lowercased() == name else { continue }
+            return parts[1].trimmingBlanks().filter { $0 != "\"" }[...]
         }
         return nil
     }
 
     /// Reads an address with or without a port; an IPv6 address with a port is in brackets.
     private static func address(_ text: Substring) -> NetworkAddress? {
-        let text = trimmed(text)
+        let text = text.trimmingBlanks()
         if text.hasPrefix("[") { return NetworkAddress(String(text.dropFirst().prefix { $0 != "]" }))?.unmapped }
         if let whole = NetworkAddress(String(text)) { return whole.unmapped }
         return NetworkAddress(String(text.prefix { $0 != ":" }))?.unmapped
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
     }
 }

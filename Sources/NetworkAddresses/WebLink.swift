@@ -11,16 +11,11 @@ package struct WebLink: Sendable, Equatable {
     /// - Returns: `nil` for anything but a complete web address. User names and passwords are refused, because they are
     ///   used to disguise the host.
     package init?(_ address: String) {
-        guard let schemeEnd = address.firstRange(of: "://"),
-            ["http", "https"].contains(address[..<schemeEnd.lowerBound].lowercased())
+        guard let parts = URLParts(address), parts.webScheme != nil, !parts.hasUser,
+            !HostAndPort(parts.authority).host.isEmpty
         else { return nil }
-        let rest = address[schemeEnd.upperBound...].utf8
-        let authority = rest.prefix { !Array("/?#".utf8).contains($0) }
-        guard let first = authority.first, first != UInt8(ascii: ":"), !authority.contains(UInt8(ascii: "@")) else {
-            return nil
-        }
-        var text = address[..<schemeEnd.upperBound].lowercased()
-        for byte in rest {
+        var text = "\(parts.scheme)://"
+        for byte in [parts.authority, parts.rest].flatMap(\.utf8) {
             if Self.allowed.contains(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else if byte >= 0x80 {

@@ -8,11 +8,10 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
     /// one that no browser writes: with a path, capital letters, zeros before the port or the port that the scheme
     /// implies.
     package init?(_ text: some StringProtocol) {
-        guard text.utf8.allSatisfy({ $0 < 0x80 }), text == text.lowercased() else { return nil }
-        let schemes = [("https://", ":443"), ("http://", ":80")]
-        guard let (scheme, port) = schemes.first(where: { text.hasPrefix($0.0) }) else { return nil }
-        let rest = String(text.dropFirst(scheme.count))
-        guard !text.hasSuffix(port), Authority(rest)?.description == rest else { return nil }
+        guard text.utf8.allSatisfy({ $0 < 0x80 }), text == text.lowercased(), let parts = URLParts(text),
+            let scheme = parts.webScheme, parts.rest.isEmpty,
+            Authority(parts.authority)?.description == scheme.withoutPort(parts.authority)
+        else { return nil }
         description = String(text)
     }
 }

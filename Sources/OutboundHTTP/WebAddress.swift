@@ -9,24 +9,21 @@ import NetworkAddresses
 /// URL bypass the check.
 struct WebAddress: Sendable, Equatable {
     /// Normalised, without user information and fragment.
-    let text: String
+    private(set) var text: String
     let scheme: String
 
     /// In lower case and ASCII; IPv6 in brackets.
     let host: String
     let port: Int
-    let user: String?
-    let password: String?
+    private(set) var user: String?
+    private(set) var password: String?
     /// Scheme, host and port; the port is always written.
     let origin: String
 
-    /// - Throws: ``OutboundError/badURL(reason:)``, whose reason does not quote parts that may be secret.
-    init(parsing text: String) throws(OutboundError) {
-        try self.init(FeedScheme.webAddress(text), relativeTo: nil)
-    }
-
     /// True if a path can be appended to a URL as it is: it has only letters, digits, `-`, `_`, `/` and `:`.
-    static func isPlain(_ path: String) -> Bool { path.utf8.count <= maximumPath && path.utf8.allSatisfy(isPlain) }
+    static func isPlain(_ path: String) -> Bool {
+        path.utf8.count <= maximumPath && path.hasOnlyLettersAndDigits(or: plainMarks)
+    }
 
     /// Returns a URL of the same origin whose path has only letters, digits, `-`, `_` and `:`; `nil` for any other.
     func sibling(_ text: String) -> WebAddress? {
@@ -34,17 +31,11 @@ struct WebAddress: Sendable, Equatable {
         // Normalised, it has a slash after the host.
         let start = self.text.utf8.count(upToSlash: 3)
         guard text.utf8.count > start, text.utf8.starts(with: self.text.utf8.prefix(start)),
-            text.utf8.dropFirst(start).allSatisfy(Self.isPlain)
+            Substring(text.utf8.dropFirst(start)).hasOnlyLettersAndDigits(or: Self.plainMarks)
         else { return nil }
-        return WebAddress(
-            text: text,
-            scheme: scheme,
-            host: host,
-            port: port,
-            user: nil,
-            password: nil,
-            origin: origin
-        )
+        var sibling = self
+        sibling.text = text
+        return sibling
     }
 
     /// Resolves the target of a redirect, without its user information: a server does not choose our credentials.
@@ -53,25 +44,19 @@ struct WebAddress: Sendable, Equatable {
     }
 
     func with(user: String?, password: String?) -> WebAddress {
-        WebAddress(
-            text: text,
-            scheme: scheme,
-            host: host,
-            port: port,
-            user: user,
-            password: password,
-            origin: origin
-        )
+        var address = self
+        (address.user, address.password) = (user, password)
+        return address
     }
 
     /// The host for messages to people, with the port if it is not the scheme's default.
     var displayHost: String {
-        port == Self.defaultPort(scheme) ? host : "\(host):\(port)"
+        port == WebScheme(rawValue: scheme)?.port ? host : "\(host):\(port)"
     }
 
     /// The host without the brackets of IPv6 and without a dot at the end of a name.
     var bareHost: String {
-        let host = self.host.hasPrefix("[") ? self.host.dropFirst().prefix { $0 != "]" } : self.host[...]
+        let host = self.host.hasPrefix("[") ? self.host.dropFirst().dropLast() : self.host[...]
         return String(host.hasSuffix(".") ? host.dropLast() : host)
     }
 
@@ -84,7 +69,8 @@ struct WebAddress: Sendable, Equatable {
     /// `http` to `https` at the default ports.
     func sharesCredentials(with other: WebAddress) -> Bool {
         origin == other.origin
-            || (host == other.host && scheme == "http" && port == 80 && other.scheme == "https" && other.port == 443)
+            || (host == other.host && (scheme, port) == ("http", WebScheme.http.port)
+                && (other.scheme, other.port) == ("https", WebScheme.https.port))
     }
 
     /// Returns the text with user information, for storing instead of the configured URL.
@@ -99,22 +85,35 @@ struct WebAddress: Sendable, Equatable {
         return Self.part(CURLUPART_URL, of: handle) ?? text
     }
 
-    private init(
-        text: String,
-        scheme: String,
-        host: String,
-        port: Int,
-        user: String?,
-        password: String?,
-        origin: String
-    ) {
-        self.text = text
-        self.scheme = scheme
-        self.host = host
-        self.port = port
-        self.user = user
-        self.password = password
-        self.origin = origin
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer, flags: Int32 = 0) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &text, UInt32(flags)) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+
+    private static func reason(_ code: CURLUcode, isAbsolute: Bool) -> String {
+        switch code {
+        case CURLUE_BAD_SCHEME where isAbsolute: "it does not begin with http:// or https://"
+        case CURLUE_MALFORMED_INPUT: "malformed"
+        default: String(cString: curl_url_strerror(code)).lowercased()
+        }
+    }
+
+    /// Characters that a path can have besides letters and digits.
+    private static let plainMarks = "-_/:"
+    /// Longest path that can be appended to a URL, in bytes.
+    private static let maximumPath = 1_024
+    /// Bytes that common servers accept in a request line.
+    private static let maximumLength = 8_192
+}
+
+// MARK: - Parsing
+
+extension WebAddress {
+    /// - Throws: ``OutboundError/badURL(reason:)``, whose reason does not quote parts that may be secret.
+    init(parsing text: String) throws(OutboundError) {
+        try self.init(FeedScheme.webAddress(text), relativeTo: nil)
     }
 
     private init(_ text: String, relativeTo base: WebAddress?) throws(OutboundError) {
@@ -169,37 +168,6 @@ struct WebAddress: Sendable, Equatable {
             origin: "\(scheme)://\(name):\(port)"
         )
     }
-
-    private static func part(_ part: CURLUPart, of handle: OpaquePointer, flags: Int32 = 0) -> String? {
-        var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, part, &text, UInt32(flags)) == CURLUE_OK, let text else { return nil }
-        defer { curl_free(text) }
-        return String(cString: text)
-    }
-
-    private static func reason(_ code: CURLUcode, isAbsolute: Bool) -> String {
-        switch code {
-        case CURLUE_BAD_SCHEME where isAbsolute: "it does not begin with http:// or https://"
-        case CURLUE_MALFORMED_INPUT: "malformed"
-        default: String(cString: curl_url_strerror(code)).lowercased()
-        }
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: ":"), UInt8(ascii: "/"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
-    }
-
-    private static func defaultPort(_ scheme: String) -> Int { scheme == "https" ? 443 : 80 }
-
-    /// Longest path that can be appended to a URL, in bytes.
-    private static let maximumPath = 1_024
-    /// Bytes that common servers accept in a request line.
-    private static let maximumLength = 8_192
 }
 
 extension String.UTF8View {

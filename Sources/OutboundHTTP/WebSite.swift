@@ -5,13 +5,16 @@ package struct WebSite: Sendable, Hashable {
     /// In lower case and ASCII, with addresses in dotted form; IPv6 in brackets.
     package let host: String
 
+    /// The host without the brackets of IPv6 and without a dot at the end of a name.
+    package let bareHost: String
+
     /// The host, with the port if it is not the scheme's default.
     package let authority: String
 
     /// - Throws: ``OutboundError/badURL(reason:)`` for a URL that no request can use.
     package init(of url: String) throws(OutboundError) {
         let address = try WebAddress(parsing: url)
-        host = address.host
+        (host, bareHost) = (address.host, address.bareHost)
         authority = address.displayHost
     }
 

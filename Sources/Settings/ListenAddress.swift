@@ -15,17 +15,12 @@ package struct ListenAddress: Sendable, Equatable, CustomStringConvertible {
     }
 
     init?(_ text: String) {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-            return nil
-        }
-        var host = text[..<colon]
-        if host.hasPrefix("["), host.hasSuffix("]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(":") {
-            return nil
-        }
-        guard !host.isEmpty, host.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"/[]".utf8.contains($0) }) else { return nil }
-        self.init(host: String(host), port: Int(port))
+        let parts = HostAndPort(text)
+        let host = parts.host.hasPrefix("[") ? parts.host.dropFirst().dropLast() : parts.host
+        guard !host.isEmpty, host.utf8.allSatisfy({ 0x21...0x7E ~= $0 && !"/[]".utf8.contains($0) }),
+            let port = parts.port(from: 0)
+        else { return nil }
+        self.init(host: String(host), port: port)
     }
 }
 

@@ -1,6 +1,7 @@
 package import HTTPTypes
 package import HubProtocol
 package import Hummingbird
+import NetworkAddresses
 
 /// Distinguishes requests of our own pages from those of other sites, which could have credentials that the browser
 /// remembers.
@@ -35,16 +36,10 @@ package enum SameOrigin {
 
     /// True if `origin` matches the host and port that the request was sent to.
     static func isOwn(_ origin: String, authority: String) -> Bool {
-        let text = origin.lowercased()
-        for (scheme, port) in [("https://", ":443"), ("http://", ":80")] where text.hasPrefix(scheme) {
-            let own = authority.lowercased()
-            return without(port, String(text.dropFirst(scheme.count))) == without(port, own)
+        guard let parts = URLParts(origin.lowercased()), let scheme = parts.webScheme, parts.rest.isEmpty else {
+            return false
         }
-        return false
-    }
-
-    private static func without(_ port: String, _ authority: String) -> String {
-        authority.hasSuffix(port) ? String(authority.dropLast(port.count)) : authority
+        return scheme.withoutPort(parts.authority) == scheme.withoutPort(authority.lowercased())
     }
 }
 

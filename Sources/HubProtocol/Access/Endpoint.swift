@@ -1,3 +1,5 @@
+internal import NetworkAddresses
+
 /// The parts of a connection string's endpoint.
 struct Endpoint: Sendable, Equatable {
     static let maximumLength = 512
@@ -14,40 +16,29 @@ struct Endpoint: Sendable, Equatable {
         guard text.utf8.count <= Self.maximumLength else {
             throw refuse("is longer than \(Self.maximumLength) characters")
         }
-        guard let separator = text.range(ofASCII: "://") else { throw refuse("has no scheme; begin it with sb://") }
-        scheme = text[..<separator.lowerBound].lowercased()
+        guard let parts = URLParts(text) else { throw refuse("has no scheme; begin it with sb://") }
+        scheme = parts.scheme
         guard ["sb", "https", "http"].contains(scheme) else { throw refuse("has a scheme other than sb, https, http") }
-        var authority = text[separator.upperBound...]
-        if authority.last == "/" { authority.removeLast() }
-        guard !authority.contains(where: { $0 == "/" || $0 == "?" || $0 == "#" }) else {
+        guard ["", "/"].contains(parts.rest) else {
             throw refuse("has a path; a hub is the first path segment, so nothing may come before it")
         }
-        guard !authority.contains("@") else { throw refuse("contains a user name or password") }
+        guard !parts.hasUser else { throw refuse("contains a user name or password") }
 
-        let name: Substring
-        var rest: Substring
-        if authority.first == "[" {
-            guard let end = authority.firstIndex(of: "]") else { throw refuse("has a '[' without ']'") }
-            name = authority[..<end].dropFirst()
-            rest = authority[end...].dropFirst()
+        let server = HostAndPort(parts.authority)
+        var name = server.host
+        if name.first == "[" {
+            guard name.last == "]" else { throw refuse("has a '[' without ']'") }
+            name = name.dropFirst().dropLast()
             guard !name.isEmpty, name.unicodeScalars.allSatisfy({ $0.isHexadecimalDigit || $0 == ":" || $0 == "." })
             else { throw refuse("has no valid IPv6 address in its brackets") }
         } else {
-            name = authority.prefix { $0 != ":" }
-            rest = authority.dropFirst(name.count)
             guard !name.isEmpty else { throw refuse("has no host") }
             guard name.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "." || $0 == "_" })
             else { throw refuse("has a host with characters other than letters, digits, '-' and '.'") }
         }
         host = name.lowercased()
-
-        guard let colon = rest.popFirst() else {
-            port = nil
-            return
-        }
-        guard colon == ":", rest.allSatisfy(\.isASCIIDigit), let number = Int(rest), (1...65_535).contains(number)
-        else { throw refuse("has a port that is not a number from 1 to 65535") }
-        port = number
+        guard server.isValid else { throw refuse("has a port that is not a number from 1 to 65535") }
+        port = server.port
     }
 
     var authority: String {

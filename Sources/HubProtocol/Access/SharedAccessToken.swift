@@ -1,5 +1,6 @@
 import Crypto
 import FoundationEssentials
+import NetworkAddresses
 
 /// A `SharedAccessSignature` token: proof of a key, for a resource, until a time.
 ///
@@ -136,15 +137,12 @@ extension SharedAccessToken {
     /// Bytes are examined, not characters: a combining mark after a slash would hide the slash.
     private static func scope(of rawResource: String) -> [String]? {
         var text = rawResource
-        for _ in 0..<2 where text.range(ofASCII: "://") == nil {
+        for _ in 0..<2 where URLParts(text) == nil {
             guard let decoded = PercentEncoding.decode(text) else { return nil }
             text = decoded
         }
-        guard let separator = text.range(ofASCII: "://") else { return nil }
-        let rest = text.utf8[separator.upperBound...].prefix { !endsPath($0) }
-        let host = rest.prefix { $0 != UInt8(ascii: "/") }
-        guard !host.isEmpty else { return nil }
-        let segments = segments(rest.dropFirst(host.count))
+        guard let parts = URLParts(text), !parts.authority.isEmpty else { return nil }
+        let segments = segments(parts.rest.utf8.prefix { !endsPath($0) })
         return segments.contains(".") || segments.contains("..") ? nil : segments
     }
 

@@ -1,4 +1,5 @@
 import Formats
+import NetworkAddresses
 
 /// Rules for a push channel on one platform, the same for installations and registrations.
 ///
@@ -61,10 +62,7 @@ struct PlatformRules {
     }
 
     private static func isURI(_ text: String, schemes: [String]) -> Bool {
-        guard let separator = text.range(ofASCII: "://"),
-            schemes.contains(text[..<separator.lowerBound].lowercased()),
-            let first = text[separator.upperBound...].unicodeScalars.first, !"/?#".unicodeScalars.contains(first)
-        else { return false }
+        guard let parts = URLParts(text), schemes.contains(parts.scheme), !parts.authority.isEmpty else { return false }
         return text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
     }
 

@@ -1,6 +1,7 @@
 import Crypto
 import Formats
 import HubProtocol
+import NetworkAddresses
 import WebTokens
 
 /// Checks the identification of a sender to a browser's push service.
@@ -55,7 +56,6 @@ enum VapidProof {
 
     /// Scheme, host and port, without the usual port (RFC 6454 §6.1).
     private static func origin(_ authority: String) -> String {
-        let host = authority.lowercased()
-        return "https://" + (host.hasSuffix(":443") ? String(host.dropLast(4)) : host)
+        "https://" + WebScheme.https.withoutPort(authority.lowercased())
     }
 }

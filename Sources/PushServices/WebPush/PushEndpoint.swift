@@ -15,21 +15,13 @@ struct PushEndpoint: Sendable, Equatable {
 
     /// Bytes.
     static let maximumLength = 2_048
-    private static let httpsPort = 443
 
-    private let scheme: String
+    private var scheme: WebScheme
     /// A name in lower case, or an address.
-    let host: HostName
-    let port: Int
+    private(set) var host: HostName
+    private(set) var port: Int
     /// Path and query; begins with a slash.
     let path: String
-
-    private init(scheme: String, host: HostName, port: Int, path: String) {
-        self.scheme = scheme
-        self.host = host
-        self.port = port
-        self.path = path
-    }
 
     /// - Throws: ``Problem``, whose reason does not quote the address.
     init(_ text: String) throws(Problem) {
@@ -39,37 +31,25 @@ struct PushEndpoint: Sendable, Equatable {
         guard text.utf8.allSatisfy({ 0x21...0x7E ~= $0 && $0 != UInt8(ascii: "\\") }) else {
             throw Problem(reason: "it has a space, a backslash or a character that is not ASCII")
         }
-        guard text.prefix(8).lowercased() == "https://" else {
+        guard let parts = URLParts(text), parts.scheme == "https" else {
             throw Problem(reason: "it does not begin with https://")
         }
         guard !text.utf8.contains(UInt8(ascii: "#")) else { throw Problem(reason: "it has a fragment") }
-        let rest = text.dropFirst(8)
-        let authority = rest.prefix { $0 != "/" && $0 != "?" }
-        guard !authority.contains("@") else { throw Problem(reason: "it has user information") }
-        let (host, port) = try Self.split(authority)
-        let path = rest[authority.endIndex...]
-        self.init(scheme: "https", host: host, port: port, path: path.hasPrefix("/") ? String(path) : "/" + path)
+        guard !parts.hasUser else { throw Problem(reason: "it has user information") }
+        scheme = .https
+        (host, port) = try Self.split(parts.authority, scheme)
+        path = parts.rest.hasPrefix("/") ? String(parts.rest) : "/" + parts.rest
     }
 
-    private static func split(_ authority: Substring) throws(Problem) -> (HostName, Int) {
-        let host: Substring
-        let after: Substring
-        if authority.hasPrefix("[") {
-            let end = authority.firstIndex(of: "]").map { authority.index(after: $0) } ?? authority.endIndex
-            (host, after) = (authority[..<end], authority[end...])
-        } else {
-            host = authority.prefix { $0 != ":" }
-            after = authority[host.endIndex...]
-        }
-        guard let name = HostName(host), !host.hasSuffix("."), !isNumeric(host) else {
+    private static func split(_ authority: Substring, _ scheme: WebScheme) throws(Problem) -> (HostName, Int) {
+        let server = HostAndPort(authority)
+        guard let name = HostName(server.host), !server.host.hasSuffix("."), !isNumeric(server.host) else {
             throw Problem(reason: "it has no valid host")
         }
-        guard !after.isEmpty else { return (name, httpsPort) }
-        let digits = after.dropFirst()
-        guard after.hasPrefix(":"), !digits.hasPrefix("0"), digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
-            let port = Int(digits), 1...65_535 ~= port
-        else { throw Problem(reason: "its port is not a number from 1 to 65535") }
-        return (name, port)
+        guard server.isValid, !server.end.hasPrefix(":0") else {
+            throw Problem(reason: "its port is not a number from 1 to 65535")
+        }
+        return (name, server.port ?? scheme.port)
     }
 
     /// True if the last label of a name is a hexadecimal number: some parsers take such a name for an address.
@@ -78,10 +58,10 @@ struct PushEndpoint: Sendable, Equatable {
         return last.lowercased().hasPrefix("0x") && last.dropFirst(2).allSatisfy(\.isHexDigit)
     }
 
-    var isAtUsualPort: Bool { port == Self.httpsPort }
+    var isAtUsualPort: Bool { port == scheme.port }
 
     /// Scheme, host and port, without the usual port (RFC 6454 §6.1).
-    var origin: String { "\(scheme)://\(host.urlHost)" + (isAtUsualPort && scheme == "https" ? "" : ":\(port)") }
+    var origin: String { "\(scheme.rawValue)://\(displayHost)" }
 
     var url: String { origin + path }
 
@@ -90,9 +70,11 @@ struct PushEndpoint: Sendable, Equatable {
 
     /// Returns the same path at another origin, such as the emulator's.
     func moved(to origin: String) -> PushEndpoint? {
-        guard let end = origin.firstRange(of: "://"),
-            let (host, port) = try? Self.split(origin[end.upperBound...])
+        guard let parts = URLParts(origin), let scheme = parts.webScheme, parts.rest.isEmpty,
+            let (host, port) = try? Self.split(parts.authority, scheme)
         else { return nil }
-        return PushEndpoint(scheme: String(origin[..<end.lowerBound]), host: host, port: port, path: path)
+        var moved = self
+        (moved.scheme, moved.host, moved.port) = (scheme, host, port)
+        return moved
     }
 }
