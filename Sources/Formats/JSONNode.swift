@@ -50,6 +50,20 @@ package struct JSONNode: Sendable, Equatable {
         if case .object(let members) = content { members } else { nil }
     }
 
+    package var elements: [JSONNode]? {
+        if case .array(let elements) = content { elements } else { nil }
+    }
+
+    /// Number of bytes of the names, texts and numbers in the value.
+    package var contentBytes: Int {
+        switch content {
+        case .null, .bool: 0
+        case .number(let text), .string(let text): text.utf8.count
+        case .array(let elements): elements.reduce(0) { $0 + $1.contentBytes }
+        case .object(let members): members.reduce(0) { $0 + $1.name.utf8.count + $1.value.contentBytes }
+        }
+    }
+
     /// A member of an object.
     package subscript(name: String) -> JSONNode? { members?.first { $0.name == name }?.value }
 

@@ -21,18 +21,18 @@ struct ApnsAnswers: PushAnswers {
     /// Prefix of team ids that are refused.
     static let refusedTeam = "REFUSED"
 
-    func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush {
+    func check(_ request: EmulatorRequest) throws(EmulatorReply) -> AcceptedPush {
         // APNs does not accept HTTP/1.1 at all.
-        guard request.isHTTP2 else { throw Refusal(EmulatorReply(505)) }
-        guard request.method == "POST" else { throw Self.refusal(405, "MethodNotAllowed", request) }
+        guard request.isHTTP2 else { throw EmulatorReply(505) }
+        guard request.method == "POST" else { throw Self.reply(405, "MethodNotAllowed", request) }
         let token = request.path.dropFirst(Self.path.count)
-        guard !token.isEmpty else { throw Self.refusal(400, "MissingDeviceToken", request) }
-        guard !token.contains("/") else { throw Self.refusal(404, "BadPath", request) }
+        guard !token.isEmpty else { throw Self.reply(400, "MissingDeviceToken", request) }
+        guard !token.contains("/") else { throw Self.reply(404, "BadPath", request) }
         try checkRepeats(request)
         let isCertificate = try checkProvider(request)
         guard token.utf8.count <= Self.maximumToken, token.utf8.count.isMultiple(of: 2),
-            token.utf8.allSatisfy(\.isHexadecimal)
-        else { throw Self.refusal(400, "BadDeviceToken", request) }
+            token.utf8.allSatisfy({ Hexadecimal.value($0) != nil })
+        else { throw Self.reply(400, "BadDeviceToken", request) }
         let type = try checkHeaders(request, isCertificate: isCertificate)
         try checkPayload(request, type)
         let id = request.header("apns-id") ?? UUID().uuidString
@@ -64,10 +64,6 @@ struct ApnsAnswers: PushAnswers {
         }
     }
 
-    private static func refusal(_ status: Int, _ reason: String, _ request: EmulatorRequest) -> Refusal {
-        Refusal(reply(status, reason, request))
-    }
-
     static func reply(
         _ status: Int,
         _ reason: String,
@@ -87,18 +83,18 @@ struct ApnsAnswers: PushAnswers {
 // MARK: The parts of a request
 
 extension ApnsAnswers {
-    private func checkRepeats(_ request: EmulatorRequest) throws(Refusal) {
+    private func checkRepeats(_ request: EmulatorRequest) throws(EmulatorReply) {
         var names: Set<String> = []
         for header in request.headers where header.name.hasPrefix("apns-") || header.name == "authorization" {
-            guard names.insert(header.name).inserted else { throw Self.refusal(400, "DuplicateHeaders", request) }
+            guard names.insert(header.name).inserted else { throw Self.reply(400, "DuplicateHeaders", request) }
         }
     }
 
     /// Returns true if the client authenticated with a certificate.
-    private func checkProvider(_ request: EmulatorRequest) throws(Refusal) -> Bool {
+    private func checkProvider(_ request: EmulatorRequest) throws(EmulatorReply) -> Bool {
         guard request.header("authorization") != nil else {
             guard request.connection.hasClientCertificate else {
-                throw Self.refusal(403, "MissingProviderToken", request)
+                throw Self.reply(403, "MissingProviderToken", request)
             }
             return true
         }
@@ -108,63 +104,62 @@ extension ApnsAnswers {
             // RFC 7518 §3.4: two 32-byte numbers, not DER.
             token.signature.count == 64,
             !team.hasPrefix(Self.refusedTeam)
-        else { throw Self.refusal(403, "InvalidProviderToken", request) }
+        else { throw Self.reply(403, "InvalidProviderToken", request) }
         let age = request.receivedAt.seconds.subtractingReportingOverflow(issued)
         guard !age.overflow, age.partialValue >= -Self.clockTolerance else {
-            throw Self.refusal(403, "InvalidProviderToken", request)
+            throw Self.reply(403, "InvalidProviderToken", request)
         }
-        guard age.partialValue <= Self.tokenLifetime else { throw Self.refusal(403, "ExpiredProviderToken", request) }
+        guard age.partialValue <= Self.tokenLifetime else { throw Self.reply(403, "ExpiredProviderToken", request) }
         let first = request.connection.provider(.init(team: team, keyID: key))
-        guard first.team == team else { throw Self.refusal(403, "InvalidProviderToken", request) }
-        guard first.keyID == key else { throw Self.refusal(403, "UnrelatedKeyIdInToken", request) }
+        guard first.team == team else { throw Self.reply(403, "InvalidProviderToken", request) }
+        guard first.keyID == key else { throw Self.reply(403, "UnrelatedKeyIdInToken", request) }
         return false
     }
 
     /// Returns the push type; `nil` if the request has none.
-    private func checkHeaders(_ request: EmulatorRequest, isCertificate: Bool) throws(Refusal) -> ApnsPushType? {
+    private func checkHeaders(_ request: EmulatorRequest, isCertificate: Bool) throws(EmulatorReply) -> ApnsPushType? {
         if let id = request.header("apns-id"), !Self.isCanonicalUUID(id) {
-            throw Self.refusal(400, "BadMessageId", request)
+            throw Self.reply(400, "BadMessageId", request)
         }
         if let expiration = request.header("apns-expiration") {
-            guard !expiration.isEmpty, expiration.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), Int64(expiration) != nil
-            else {
-                throw Self.refusal(400, "BadExpirationDate", request)
+            guard expiration.isDigits, Int64(expiration) != nil else {
+                throw Self.reply(400, "BadExpirationDate", request)
             }
         }
         let priority = request.header("apns-priority")
-        if let priority, !["1", "5", "10"].contains(priority) { throw Self.refusal(400, "BadPriority", request) }
+        if let priority, !["1", "5", "10"].contains(priority) { throw Self.reply(400, "BadPriority", request) }
         if let collapse = request.header("apns-collapse-id") {
             guard (1...Self.maximumCollapseID).contains(collapse.utf8.count) else {
-                throw Self.refusal(400, "BadCollapseId", request)
+                throw Self.reply(400, "BadCollapseId", request)
             }
         }
         var type: ApnsPushType?
         if let name = request.header("apns-push-type") {
-            guard let known = ApnsPushType(rawValue: name) else { throw Self.refusal(400, "InvalidPushType", request) }
+            guard let known = ApnsPushType(rawValue: name) else { throw Self.reply(400, "InvalidPushType", request) }
             type = known
         }
-        if type == .background, priority ?? "10" == "10" { throw Self.refusal(400, "BadPriority", request) }
+        if type == .background, priority ?? "10" == "10" { throw Self.reply(400, "BadPriority", request) }
         guard let topic = request.header("apns-topic") else {
-            guard isCertificate else { throw Self.refusal(400, "MissingTopic", request) }
+            guard isCertificate else { throw Self.reply(400, "MissingTopic", request) }
             return type
         }
         guard !topic.isEmpty, topic.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }), type?.allows(topic: topic) ?? true
         else {
-            throw Self.refusal(400, "BadTopic", request)
+            throw Self.reply(400, "BadTopic", request)
         }
         return type
     }
 
-    private func checkPayload(_ request: EmulatorRequest, _ type: ApnsPushType?) throws(Refusal) {
-        guard !request.body.isEmpty else { throw Self.refusal(400, "PayloadEmpty", request) }
+    private func checkPayload(_ request: EmulatorRequest, _ type: ApnsPushType?) throws(EmulatorReply) {
+        guard !request.body.isEmpty else { throw Self.reply(400, "PayloadEmpty", request) }
         guard request.body.count <= (type == .voip ? Self.maximumVoIPPayload : Self.maximumPayload) else {
-            throw Self.refusal(413, "PayloadTooLarge", request)
+            throw Self.reply(413, "PayloadTooLarge", request)
         }
         // Apple's list has no reason for a payload that is not JSON.
         guard let payload = try? JSONReader.read(request.body, allowsRepeats: true), payload.members != nil else {
-            throw Self.refusal(400, "PayloadEmpty", request)
+            throw Self.reply(400, "PayloadEmpty", request)
         }
-        guard type?.allows(payload["aps"]) ?? true else { throw Self.refusal(400, "InvalidPushType", request) }
+        guard type?.allows(payload["aps"]) ?? true else { throw Self.reply(400, "InvalidPushType", request) }
     }
 
     private static func isCanonicalUUID(_ text: String) -> Bool {
@@ -200,16 +195,5 @@ enum ApnsPushType: String, Sendable, CaseIterable {
         guard self == .background else { return true }
         return aps?["content-available"]?.integer == 1
             && ["alert", "badge", "sound"].allSatisfy { aps?[$0] == nil }
-    }
-}
-
-extension UInt8 {
-    var isHexadecimal: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }

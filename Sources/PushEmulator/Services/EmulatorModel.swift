@@ -76,10 +76,10 @@ final class EmulatorModel: Sendable {
 
     private func push(_ request: EmulatorRequest, to answers: any PushAnswers) -> EmulatorAnswer {
         let push: AcceptedPush
-        do throws(Refusal) {
+        do throws(EmulatorReply) {
             push = try answers.check(request)
         } catch {
-            return EmulatorAnswer(reply: error.reply)
+            return EmulatorAnswer(reply: error)
         }
         guard let device = push.device else { return EmulatorAnswer(reply: push.reply) }
         let fault = state.withLock { $0.faults.take(for: device) }

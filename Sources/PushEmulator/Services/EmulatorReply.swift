@@ -1,30 +1,17 @@
 import Formats
 import HubProtocol
 
-/// A reply to a client.
-struct EmulatorReply: Sendable, Equatable {
+/// A reply to a client; it is thrown where it refuses a request.
+struct EmulatorReply: Error, Equatable {
     let status: Int
-    var headers: [HeaderLine] = []
-    var body: [UInt8] = []
+    let headers: [HeaderLine]
+    let body: [UInt8]
 
-    init(_ status: Int, _ headers: [HeaderLine] = []) {
+    init(_ status: Int, _ headers: [HeaderLine] = [], json: JSONText? = nil) {
         self.status = status
-        self.headers = headers
+        self.headers = headers + (json == nil ? [] : [HeaderLine("content-type", "application/json; charset=utf-8")])
+        body = json?.bytes ?? []
     }
-
-    /// Makes a reply whose body is JSON.
-    init(_ status: Int, _ headers: [HeaderLine] = [], json: JSONText) {
-        self.status = status
-        self.headers = headers + [HeaderLine("content-type", "application/json; charset=utf-8")]
-        body = json.bytes
-    }
-}
-
-/// A reply that refuses a request.
-struct Refusal: Error {
-    let reply: EmulatorReply
-
-    init(_ reply: EmulatorReply) { self.reply = reply }
 }
 
 /// A message that a service accepts unless the device has a fault.
@@ -40,7 +27,7 @@ struct AcceptedPush: Sendable {
 /// The replies of one push service.
 protocol PushAnswers: Sendable {
     /// Checks a request as far as possible without knowing the device.
-    func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush
+    func check(_ request: EmulatorRequest) throws(EmulatorReply) -> AcceptedPush
 
     /// Returns the reply to a valid request to which a fault applies; `nil` if the fault does not change the reply.
     func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.MetFault) -> EmulatorReply?

@@ -15,10 +15,10 @@ struct FcmAnswers: PushAnswers {
 
     let isTokenValid: @Sendable (Substring, Timestamp) -> Bool
 
-    func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush {
-        guard request.method == "POST" else { throw Refusal(FcmError.notFound.reply) }
+    func check(_ request: EmulatorRequest) throws(EmulatorReply) -> AcceptedPush {
+        guard request.method == "POST" else { throw FcmError.notFound.reply }
         guard let token = request.credentials("bearer"), isTokenValid(token, request.receivedAt) else {
-            throw Refusal(FcmError.unauthenticated.reply)
+            throw FcmError.unauthenticated.reply
         }
         guard let document = try? JSONReader.read(request.body), document.members != nil else {
             throw Self.refusal("", "Invalid JSON payload received.")
@@ -30,9 +30,9 @@ struct FcmAnswers: PushAnswers {
         let target = try FcmMessageCheck.check(message)
         let limit = target.isTopic ? Self.maximumTopicPayload : Self.maximumPayload
         guard FcmMessageCheck.size(of: message) <= limit else {
-            throw Refusal(FcmError.invalidMessage("Android message is too big").reply)
+            throw FcmError.invalidMessage("Android message is too big").reply
         }
-        guard target.id.utf8.count <= Self.maximumHandle else { throw Refusal(FcmError.invalidHandle.reply) }
+        guard target.id.utf8.count <= Self.maximumHandle else { throw FcmError.invalidHandle.reply }
         let project = request.path.dropFirst(Self.pathStart.count).dropLast(Self.pathEnd.count)
         let isOnlyValidated = document["validate_only", "validateOnly"]?.isTrue ?? false
         let random = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -60,8 +60,8 @@ struct FcmAnswers: PushAnswers {
         }
     }
 
-    static func refusal(_ field: String, _ description: String) -> Refusal {
-        Refusal(FcmError.badRequest(field: field, description).reply)
+    static func refusal(_ field: String, _ description: String) -> EmulatorReply {
+        FcmError.badRequest(field: field, description).reply
     }
 }
 

@@ -22,7 +22,7 @@ enum FcmMessageCheck {
         "bandwidthConstrainedOk", "restricted_satellite_ok", "restrictedSatelliteOk",
     ]
 
-    static func check(_ message: JSONNode) throws(Refusal) -> Target {
+    static func check(_ message: JSONNode) throws(EmulatorReply) -> Target {
         try onlyKnown(messageNames, in: message, at: "message")
         try checkData(message["data"], at: "message.data")
         if let notification = try object("notification", in: message, at: "message") {
@@ -50,10 +50,10 @@ enum FcmMessageCheck {
     static func size(of message: JSONNode) -> Int {
         let android = message["android"]
         let data = android?["data"] ?? message["data"]
-        return [data, message["notification"], android?["notification"]].reduce(0) { $0 + ($1.map(size(ofTree:)) ?? 0) }
+        return [data, message["notification"], android?["notification"]].reduce(0) { $0 + ($1?.contentBytes ?? 0) }
     }
 
-    static func onlyKnown(_ names: [String], in object: JSONNode, at path: String) throws(Refusal) {
+    static func onlyKnown(_ names: [String], in object: JSONNode, at path: String) throws(EmulatorReply) {
         for member in object.members ?? [] where !names.contains(member.name) {
             let field = path.isEmpty ? member.name : "\(path).\(member.name)"
             throw FcmAnswers.refusal(
@@ -63,23 +63,23 @@ enum FcmMessageCheck {
         }
     }
 
-    private static func target(_ message: JSONNode) throws(Refusal) -> Target {
+    private static func target(_ message: JSONNode) throws(EmulatorReply) -> Target {
         var targets: [Target] = []
         for name in ["token", "fid", "topic", "condition"] {
             guard let node = message[name] else { continue }
-            guard let text = node.string, !text.isEmpty else { throw Refusal(FcmError.invalidHandle.reply) }
+            guard let text = node.string, !text.isEmpty else { throw FcmError.invalidHandle.reply }
             targets.append(
                 Target(id: name == "topic" ? "/topics/\(text)" : text, isTopic: ["topic", "condition"].contains(name))
             )
         }
         guard let target = targets.first, targets.count == 1 else {
             let text = "Recipient of the message is not set, or more than one is."
-            throw Refusal(FcmError.invalidMessage(text).reply)
+            throw FcmError.invalidMessage(text).reply
         }
         return target
     }
 
-    private static func checkAndroid(_ message: JSONNode) throws(Refusal) {
+    private static func checkAndroid(_ message: JSONNode) throws(EmulatorReply) {
         guard let android = try object("android", in: message, at: "message") else { return }
         try onlyKnown(androidNames, in: android, at: "message.android")
         try checkData(android["data"], at: "message.android.data")
@@ -104,7 +104,7 @@ enum FcmMessageCheck {
         }
     }
 
-    private static func checkData(_ data: JSONNode?, at path: String) throws(Refusal) {
+    private static func checkData(_ data: JSONNode?, at path: String) throws(EmulatorReply) {
         guard let data else { return }
         try onlyTexts(data, at: path)
         for name in data.members?.map(\.name) ?? [] {
@@ -112,12 +112,13 @@ enum FcmMessageCheck {
                 ["from", "message_type", "gcm"].contains(name) || name.hasPrefix("google.")
                 || name.hasPrefix("gcm.notification.")
             guard !isReserved else {
-                throw Refusal(FcmError.invalidMessage("Invalid data payload key: \(name.prefix(100))").reply)
+                throw FcmError.invalidMessage("Invalid data payload key: \(name.prefix(100))").reply
             }
         }
     }
 
-    private static func object(_ name: String, in parent: JSONNode, at path: String) throws(Refusal) -> JSONNode? {
+    private static func object(_ name: String, in parent: JSONNode, at path: String) throws(EmulatorReply) -> JSONNode?
+    {
         guard let node = parent[name] else { return nil }
         guard node.members != nil else {
             throw FcmAnswers.refusal("\(path).\(name)", "Invalid value at '\(path).\(name)' (Map expected)")
@@ -125,22 +126,13 @@ enum FcmMessageCheck {
         return node
     }
 
-    private static func onlyTexts(_ object: JSONNode, at path: String) throws(Refusal) {
+    private static func onlyTexts(_ object: JSONNode, at path: String) throws(EmulatorReply) {
         guard let members = object.members else {
             throw FcmAnswers.refusal(path, "Invalid value at '\(path)' (Map expected)")
         }
         for member in members where member.value.string == nil {
             let field = String("\(path)[\(member.name)]".prefix(200))
             throw FcmAnswers.refusal(field, "Invalid value at '\(field)' (TYPE_STRING)")
-        }
-    }
-
-    private static func size(ofTree node: JSONNode) -> Int {
-        switch node.content {
-        case .null, .bool: 0
-        case .number(let text), .string(let text): text.utf8.count
-        case .array(let elements): elements.reduce(0) { $0 + size(ofTree: $1) }
-        case .object(let members): members.reduce(0) { $0 + $1.name.utf8.count + size(ofTree: $1.value) }
         }
     }
 }

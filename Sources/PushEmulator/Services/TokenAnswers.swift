@@ -46,7 +46,7 @@ struct TokenAnswers: Sendable {
     }
 
     func answer(_ request: EmulatorRequest, _ issuer: Issuer) -> EmulatorReply {
-        do throws(Refusal) {
+        do throws(EmulatorReply) {
             guard request.method == "POST" else {
                 throw Self.refusal("invalid_request", "POST is expected", status: 405)
             }
@@ -69,14 +69,14 @@ struct TokenAnswers: Sendable {
                 return microsoft(request, lifetime: JSONText("\(IssuedTokens.microsoftLifetime)"))
             }
         } catch {
-            return error.reply
+            return error
         }
     }
 
     /// Returns the reply for a fault; `nil` for one that does not apply to tokens.
     func reply(_ fault: PushFault.Effect) -> EmulatorReply? {
         switch fault {
-        case .badCredential: Self.reply(401, "invalid_client", "the client is refused")
+        case .badCredential: Self.refusal("invalid_client", "the client is refused", status: 401)
         case .throttled(let wait): EmulatorReply(429, [wait.retryAfter])
         case .unavailable(let wait): EmulatorReply(503, [wait.retryAfter])
         case .internalError: EmulatorReply(500)
@@ -84,7 +84,7 @@ struct TokenAnswers: Sendable {
         }
     }
 
-    private func google(_ form: FormFields, _ request: EmulatorRequest) throws(Refusal) -> EmulatorReply {
+    private func google(_ form: FormFields, _ request: EmulatorRequest) throws(EmulatorReply) -> EmulatorReply {
         guard form["grant_type"] == Self.assertionGrant else {
             throw Self.refusal(
                 "unsupported_grant_type",
@@ -123,7 +123,7 @@ struct TokenAnswers: Sendable {
         )
     }
 
-    private func checkClient(_ form: FormFields, scope: String) throws(Refusal) {
+    private func checkClient(_ form: FormFields, scope: String) throws(EmulatorReply) {
         guard form["grant_type"] == "client_credentials" else {
             throw Self.refusal("unsupported_grant_type", "grant_type is not client_credentials")
         }
@@ -145,11 +145,7 @@ struct TokenAnswers: Sendable {
         )
     }
 
-    private static func refusal(_ error: String, _ description: String, status: Int = 400) -> Refusal {
-        Refusal(reply(status, error, description))
-    }
-
-    private static func reply(_ status: Int, _ error: String, _ description: String) -> EmulatorReply {
+    private static func refusal(_ error: String, _ description: String, status: Int = 400) -> EmulatorReply {
         EmulatorReply(
             status,
             [HeaderLine("cache-control", "no-store")],

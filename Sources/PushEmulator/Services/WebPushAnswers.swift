@@ -14,14 +14,14 @@ struct WebPushAnswers: PushAnswers {
 
     let browsers: EmulatedBrowserKeys
 
-    func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush {
-        guard request.method == "POST" else { throw Self.refusal(405, 999, "the method is not allowed") }
+    func check(_ request: EmulatorRequest) throws(EmulatorReply) -> AcceptedPush {
+        guard request.method == "POST" else { throw Self.reply(405, 999, "the method is not allowed") }
         let id = String(request.path.dropFirst(EmulatedDevice.endpointPath.count))
-        guard !id.isEmpty, !id.contains("/") else { throw Self.refusal(404, 102, "the endpoint is unknown") }
+        guard !id.isEmpty, !id.contains("/") else { throw Self.reply(404, 102, "the endpoint is unknown") }
         let timeToLive = try checkHeaders(request)
         let key = try checkSender(request)
         guard EmulatedBrowserKeys.isBound(id, to: key) else {
-            throw Self.refusal(403, 109, "key mismatch: the key is not the one that the browser has subscribed with")
+            throw Self.reply(403, 109, "key mismatch: the key is not the one that the browser has subscribed with")
         }
         let plaintext = try checkBody(request, id)
         let messageID = UUID().uuidString.lowercased()
@@ -54,10 +54,6 @@ struct WebPushAnswers: PushAnswers {
         }
     }
 
-    static func refusal(_ status: Int, _ code: Int, _ message: String) -> Refusal {
-        Refusal(reply(status, code, message))
-    }
-
     private static func reply(
         _ status: Int,
         _ code: Int,
@@ -79,62 +75,52 @@ struct WebPushAnswers: PushAnswers {
 
 extension WebPushAnswers {
     /// Returns the time to live in seconds.
-    private func checkHeaders(_ request: EmulatorRequest) throws(Refusal) -> Int64 {
-        guard let text = request.header("ttl"), !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }),
-            let timeToLive = Int64(text)
-        else { throw Self.refusal(400, 111, "TTL is missing, or is not a number of seconds") }
+    private func checkHeaders(_ request: EmulatorRequest) throws(EmulatorReply) -> Int64 {
+        guard let text = request.header("ttl"), text.isDigits, let timeToLive = Int64(text) else {
+            throw Self.reply(400, 111, "TTL is missing, or is not a number of seconds")
+        }
         if let urgency = request.header("urgency"), !["very-low", "low", "normal", "high"].contains(urgency) {
-            throw Self.refusal(400, 110, "Urgency is not very-low, low, normal or high")
+            throw Self.reply(400, 110, "Urgency is not very-low, low, normal or high")
         }
         if let topic = request.header("topic") {
             let isShort = (1...Self.maximumTopic).contains(topic.utf8.count)
-            guard isShort, topic.utf8.allSatisfy(\.isBase64URL) else {
-                throw Self.refusal(400, 113, "Topic is not 1 to \(Self.maximumTopic) characters of base64url")
+            guard isShort, topic.hasOnlyLettersAndDigits(or: "-_") else {
+                throw Self.reply(400, 113, "Topic is not 1 to \(Self.maximumTopic) characters of base64url")
             }
         }
         return timeToLive
     }
 
     /// Returns the public key of the sender, whose signature is valid.
-    private func checkSender(_ request: EmulatorRequest) throws(Refusal) -> [UInt8] {
+    private func checkSender(_ request: EmulatorRequest) throws(EmulatorReply) -> [UInt8] {
         guard let text = request.credentials("vapid") else {
-            throw Self.refusal(401, 109, "an Authorization header with the scheme vapid is missing")
+            throw Self.reply(401, 109, "an Authorization header with the scheme vapid is missing")
         }
         switch VapidProof.check(text, audience: request.authority, now: request.receivedAt) {
         case .success(let key): return key
-        case .failure(let problem): throw Self.refusal(problem.isMismatch ? 403 : 401, 109, problem.reason)
+        case .failure(let problem): throw Self.reply(problem.isMismatch ? 403 : 401, 109, problem.reason)
         }
     }
 
-    private func checkBody(_ request: EmulatorRequest, _ id: String) throws(Refusal) -> EmulatedDelivery.Plaintext? {
+    private func checkBody(_ request: EmulatorRequest, _ id: String) throws(EmulatorReply) -> EmulatedDelivery
+        .Plaintext?
+    {
         guard !request.body.isEmpty else {
             guard request.header("content-encoding") == nil else {
-                throw Self.refusal(400, 110, "Content-Encoding is sent without a body")
+                throw Self.reply(400, 110, "Content-Encoding is sent without a body")
             }
             return nil
         }
         guard request.body.count <= Self.maximumBody else {
-            throw Self.refusal(413, 104, "the body is larger than \(Self.maximumBody) bytes")
+            throw Self.reply(413, 104, "the body is larger than \(Self.maximumBody) bytes")
         }
         guard request.header("content-encoding")?.lowercased() == "aes128gcm" else {
-            throw Self.refusal(400, 110, "Content-Encoding is not aes128gcm")
+            throw Self.reply(400, 110, "Content-Encoding is not aes128gcm")
         }
         guard let content = EncryptedContent(request.body) else {
-            throw Self.refusal(400, 110, "the body is not one record of aes128gcm with a P-256 key as its key id")
+            throw Self.reply(400, 110, "the body is not one record of aes128gcm with a P-256 key as its key id")
         }
         guard EmulatedBrowserKeys.isOwn(id) else { return nil }
         return content.decrypted(for: browsers.subscription(id)).map { .text($0) } ?? .undecipherable
-    }
-}
-
-extension UInt8 {
-    /// A character of base64url.
-    fileprivate var isBase64URL: Bool {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
     }
 }

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HubProtocol
 import Markup
@@ -11,12 +12,12 @@ struct WnsAnswers: PushAnswers {
 
     let isTokenValid: @Sendable (Substring, Timestamp) -> Bool
 
-    func check(_ request: EmulatorRequest) throws(Refusal) -> AcceptedPush {
+    func check(_ request: EmulatorRequest) throws(EmulatorReply) -> AcceptedPush {
         guard request.method == "POST" else { throw Self.refusal(405, "The method is not allowed.", request) }
         let id = String(request.path.dropFirst(EmulatedDevice.channelPath.count))
         guard !id.isEmpty, !id.contains("/") else { throw Self.refusal(404, "The channel is unknown.", request) }
         guard let token = request.credentials("bearer"), isTokenValid(token, request.receivedAt) else {
-            throw Refusal(Self.unauthorized(request))
+            throw Self.unauthorized(request)
         }
         let type = try checkHeaders(request)
         guard request.body.count <= Self.maximumPayload else {
@@ -37,24 +38,24 @@ struct WnsAnswers: PushAnswers {
 
     func reply(to push: AcceptedPush, _ request: EmulatorRequest, _ fault: FaultScript.MetFault) -> EmulatorReply? {
         switch fault.effect {
-        case .dead: Self.refusal(410, "The channel expired.", request).reply
-        case .malformed: Self.refusal(404, "The channel is unknown.", request).reply
+        case .dead: Self.refusal(410, "The channel expired.", request)
+        case .malformed: Self.refusal(404, "The channel is unknown.", request)
         case .throttled(let wait):
             fault.isWholeService
-                ? Self.refusal(406, "The throttle limit is exceeded.", request, [wait.retryAfter]).reply
+                ? Self.refusal(406, "The throttle limit is exceeded.", request, [wait.retryAfter])
                 : Self.reply(request, push.messageID, status: "channelthrottled")
         case .unavailable(let wait):
-            Self.refusal(503, "The service is unavailable.", request, [wait.retryAfter]).reply
-        case .internalError: Self.refusal(500, "The service failed.", request).reply
+            Self.refusal(503, "The service is unavailable.", request, [wait.retryAfter])
+        case .internalError: Self.refusal(500, "The service failed.", request)
         case .badCredential: Self.unauthorized(request)
-        case .wrongTopic: Self.refusal(403, "The channel is not of the token's app.", request).reply
+        case .wrongTopic: Self.refusal(403, "The channel is not of the token's app.", request)
         case .dropped: Self.reply(request, push.messageID, status: "dropped")
         case .slow, .goAway: nil
         }
     }
 
     /// The kind of notification.
-    private func checkHeaders(_ request: EmulatorRequest) throws(Refusal) -> String {
+    private func checkHeaders(_ request: EmulatorRequest) throws(EmulatorReply) -> String {
         guard request.header("transfer-encoding") == nil else {
             throw Self.refusal(400, "Transfer-Encoding: chunked is not supported.", request)
         }
@@ -69,16 +70,16 @@ struct WnsAnswers: PushAnswers {
             throw Self.refusal(400, "X-WNS-Cache-Policy is invalid.", request)
         }
         if let time = request.header("x-wns-ttl") {
-            guard !time.isEmpty, time.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), Int64(time) != nil else {
+            guard time.isDigits, Int64(time) != nil else {
                 throw Self.refusal(400, "X-WNS-TTL is invalid.", request)
             }
         }
         for name in ["x-wns-tag", "x-wns-group"] {
             guard let tag = request.header(name) else { continue }
             let isShort = (1...Self.maximumTag).contains(tag.utf8.count)
-            guard isShort,
-                tag.unicodeScalars.allSatisfy({ $0.isASCII && $0.properties.isAlphabetic || "0"..."9" ~= $0 })
-            else { throw Self.refusal(400, "\(name) is not 1 to \(Self.maximumTag) letters and digits.", request) }
+            guard isShort, tag.hasOnlyLettersAndDigits() else {
+                throw Self.refusal(400, "\(name) is not 1 to \(Self.maximumTag) letters and digits.", request)
+            }
         }
         return type
     }
@@ -102,7 +103,7 @@ struct WnsAnswers: PushAnswers {
 
     private static func unauthorized(_ request: EmulatorRequest) -> EmulatorReply {
         let challenge = HeaderLine("www-authenticate", "Bearer error=\"invalid_token\"")
-        return refusal(401, "The access token is invalid or has expired.", request, [challenge]).reply
+        return refusal(401, "The access token is invalid or has expired.", request, [challenge])
     }
 
     private static func refusal(
@@ -110,14 +111,12 @@ struct WnsAnswers: PushAnswers {
         _ description: String,
         _ request: EmulatorRequest,
         _ headers: [HeaderLine] = []
-    ) -> Refusal {
-        Refusal(
-            EmulatorReply(
-                status,
-                headers + [
-                    HeaderLine("x-wns-error-description", description), HeaderLine("x-wns-debug-trace", "EMULATOR"),
-                ] + echoed(request)
-            )
+    ) -> EmulatorReply {
+        EmulatorReply(
+            status,
+            headers + [
+                HeaderLine("x-wns-error-description", description), HeaderLine("x-wns-debug-trace", "EMULATOR"),
+            ] + echoed(request)
         )
     }
 

@@ -87,7 +87,7 @@ struct FcmMessage: Sendable {
         let counted = [
             android.node("data") ?? message.node("data"), message.node("notification"), android.node("notification"),
         ]
-        let size = counted.reduce(0) { $0 + ($1.map(Self.size) ?? 0) }
+        let size = counted.reduce(0) { $0 + ($1?.contentBytes ?? 0) }
         guard size <= Self.maximumSize else {
             throw BadPushMessage(
                 "keys and values of data and notification have \(size) bytes, and FCM accepts \(Self.maximumSize)",
@@ -135,24 +135,11 @@ struct FcmMessage: Sendable {
     private static func seconds(_ text: String) -> Int64? {
         guard text.hasSuffix("s") else { return nil }
         let parts = text.dropLast().split(separator: ".", omittingEmptySubsequences: false)
-        guard (1...2).contains(parts.count), (1...7).contains(parts[0].utf8.count), parts.allSatisfy(isDigits),
+        guard (1...2).contains(parts.count), (1...7).contains(parts[0].utf8.count), parts.allSatisfy(\.isDigits),
             parts.count == 1 || (1...9).contains(parts[1].utf8.count), let seconds = Int64(parts[0])
         else { return nil }
         let hasFraction = parts.count == 2 && parts[1].contains { $0 != "0" }
         return seconds < maximumTimeToLive || seconds == maximumTimeToLive && !hasFraction ? seconds : nil
-    }
-
-    private static func isDigits(_ text: Substring) -> Bool {
-        text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    }
-
-    private static func size(of node: JSONNode) -> Int {
-        switch node.content {
-        case .null, .bool: 0
-        case .number(let text), .string(let text): text.utf8.count
-        case .array(let elements): elements.reduce(0) { $0 + size(of: $1) }
-        case .object(let members): members.reduce(0) { $0 + $1.name.utf8.count + size(of: $1.value) }
-        }
     }
 }
 
