@@ -147,6 +147,16 @@ package enum PushLifetime: Sendable, Equatable {
     /// No storage: zero on every service.
     case once
     case until(Timestamp)
+
+    /// A time to live, `nil` if the message has none, which counts from `start`.
+    init(seconds: Int64?, from start: Timestamp) {
+        self =
+            switch seconds {
+            case nil: .unspecified
+            case 0: .once
+            case let seconds?: .until(start + .seconds(seconds))
+            }
+    }
 }
 
 /// The reason why a message cannot be sent to any target.

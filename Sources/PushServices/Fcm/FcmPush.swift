@@ -19,12 +19,7 @@ struct FcmPush: PreparedPush {
     init(_ message: FcmMessage, acceptedAt: Timestamp) {
         collapseKey = message.collapseKey
         ownExpiry = message.timeToLive.map { acceptedAt + .seconds($0) }
-        lifetime =
-            switch message.timeToLive {
-            case nil: .unspecified
-            case 0: .once
-            case let seconds?: .until(acceptedAt + .seconds(seconds))
-            }
+        lifetime = PushLifetime(seconds: message.timeToLive, from: acceptedAt)
         opening = Array("{\(message.isOnlyValidated ? "\"validate_only\":true," : "")\"message\":{\"token\":".utf8)
         // Bytes that are ready around the token, since the message is sent to many devices.
         let inner = JSONText(members: message.members).text.dropFirst().dropLast()

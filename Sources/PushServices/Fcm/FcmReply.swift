@@ -6,12 +6,6 @@ import OutboundHTTP
 ///
 /// Source: Google, "ErrorCode"; "Scale and error handling"; `google.rpc.Status`.
 struct FcmReply {
-    enum Verdict: Sendable, Equatable {
-        case outcome(PushOutcome)
-        /// The access token is no longer valid.
-        case staleToken(String)
-    }
-
     /// Default waits: for a quota, for a service that is unavailable, and for a project whose owner has to act.
     static let quotaWait = Duration.seconds(60)
     static let unavailableWait = Duration.seconds(10)
@@ -53,7 +47,7 @@ struct FcmReply {
     }
 
     /// Decides by FCM's own code, then Google's, then the status: a 404 can be a dead token or a wrong project.
-    var verdict: Verdict {
+    var verdict: AccessTokens.Verdict {
         if 200...299 ~= status { return .outcome(.accepted(id: name)) }
         if isOfIntermediary { return .outcome(.retry(after: retryAfter, reason)) }
         if let code, let outcome = outcome(ofCode: code) { return .outcome(outcome) }
@@ -87,7 +81,7 @@ struct FcmReply {
         }
     }
 
-    private var verdictOfStatus: Verdict {
+    private var verdictOfStatus: AccessTokens.Verdict {
         switch status {
         case 401: .staleToken(reason)
         case 403, 404: .outcome(.refusedCredential(reason))
@@ -139,12 +133,5 @@ struct FcmReply {
         let what = codes.isEmpty ? "FCM answered \(status)" : "\(status) \(codes.joined(separator: ", "))"
         let place = fields.isEmpty ? "" : " in \(fields.joined(separator: ", "))"
         return String("\(what)\(place)\(message.isEmpty ? "" : ": \(message)")".withoutControls.prefix(200))
-    }
-}
-
-extension JSONNode {
-    /// The elements of an array.
-    fileprivate var elements: [JSONNode]? {
-        if case .array(let elements) = content { elements } else { nil }
     }
 }

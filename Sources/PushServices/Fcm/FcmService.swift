@@ -88,33 +88,18 @@ struct FcmService: PushService {
     }
 
     private func attempt(_ body: @Sendable (Timestamp) -> [UInt8]) async -> PushOutcome {
-        do throws(ServiceChannel.NoAnswer) {
-            var token = try await tokens.token()
-            var verdict = try await post(body(now()), token)
-            if case .staleToken = verdict {
-                token = try await tokens.token(after: token)
-                verdict = try await post(body(now()), token)
-            }
+        await tokens.attempt { token async throws(ServiceChannel.NoAnswer) in
+            let response = try await channel.post(
+                url,
+                [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
+                body(now())
+            )
+            let verdict = FcmReply(response, retryAfter: channel.retryAfter(response)).verdict
             switch verdict {
-            case .outcome(let outcome): return outcome
-            case .staleToken(let reason): return .refusedCredential("a new access token is refused: \(reason)")
+            case .staleToken, .outcome(.refusedCredential), .outcome(.retry): break
+            case .outcome: acquaintance.make()
             }
-        } catch {
-            return error.outcome
+            return verdict
         }
-    }
-
-    private func post(_ body: [UInt8], _ token: String) async throws(ServiceChannel.NoAnswer) -> FcmReply.Verdict {
-        let response = try await channel.post(
-            url,
-            [("Authorization", "Bearer \(token)"), ("Content-Type", "application/json")],
-            body
-        )
-        let verdict = FcmReply(response, retryAfter: channel.retryAfter(response)).verdict
-        switch verdict {
-        case .staleToken, .outcome(.refusedCredential), .outcome(.retry): break
-        case .outcome: acquaintance.make()
-        }
-        return verdict
     }
 }

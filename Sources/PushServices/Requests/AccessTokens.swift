@@ -39,6 +39,30 @@ actor AccessTokens {
         self.form = form
     }
 
+    /// The action that an answer to a request with a token calls for.
+    enum Verdict: Sendable, Equatable {
+        case outcome(PushOutcome)
+        /// The access token is no longer valid.
+        case staleToken(String)
+    }
+
+    /// Makes an attempt, and a second one with a new token if the service calls the first one invalid.
+    nonisolated func attempt(
+        _ send: (_ token: String) async throws(ServiceChannel.NoAnswer) -> Verdict
+    ) async -> PushOutcome {
+        do throws(ServiceChannel.NoAnswer) {
+            let token = try await self.token()
+            var verdict = try await send(token)
+            if case .staleToken = verdict { verdict = try await send(try await self.token(after: token)) }
+            switch verdict {
+            case .outcome(let outcome): return outcome
+            case .staleToken(let reason): return .refusedCredential("a new access token is refused: \(reason)")
+            }
+        } catch {
+            return error.outcome
+        }
+    }
+
     /// Returns a token, a different one if the service has refused `refused`.
     ///
     /// - Throws: The outcome of a message that cannot be sent without a token.

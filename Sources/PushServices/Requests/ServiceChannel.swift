@@ -57,9 +57,9 @@ struct ServiceChannel: Sendable {
     /// Sends a request made by ``request(_:_:_:addresses:opensConnection:)`` in the same way.
     func post(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse {
         do {
-            return try await once(request)
+            return try await client.send(request)
         } catch .ended, .cut {
-            return try await last(request)
+            return try await repost(request)
         } catch {
             throw Self.noAnswer(error)
         }
@@ -89,7 +89,13 @@ struct ServiceChannel: Sendable {
     }
 
     /// Sends a request once more, after the connection ended before the reply.
-    func repost(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse { try await last(request) }
+    func repost(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse {
+        do {
+            return try await client.send(request)
+        } catch {
+            throw Self.noAnswer(error)
+        }
+    }
 
     /// Time for which a request waits for a place on a connection; it has not been sent before.
     private static let queueTimeout = Duration.seconds(150)
@@ -119,18 +125,6 @@ struct ServiceChannel: Sendable {
         request.queueTimeout = queueTimeout
         request.keepsStart = true
         return request
-    }
-
-    private func once(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
-        try await client.send(request)
-    }
-
-    private func last(_ request: OutboundRequest) async throws(NoAnswer) -> OutboundResponse {
-        do {
-            return try await client.send(request)
-        } catch {
-            throw Self.noAnswer(error)
-        }
     }
 
     /// Returns the wait that the reply's `Retry-After` asks for, by the hub's clock; `nil` if there is none.

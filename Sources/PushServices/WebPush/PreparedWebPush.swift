@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import Foundation
 import HubProtocol
 
@@ -77,24 +78,15 @@ struct PreparedWebPush: PreparedPush {
     }
 
     private static func isTopic(_ text: String) -> Bool {
-        1...maximumTopic ~= text.utf8.count && text.utf8.allSatisfy(isTopicByte)
+        1...maximumTopic ~= text.utf8.count && text.hasOnlyLettersAndDigits(or: "-_")
     }
 
     private static func lifetime(_ message: PushMessage) throws(BadPushMessage) -> PushLifetime {
         guard let text = message.headers["ttl"] else { return .unspecified }
-        guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else {
+        guard text.isDigits else {
             throw BadPushMessage("the header TTL is not a whole number of seconds, 0 or more")
         }
         let seconds = min(Int64(text) ?? maximumTimeToLive, maximumTimeToLive)
-        return seconds == 0 ? .once : .until(message.acceptedAt + .seconds(seconds))
-    }
-
-    private static func isTopicByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-        default: false
-        }
+        return PushLifetime(seconds: seconds, from: message.acceptedAt)
     }
 }

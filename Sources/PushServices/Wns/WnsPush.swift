@@ -10,12 +10,7 @@ struct WnsPush: PreparedPush {
     init(_ message: WnsMessage, acceptedAt: Timestamp) {
         self.message = message
         ownExpiry = message.timeToLive.map { acceptedAt + .seconds($0) }
-        lifetime =
-            switch message.timeToLive {
-            case nil: .unspecified
-            case 0: .once
-            case let seconds?: .until(acceptedAt + .seconds(seconds))
-            }
+        lifetime = PushLifetime(seconds: message.timeToLive, from: acceptedAt)
     }
 
     var collapseKey: String? { message.collapseKey }

@@ -4,12 +4,6 @@ import OutboundHTTP
 ///
 /// Source: Microsoft, "Push Notification Service request and response headers", response codes.
 struct WnsReply {
-    enum Verdict: Sendable, Equatable {
-        case outcome(PushOutcome)
-        /// The access token is no longer valid.
-        case staleToken(String)
-    }
-
     private let status: Int
     private let notificationStatus: String?
     private let messageID: String?
@@ -30,7 +24,7 @@ struct WnsReply {
         isOfIntermediary = response.isOfIntermediary
     }
 
-    var verdict: Verdict {
+    var verdict: AccessTokens.Verdict {
         if isOfIntermediary { return .outcome(.retry(after: retryAfter, reason)) }
         if status == 401 { return .staleToken(reason) }
         return .outcome(outcome)

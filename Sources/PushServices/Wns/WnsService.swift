@@ -48,7 +48,20 @@ struct WnsService: PushService {
         guard case .handle(let uri) = target.channel else {
             return .unsendable("WNS does not send to a browser's subscription")
         }
-        return await send(push.body, to: uri) { push.headers(expiresAt: target.expiresAt, now: $0) }
+        guard let address = addresses.address(of: uri) else {
+            return .unsendable("the channel URI is not an https address of notify.windows.com")
+        }
+        return await tokens.attempt { token async throws(ServiceChannel.NoAnswer) in
+            // Made just before they are sent, since they contain the time that is left.
+            let headers = push.headers(expiresAt: target.expiresAt, now: surroundings.now())
+            let response = try await channel.post(
+                address,
+                [("Authorization", "Bearer \(token)")] + headers,
+                push.body,
+                addresses: policy
+            )
+            return WnsReply(response, retryAfter: channel.retryAfter(response)).verdict
+        }
     }
 
     /// Fetches an access token, even if there is one already.
@@ -62,46 +75,4 @@ struct WnsService: PushService {
     }
 
     func shutdown() async { await channel.shutdown() }
-
-    /// Makes one attempt.
-    ///
-    /// The headers are made just before they are sent, since they contain the time that is left.
-    private func send(
-        _ body: [UInt8],
-        to uri: String,
-        _ headers: @Sendable (Timestamp) -> [(name: String, value: String)]
-    ) async -> PushOutcome {
-        guard let address = addresses.address(of: uri) else {
-            return .unsendable("the channel URI is not an https address of notify.windows.com")
-        }
-        do throws(ServiceChannel.NoAnswer) {
-            var token = try await tokens.token()
-            var verdict = try await post(address, headers(surroundings.now()), body, token)
-            if case .staleToken = verdict {
-                token = try await tokens.token(after: token)
-                verdict = try await post(address, headers(surroundings.now()), body, token)
-            }
-            switch verdict {
-            case .outcome(let outcome): return outcome
-            case .staleToken(let reason): return .refusedCredential("a new access token is refused: \(reason)")
-            }
-        } catch {
-            return error.outcome
-        }
-    }
-
-    private func post(
-        _ address: String,
-        _ headers: [(name: String, value: String)],
-        _ body: [UInt8],
-        _ token: String
-    ) async throws(ServiceChannel.NoAnswer) -> WnsReply.Verdict {
-        let response = try await channel.post(
-            address,
-            [("Authorization", "Bearer \(token)")] + headers,
-            body,
-            addresses: policy
-        )
-        return WnsReply(response, retryAfter: channel.retryAfter(response)).verdict
-    }
 }
