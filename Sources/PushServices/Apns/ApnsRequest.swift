@@ -12,14 +12,9 @@ struct ApnsRequest: Sendable {
     let body: [UInt8]
     /// True if the topic is the bundle id.
     let isOwnTopic: Bool
+}
 
-    init(device: String, headers: [(name: String, value: String)], body: [UInt8], isOwnTopic: Bool) {
-        self.device = device
-        commonHeaders = headers
-        self.body = body
-        self.isOwnTopic = isOwnTopic
-    }
-
+extension ApnsRequest {
     /// - Throws: The outcome of a message that cannot be sent to the target.
     init(_ message: ApnsMessage, to target: PushTarget) throws(ServiceChannel.NoAnswer) {
         guard case .handle(let handle) = target.channel else {
@@ -31,7 +26,7 @@ struct ApnsRequest: Sendable {
         else {
             throw Self.unsendable("the handle is not a device token: 2 to 200 hexadecimal digits")
         }
-        self.init(device: token, headers: message.headers, body: message.body, isOwnTopic: message.isOwnTopic)
+        self.init(device: token, commonHeaders: message.headers, body: message.body, isOwnTopic: message.isOwnTopic)
         ownHeaders.append(("apns-id", target.id.lowercasedText))
         switch (message.lifetime, target.expiresAt) {
         case (.once, _): ownHeaders.append(("apns-expiration", "0"))

@@ -65,7 +65,9 @@ final class ApnsService: PushService {
     func tryCredential() async -> PushOutcome {
         let headers = [("apns-topic", credential.bundle), ("apns-push-type", "background"), ("apns-priority", "5")]
         let body: JSONText = ["aps": ["content-available": 1]]
-        let outcome = await send(ApnsRequest(device: "0", headers: headers, body: body.bytes, isOwnTopic: true))
+        let outcome = await attempt(
+            ApnsRequest(device: "0", commonHeaders: headers, body: body.bytes, isOwnTopic: true)
+        )
         return if case .deadHandle = outcome { .accepted(id: nil) } else { outcome }
     }
 
@@ -73,14 +75,11 @@ final class ApnsService: PushService {
 
     func send(_ message: ApnsMessage, to target: PushTarget) async -> PushOutcome {
         do throws(ServiceChannel.NoAnswer) {
-            return await send(try ApnsRequest(message, to: target))
+            return await attempt(try ApnsRequest(message, to: target))
         } catch {
             return error.outcome
         }
     }
-
-    /// Makes one attempt, and a second one with a new token or on a new connection if APNs did not process the first.
-    private func send(_ request: ApnsRequest) async -> PushOutcome { await attempt(request, isLast: false) }
 
     /// Makes the first attempts; only attempts that need a second one get a task each.
     func send(_ message: ApnsMessage, to targets: [PushTarget], report: @escaping PushReport) {
@@ -124,7 +123,7 @@ final class ApnsService: PushService {
                         outcomes.append((place, self.final(outcome, response)))
                     } else {
                         // Signs a new token or opens a connection.
-                        Task { report([(place, await self.finish(request, response, proof?.token, isLast: false))]) }
+                        Task { report([(place, await self.finish(request, response, proof?.token))]) }
                     }
                 case nil: Task { report([(place, await self.resend(request, proof))]) }
                 }
@@ -133,11 +132,12 @@ final class ApnsService: PushService {
         }
     }
 
+    /// Makes one attempt, and a second one with a new token or on a new connection if APNs did not process the first.
     private func attempt(
         _ request: ApnsRequest,
         after refused: String? = nil,
         opensConnection: Bool = false,
-        isLast: Bool
+        isLast: Bool = false
     ) async -> PushOutcome {
         do throws(ServiceChannel.NoAnswer) {
             let proof = try proof(after: refused)
@@ -153,7 +153,7 @@ final class ApnsService: PushService {
     private func resend(_ request: ApnsRequest, _ proof: Proof?) async -> PushOutcome {
         do throws(ServiceChannel.NoAnswer) {
             let response = try await channel.repost(outbound(request, proof))
-            return await finish(request, response, proof?.token, isLast: false)
+            return await finish(request, response, proof?.token)
         } catch {
             return error.outcome
         }
@@ -164,7 +164,7 @@ final class ApnsService: PushService {
         _ request: ApnsRequest,
         _ response: OutboundResponse,
         _ token: String?,
-        isLast: Bool
+        isLast: Bool = false
     ) async -> PushOutcome {
         switch answer(response).verdict(isOwnTopic: request.isOwnTopic) {
         case .final(let outcome): return final(outcome, response)

@@ -30,11 +30,6 @@ package struct ProviderIssuer: Hashable, Sendable, Codable {
 package struct ProviderToken: Sendable, Equatable, Codable {
     package let text: String
     package let issuedAt: Timestamp
-
-    package init(text: String, issuedAt: Timestamp) {
-        self.text = text
-        self.issuedAt = issuedAt
-    }
 }
 
 /// The provider tokens of all hubs, one for each key.
