@@ -79,10 +79,7 @@ package struct CertificateAuthority: Sendable {
         guard certificate.publicKey == Certificate.PublicKey(signer.publicKey) else {
             throw CertificateProblem(keyPath, "it is not the key of '\(path)'")
         }
-        self.certificate = certificate
-        self.key = signer
-        certificateText = block.pemString + "\n"
-        facts = CertificateFacts(certificate, encoded: block.derBytes)
+        self.init(certificate, block, signer)
     }
 
     private init(_ certificate: Certificate, _ block: PEMDocument, _ key: P256.Signing.PrivateKey) {

@@ -1,6 +1,6 @@
 import Crypto
+import Formats
 package import Foundation
-import HostSystem
 package import NetworkAddresses
 import SwiftASN1
 import X509
@@ -21,13 +21,7 @@ package struct CertificateFacts: Sendable, Equatable {
     ///
     /// - Returns: Its properties, and its text.
     package static func read(_ path: String) throws(CertificateProblem) -> (facts: CertificateFacts, text: String) {
-        let text: String
-        do throws(HostError) {
-            text = try PrivateFile.read(path, limit: PEMText.maximumBytes)
-        } catch {
-            throw CertificateProblem(error)
-        }
-        let (certificate, block) = try PEMText.certificates(text, path: path)[0]
+        let (certificate, block) = try PEMText.certificates(try PEMText.read(path), path: path)[0]
         return (CertificateFacts(certificate, encoded: block.derBytes), block.pemString)
     }
 
@@ -36,10 +30,7 @@ package struct CertificateFacts: Sendable, Equatable {
         issuer = certificate.issuer.description
         notBefore = certificate.notValidBefore
         notAfter = certificate.notValidAfter
-        fingerprint = SHA256.hash(data: encoded).map { byte in
-            let digits = String(byte, radix: 16, uppercase: true)
-            return digits.count == 1 ? "0\(digits)" : digits
-        }.joined(separator: ":")
+        fingerprint = SHA256.hash(data: encoded).map { Hexadecimal.encode([$0]).uppercased() }.joined(separator: ":")
         let alternatives = (try? certificate.extensions.subjectAlternativeNames) ?? SubjectAlternativeNames()
         names = alternatives.compactMap { alternative in
             switch alternative {

@@ -24,8 +24,8 @@ package struct CertificateFiles: Sendable, Equatable {
     /// - Throws: If a file cannot be read, the key does not belong to the certificate, or the certificate is not valid
     ///   now.
     package func identity(at now: Date) throws(CertificateProblem) -> ServerIdentity {
-        let chain = try PEMText.certificates(try read(certificate), path: certificate)
-        let (key, keyText) = try PEMText.key(try read(self.key), path: self.key)
+        let chain = try PEMText.certificates(try PEMText.read(certificate), path: certificate)
+        let (key, keyText) = try PEMText.key(try PEMText.read(self.key), path: self.key)
         let (own, block) = chain[0]
         guard key.publicKey == own.publicKey else {
             throw CertificateProblem(self.key, "it is not the key of the first certificate in '\(certificate)'")
@@ -55,7 +55,7 @@ package struct CertificateFiles: Sendable, Equatable {
     package static func authorityProblem(_ path: String) -> CertificateProblem? {
         do throws(CertificateProblem) {
             // One unreadable certificate in a large set does no harm.
-            let blocks = try PEMText.blocks(try read(path), path: path)
+            let blocks = try PEMText.blocks(try PEMText.read(path), path: path)
             return blocks.contains { (try? Certificate(pemDocument: $0)) != nil }
                 ? nil : CertificateProblem(path, "there is no certificate in it")
         } catch {
@@ -63,18 +63,6 @@ package struct CertificateFiles: Sendable, Equatable {
         }
     }
 
-    private func read(_ path: String) throws(CertificateProblem) -> String { try Self.read(path) }
-
-    private static func read(_ path: String) throws(CertificateProblem) -> String {
-        do throws(HostError) {
-            return try PrivateFile.read(path, limit: PEMText.maximumBytes)
-        } catch {
-            throw CertificateProblem(error)
-        }
-    }
-
     /// `2026-11-21`.
-    private static func day(_ date: Date) -> String {
-        CivilTime(date).dayText
-    }
+    private static func day(_ date: Date) -> String { CivilTime(date).dayText }
 }

@@ -104,11 +104,11 @@ package struct LocalCertificates: Sendable, Equatable {
     }
 
     private func read(_ path: String) throws(CertificateProblem) -> String? {
-        do throws(HostError) {
-            return try PrivateFile.read(path, limit: PEMText.maximumBytes)
+        do throws(CertificateProblem) {
+            return try PEMText.read(path)
         } catch {
-            if error.isMissing { return nil }
-            throw CertificateProblem(error)
+            if error.host?.isMissing == true { return nil }
+            throw error
         }
     }
 

@@ -1,3 +1,4 @@
+import HostSystem
 import SwiftASN1
 import X509
 
@@ -5,7 +6,16 @@ import X509
 enum PEMText {
     /// Maximum size of a file in bytes; a chain of ten RSA certificates takes 20 KB, a system's whole set of
     /// authorities 220 KB.
-    static let maximumBytes = 1 << 20
+    private static let maximumBytes = 1 << 20
+
+    /// Reads a file; the problem's ``CertificateProblem/host`` says that there is none.
+    static func read(_ path: String) throws(CertificateProblem) -> String {
+        do throws(HostError) {
+            return try PrivateFile.read(path, limit: maximumBytes)
+        } catch {
+            throw CertificateProblem(error)
+        }
+    }
 
     /// Returns all blocks of a text, in order.
     static func blocks(_ text: String, path: String) throws(CertificateProblem) -> [PEMDocument] {

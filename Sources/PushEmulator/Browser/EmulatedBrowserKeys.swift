@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import Foundation
 import HubProtocol
 
@@ -21,8 +22,6 @@ struct BrowserSubscription: Sendable {
 ///
 /// Nothing is stored: with the same seed, subscriptions survive a restart.
 struct EmulatedBrowserKeys: Sendable {
-    /// Bytes of a seed.
-    static let seedBytes = 32
     private static let marker = "browser-"
     private static let keyMarker = "-k"
     /// Bytes of a sender's key digest in an id.
@@ -72,9 +71,6 @@ struct EmulatedBrowserKeys: Sendable {
     }
 
     private static func digest(_ key: [UInt8]) -> String {
-        SHA256.hash(data: key).prefix(digestBytes).map { byte in
-            let text = String(byte, radix: 16)
-            return text.count < 2 ? "0" + text : text
-        }.joined()
+        Hexadecimal.encode(SHA256.hash(data: key).prefix(digestBytes))
     }
 }
