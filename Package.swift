@@ -116,8 +116,8 @@ let package = Package(
         .target(
             name: "WebEdge",
             dependencies: [
-                "HubProtocol", "NetworkAddresses", "FairShares", "Signals", .httpTypes, .hummingbird, .nioCore,
-                .nioHTTP1, .nioSSL,
+                "HubProtocol", "NetworkAddresses", "FairShares", "Signals", "Certificates", .httpTypes, .hummingbird,
+                .nioCore, .nioHTTP1, .nioSSL,
             ]
         ),
 

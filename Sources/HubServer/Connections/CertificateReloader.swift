@@ -9,6 +9,7 @@ import ServiceLifecycle
 import Signals
 import Synchronization
 import UnixSignals
+import WebEdge
 
 /// Keeps the hub's TLS certificate up to date for new connections.
 final class CertificateReloader: Service {
@@ -160,13 +161,7 @@ final class CertificateReloader: Service {
     }
 
     static func context(_ identity: ServerIdentity) throws -> NIOSSLContext {
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.chain.utf8))
-        let key = try NIOSSLPrivateKey(bytes: Array(identity.privateKey.utf8), format: .pem)
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) },
-            privateKey: .privateKey(key)
-        )
-        configuration.minimumTLSVersion = .tlsv12
+        var configuration = try identity.tlsConfiguration()
         configuration.applicationProtocols = TLSHandshake.protocols
         configuration.shutdownTimeout = shutdownTimeout
         return try NIOSSLContext(configuration: configuration)

@@ -6,6 +6,7 @@ import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import Synchronization
+import WebEdge
 
 /// The parts of the emulator that every connection uses.
 struct ServerContext: Sendable {
@@ -74,13 +75,7 @@ final class EmulatorServer: Sendable {
     }
 
     private static func tlsContext(_ identity: ServerIdentity) throws -> NIOSSLContext {
-        let chain = try NIOSSLCertificate.fromPEMBytes(Array(identity.chain.utf8))
-        let key = try NIOSSLPrivateKey(bytes: Array(identity.privateKey.utf8), format: .pem)
-        var configuration = TLSConfiguration.makeServerConfiguration(
-            certificateChain: chain.map { .certificate($0) },
-            privateKey: .privateKey(key)
-        )
-        configuration.minimumTLSVersion = .tlsv12
+        var configuration = try identity.tlsConfiguration()
         configuration.applicationProtocols = NIOHTTP2SupportedALPNProtocols
         // APNs accepts client certificates, and a developer's may come from any authority.
         configuration.certificateVerification = .optionalVerification
