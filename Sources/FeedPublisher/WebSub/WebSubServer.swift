@@ -15,7 +15,7 @@ package enum WebSubServer {
     private static let idleTimeout: TimeAmount = .seconds(30)
     /// Time for a whole delivery: without a limit, a slow one would hold its place for ever.
     private static let bodyTimeout: Duration = .seconds(60)
-    /// Maximum number of connections; a further one replaces an idle one (``CallbackConnections``).
+    /// Maximum number of connections; a further one replaces an idle one (`ConnectionPlaces`).
     static let maximumConnections = 256
 
     /// Listens on an address of this machine, and calls `onRunning` with the port.
@@ -34,7 +34,7 @@ package enum WebSubServer {
             let delivery = WebSubDelivery(path: path(request)) { request.headers[named: $0] }
             return response(await watch.take(delivery) { try await body(request) })
         }
-        let connections = CallbackConnections(maximum: maximumConnections)
+        let connections = ConnectionPlaces(maximum: maximumConnections)
         var quiet = logger
         quiet.logLevel = max(logger.logLevel, .warning)
         return Application(

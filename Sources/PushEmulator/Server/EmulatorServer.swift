@@ -5,7 +5,6 @@ import NIOCore
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
-import Synchronization
 import WebEdge
 
 /// The parts of the emulator that every connection uses.
@@ -25,11 +24,11 @@ final class EmulatorServer: Sendable {
     private static let window = 1 << 20
 
     private let listener: any Channel
-    private let connections: ConnectionSet
+    private let connections: ConnectionPlaces
 
     let port: Int
 
-    private init(_ listener: any Channel, _ connections: ConnectionSet, port: Int) {
+    private init(_ listener: any Channel, _ connections: ConnectionPlaces, port: Int) {
         self.listener = listener
         self.connections = connections
         self.port = port
@@ -37,13 +36,13 @@ final class EmulatorServer: Sendable {
 
     static func start(_ identity: ServerIdentity, port: Int, _ context: ServerContext) async throws -> EmulatorServer {
         let tls = try tlsContext(identity)
-        let connections = ConnectionSet(maximum: context.limits.connections)
+        let connections = ConnectionPlaces(maximum: context.limits.connections)
         let listener = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
             .childChannelInitializer { channel in
-                guard connections.enter(channel) else {
+                guard connections.enter(channel, .busy) else {
                     return channel.eventLoop.makeFailedFuture(TooManyConnections(maximum: context.limits.connections))
                 }
                 return configure(channel, tls, context)
@@ -153,41 +152,5 @@ private final class ListenerErrors: ChannelInboundHandler, Sendable {
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         logger.warning("a connection could not be set up", metadata: ["error.reason": "\(error)"])
-    }
-}
-
-/// The open connections.
-private final class ConnectionSet: Sendable {
-    private struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
-        var isClosed = false
-    }
-
-    private let maximum: Int
-    private let state = Mutex(State())
-
-    init(maximum: Int) {
-        self.maximum = maximum
-    }
-
-    /// Adds a connection until it closes; false if there are too many.
-    func enter(_ channel: any Channel) -> Bool {
-        let id = ObjectIdentifier(channel)
-        let isEntered = state.withLock { state in
-            guard !state.isClosed, state.channels.count < maximum else { return false }
-            state.channels[id] = channel
-            return true
-        }
-        guard isEntered else { return false }
-        channel.closeFuture.whenComplete { _ in self.state.withLock { _ = $0.channels.removeValue(forKey: id) } }
-        return true
-    }
-
-    /// Refuses further connections and returns the open ones.
-    func close() -> [any Channel] {
-        state.withLock { state in
-            state.isClosed = true
-            return Array(state.channels.values)
-        }
     }
 }

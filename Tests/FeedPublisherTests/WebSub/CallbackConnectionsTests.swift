@@ -6,12 +6,13 @@ import NIOEmbedded
 import NIOHTTPTypes
 import OutboundHTTP
 import Testing
+import WebEdge
 
 @testable import FeedPublisher
 
 /// Clients of the callback server that open connections and say nothing.
 @Suite struct CallbackConnectionsTests {
-    private let connections = CallbackConnections(maximum: 2)
+    private let connections = ConnectionPlaces(maximum: 2)
 
     private func channel() throws -> EmbeddedChannel {
         let channel = EmbeddedChannel()
