@@ -11,19 +11,5 @@ package struct OutboundResponse: Sendable, Equatable {
     /// the request's user information if the origin is the same.
     ///
     /// `nil` if the first redirect was not permanent.
-    package let movedPermanentlyTo: String?
-
-    package init(
-        status: Int,
-        headers: OutboundHeaders,
-        body: [UInt8],
-        url: String,
-        movedPermanentlyTo: String? = nil
-    ) {
-        self.status = status
-        self.headers = headers
-        self.body = body
-        self.url = url
-        self.movedPermanentlyTo = movedPermanentlyTo
-    }
+    package internal(set) var movedPermanentlyTo: String?
 }

@@ -9,14 +9,7 @@ package struct OutboundStream: Sendable {
     /// The URL after redirects.
     package let url: String
 
-    private let lease: Lease
-
-    init(status: Int, headers: OutboundHeaders, url: String, lease: Lease) {
-        self.status = status
-        self.headers = headers
-        self.url = url
-        self.lease = lease
-    }
+    let lease: Lease
 
     /// Returns the bytes that have arrived since the last call, or waits for the next ones.
     ///

@@ -36,8 +36,8 @@ final class BatchWork {
         let rest = address.text.dropFirst(address.scheme.count + 3)
         path = String(rest.drop { $0 != "/" })
         var lines = [
-            (":method", Array(plan.method.utf8)), (":scheme", Array(address.scheme.utf8)),
-            (":authority", Array(rest.prefix { $0 != "/" }.utf8)), ("user-agent", Array(plan.userAgent.utf8)),
+            (":method", Array(plan.options.method.utf8)), (":scheme", Array(address.scheme.utf8)),
+            (":authority", Array(rest.prefix { $0 != "/" }.utf8)), ("user-agent", Array(plan.options.userAgent.utf8)),
         ]
         lines += plan.headers.filter { !Self.isOfConnection($0.name) }.map { ($0.name, $0.bytes) }
         if let body = plan.body { lines.append(("content-length", Array("\(body.count)".utf8))) }

@@ -35,17 +35,17 @@ final class ConnectionPool {
 
     /// True if requests with this plan can be sent over HTTP/2, should their host speak it.
     static func canServe(_ plan: TransferPlan) -> Bool {
-        guard ProtocolOffer.isPossible, plan.address.scheme == "https", !plan.isStream, !plan.followsRedirects,
-            plan.method != "HEAD", plan.address.user == nil, plan.idleTimeout == nil
+        guard ProtocolOffer.isPossible, plan.address.scheme == "https", !plan.options.isStream, !plan.followsRedirects,
+            plan.options.method != "HEAD", plan.address.user == nil, plan.idleTimeout == nil
         else { return false }
         // The protocol would be offered to the proxy as well.
-        return plan.proxy?.hasPrefix("https:") != true
+        return plan.options.proxy?.hasPrefix("https:") != true
     }
 
     func serves(_ other: TransferPlan) -> Bool {
-        plan.address.origin == other.address.origin && plan.proxy == other.proxy
-            && plan.authorities == other.authorities && plan.addresses == other.addresses
-            && plan.clientCertificate == other.clientCertificate
+        plan.address.origin == other.address.origin && plan.options.proxy == other.options.proxy
+            && plan.options.authorities == other.options.authorities && plan.addresses == other.addresses
+            && plan.options.clientCertificate == other.options.clientCertificate
     }
 
     /// True if no request waits or is under way.
@@ -242,7 +242,7 @@ final class ConnectionPool {
             return failOpening(.unreachable(host: opening.host, reason: "out of memory"), at: now)
         }
         connections.append(connection)
-        let deadline = now + plan.connectTimeout
+        let deadline = now + plan.options.connectTimeout
         settingsDeadlines[ObjectIdentifier(connection)] = deadline
         return deadline
     }

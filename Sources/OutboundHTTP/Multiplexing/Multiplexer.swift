@@ -44,7 +44,7 @@ final class Multiplexer {
         let now = ContinuousClock.now
         let pool = pool(for: plan, at: now)
         guard !pool.lacksHTTP2(at: now) else { return false }
-        if plan.opensConnection { pool.retireAll() }
+        if plan.options.opensConnection { pool.retireAll() }
         pool.enqueue(BatchWork(batch))
         noteDeadline(plan.deadline)
         return true

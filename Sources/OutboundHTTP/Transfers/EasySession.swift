@@ -6,49 +6,14 @@ import NetworkAddresses
 ///
 /// Confined to the loop's thread.
 final class EasySession {
-    /// The options of a handle that rarely change.
-    ///
-    /// A further transfer with the same profile sets only its URL, headers and body: setting every option would take a
-    /// third of the time of a request.
-    private struct Profile: Equatable {
-        let method: String
-        let hasBody: Bool
-        let scheme: String
-        let user: String?
-        let password: String?
-        let userAgent: String
-        let authorities: TrustedAuthorities
-        let decodesBody: Bool
-        let clientCertificate: ClientCertificate?
-        let opensConnection: Bool
-        let proxy: String?
-        let connectTimeout: Duration
-        let isStream: Bool
-
-        init(_ plan: TransferPlan) {
-            method = plan.method
-            hasBody = plan.body != nil
-            scheme = plan.address.scheme
-            user = plan.address.user
-            password = plan.address.password
-            userAgent = plan.userAgent
-            authorities = plan.authorities
-            decodesBody = plan.decodesBody
-            clientCertificate = plan.clientCertificate
-            opensConnection = plan.opensConnection
-            proxy = plan.proxy
-            connectTimeout = plan.connectTimeout
-            isStream = plan.isStream
-        }
-    }
-
     /// Largest body that an idle handle may keep, in bytes.
     private static let maximumKeptBody = 16_384
 
     let easy: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let headerLines = HeaderLines()
-    private var profile: Profile?
+    /// The options that are set; `nil` if all must be.
+    private var options: HandleOptions?
     private var keptBody = 0
 
     /// Returns `nil` if memory is exhausted.
@@ -69,11 +34,10 @@ final class EasySession {
     /// - Throws: ``OutboundError/unreachable(host:reason:)`` if libcurl has no memory for an option.
     func prepare(for transfer: Transfer, corks: SocketCorks) throws(OutboundError) {
         let plan = transfer.plan
-        let needed = Profile(plan)
         var code = CURLE_OK
-        if profile != needed {
+        if options != plan.options {
             curl_easy_reset(easy)
-            profile = nil
+            options = nil
             code = configure(plan)
             if code == CURLE_OK { code = corks.watch(easy) }
         }
@@ -91,7 +55,7 @@ final class EasySession {
                 reason: String(cString: curl_easy_strerror(code)).lowercased()
             )
         }
-        profile = needed
+        options = plan.options
     }
 
     /// Sets a new handle up to open a connection over TLS, and nothing more.
@@ -133,13 +97,13 @@ final class EasySession {
 
     /// Releases memory that an idle handle should not keep; the handle must have left the multi handle.
     func rest() {
-        guard keptBody > Self.maximumKeptBody || profile?.isStream == true else { return }
+        guard keptBody > Self.maximumKeptBody || options?.isStream == true else { return }
         curl_easy_reset(easy)
-        profile = nil
+        options = nil
         keptBody = 0
     }
 
-    /// Sets the options that the profile covers.
+    /// Sets ``HandleOptions``.
     private func configure(_ plan: TransferPlan) -> CURLcode {
         var code = CURLE_OK
         func set(_ next: @autoclosure () -> CURLcode) {
@@ -147,36 +111,36 @@ final class EasySession {
         }
         set(ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
         set(ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https"))
-        set(ccurl_set_text(easy, CURLOPT_USERAGENT, plan.userAgent))
+        set(ccurl_set_text(easy, CURLOPT_USERAGENT, plan.options.userAgent))
         set(ccurl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0))
         set(ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1))
         set(ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
         // Otherwise ending a transfer during a name look-up would block the thread, and all transfers, until it ends.
         set(ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1))
-        set(ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, plan.connectTimeout.milliseconds)))
+        set(ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, max(1, plan.options.connectTimeout.milliseconds)))
         if let user = plan.address.user {
             set(ccurl_set_text(easy, CURLOPT_USERNAME, user))
             set(ccurl_set_text(easy, CURLOPT_PASSWORD, plan.address.password ?? ""))
         }
-        if let file = plan.authorities.file { set(ccurl_set_text(easy, CURLOPT_CAINFO, file)) }
-        if let folder = plan.authorities.folder { set(ccurl_set_text(easy, CURLOPT_CAPATH, folder)) }
+        if let file = plan.options.authorities.file { set(ccurl_set_text(easy, CURLOPT_CAINFO, file)) }
+        if let folder = plan.options.authorities.folder { set(ccurl_set_text(easy, CURLOPT_CAPATH, folder)) }
         // Otherwise the authorities in the system's folder would be trusted as well.
-        if plan.authorities.isExclusive { set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil)) }
-        if let certificate = plan.clientCertificate {
+        if plan.options.authorities.isExclusive { set(ccurl_set_pointer(easy, CURLOPT_CAPATH, nil)) }
+        if let certificate = plan.options.clientCertificate {
             set(certificate.chain.withUnsafeBytes { ccurl_set_certificate(easy, $0.baseAddress, $0.count) })
             set(certificate.key.withUnsafeBytes { ccurl_set_key(easy, $0.baseAddress, $0.count) })
         }
-        if plan.opensConnection { set(ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)) }
+        if plan.options.opensConnection { set(ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1)) }
         // Always set both: otherwise libcurl reads the environment.
-        set(ccurl_set_text(easy, CURLOPT_PROXY, plan.proxy ?? ""))
+        set(ccurl_set_text(easy, CURLOPT_PROXY, plan.options.proxy ?? ""))
         set(ccurl_set_text(easy, CURLOPT_NOPROXY, ""))
-        if plan.isStream {
+        if plan.options.isStream {
             set(ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)))
             set(ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1))
             set(ccurl_set_long(easy, CURLOPT_FORBID_REUSE, 1))
             set(ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1))
         } else {
-            if plan.decodesBody, let codings = ContentCodings.accepted {
+            if plan.options.decodesBody, let codings = ContentCodings.accepted {
                 set(ccurl_set_text(easy, CURLOPT_ACCEPT_ENCODING, codings))
             }
             // Without TLS, only the first reply shows whether the host multiplexes, and it may be slow.
@@ -187,15 +151,16 @@ final class EasySession {
     }
 
     private func setMethod(_ plan: TransferPlan) -> CURLcode {
-        if plan.method == "HEAD" { return ccurl_set_long(easy, CURLOPT_NOBODY, 1) }
+        if plan.options.method == "HEAD" { return ccurl_set_long(easy, CURLOPT_NOBODY, 1) }
         let bodyMethods = ["POST", "PUT", "PATCH"]
-        guard plan.body != nil || bodyMethods.contains(plan.method) else {
-            return plan.method == "GET" ? CURLE_OK : ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.method)
+        guard plan.body != nil || bodyMethods.contains(plan.options.method) else {
+            return plan.options.method == "GET"
+                ? CURLE_OK : ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.options.method)
         }
         // Makes it a POST; the body itself is set for each transfer.
         let code = setBody([])
-        guard code == CURLE_OK, plan.method != "POST" else { return code }
-        return ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.method)
+        guard code == CURLE_OK, plan.options.method != "POST" else { return code }
+        return ccurl_set_text(easy, CURLOPT_CUSTOMREQUEST, plan.options.method)
     }
 
     private func setBody(_ body: [UInt8]) -> CURLcode {

@@ -19,12 +19,12 @@ extension Transfer {
                 return .refusedAddress(host: host, address: refusedAddress.description)
             }
             return .unreachable(host: host, reason: onTheWay(session?.systemError ?? "could not connect"))
-        case CURLE_OPERATION_TIMEDOUT: return timedOut(after: plan.connectTimeout)
+        case CURLE_OPERATION_TIMEDOUT: return timedOut(after: plan.options.connectTimeout)
         case CURLE_PARTIAL_FILE: return cut
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_HTTP2, CURLE_HTTP2_STREAM, CURLE_GOT_NOTHING:
             if hasHead { return cut }
             // libcurl's text contains the status of a proxy that refuses the connection.
-            guard plan.proxy == nil else { return .unreachable(host: host, reason: onTheWay(reason(code))) }
+            guard plan.options.proxy == nil else { return .unreachable(host: host, reason: onTheWay(reason(code))) }
             return .ended(host: host, reason: "the connection ended without an answer")
         case CURLE_BAD_CONTENT_ENCODING:
             return .malformedReply(host: host, reason: "its body does not have the encoding that it names")
@@ -60,7 +60,7 @@ extension Transfer {
 
     /// Adds the proxy without its credentials, since the proxy itself may be unreachable.
     private func onTheWay(_ reason: String) -> String {
-        guard let proxy = plan.proxy else { return reason }
+        guard let proxy = plan.options.proxy else { return reason }
         let place = proxy.split(separator: "@").last ?? ""
         return "\(reason) (through the proxy '\(place)')"
     }

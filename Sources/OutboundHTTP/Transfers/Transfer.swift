@@ -190,7 +190,8 @@ extension Transfer {
         case .complete(let head):
             hasHead = true
             isRedirect = plan.followsRedirects && RedirectTrail.isRedirect(head)
-            if case .whole(let limit, false) = plan.delivery, !isRedirect, plan.method != "HEAD", head.status != 304,
+            if case .whole(let limit, false) = plan.delivery, !isRedirect, plan.options.method != "HEAD",
+                head.status != 304,
                 let length = head.headers["Content-Length"].flatMap({ Int($0) }), length > limit
             {
                 failure = .tooLarge(host: plan.address.displayHost, limit: limit)
@@ -242,14 +243,14 @@ extension Transfer {
     ///
     /// The operator chose the proxy, so its address is allowed; the host behind it was checked by name.
     func openSocket(_ address: UnsafePointer<curl_sockaddr>, target: NetworkAddress?) -> curl_socket_t {
-        guard plan.proxy != nil || plan.addresses.allows(target) else {
+        guard plan.options.proxy != nil || plan.addresses.allows(target) else {
             refusedAddress = target
             return ccurl_no_socket()
         }
         let descriptor = ccurl_open_socket(address)
         guard descriptor >= 0 else { return descriptor }
         hasOpenedSocket = true
-        if !plan.isStream { LiveConnections.watch(descriptor, patience: plan.lossPatience) }
+        if !plan.options.isStream { LiveConnections.watch(descriptor, patience: plan.lossPatience) }
         return descriptor
     }
 
@@ -262,7 +263,7 @@ extension Transfer {
         if live != nil { connection = name() } else { hasChosenHTTP2 = session?.hasChosenHTTP2 == true }
         if case .any = plan.addresses { return true }
         let address = NetworkAddress(remote())
-        guard plan.proxy != nil || plan.addresses.allows(address) else {
+        guard plan.options.proxy != nil || plan.addresses.allows(address) else {
             failure = .refusedAddress(
                 host: plan.address.displayHost,
                 address: address?.description ?? "an unknown address"

@@ -91,7 +91,7 @@ final class TransferWorker {
     private func admit(_ transfer: Transfer) {
         unfinished[ObjectIdentifier(transfer)] = transfer
         noteDeadline(transfer.deadline)
-        guard transfer.plan.isStream else {
+        guard transfer.plan.options.isStream else {
             return admission.enqueue(transfer, origin: transfer.plan.address.origin)
         }
         openStreams += 1
@@ -164,7 +164,7 @@ final class TransferWorker {
             transfer.session = nil
             keep(session)
         }
-        if transfer.plan.isStream {
+        if transfer.plan.options.isStream {
             openStreams -= 1
             setKeptConnections()
         } else if transfer.isAdmitted {
