@@ -1,9 +1,7 @@
-import Foundation
+import Formats
 package import HTTPTypes
 import HubProtocol
 package import Hummingbird
-import NIOCore
-import WebEdge
 
 /// A refusal for the app backend's clients: a status, and one sentence in `{"error":"…"}`.
 package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvertible {
@@ -35,11 +33,8 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     package var isTemporary: Bool { status == .serviceUnavailable }
 
     package func response(from request: Request, context: some RequestContext) throws -> Response {
-        let body = ByteBuffer(bytes: try JSONEncoder.plain.encode(["error": reason]))
-        var headers = headers
-        headers[.contentType] = Response.jsonType
-        headers[.cacheControl] = "no-store"
-        let response = Response(status: status, headers: headers, body: .init(byteBuffer: body))
+        var response = Response.json(["error": JSONText(reason)], status: status)
+        response.headers.append(contentsOf: headers)
         // After a HEAD request, a body would be read as the next reply (RFC 9110 §9.3.2).
         return request.method == .head ? response.createHeadResponse() : response
     }
