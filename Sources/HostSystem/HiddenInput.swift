@@ -61,8 +61,7 @@ package enum HiddenInput {
         var line: [UInt8] = []
         while true {
             var byte: UInt8 = 0
-            let count = read(terminal.number, &byte, 1)
-            if count < 0, errno == EINTR { continue }
+            let count = uninterrupted { read(terminal.number, &byte, 1) }
             guard count >= 0 else { throw HostError("cannot read", path, code: errno) }
             switch byte {
             case _ where count == 0 || keys.breakOff.contains(byte): return nil

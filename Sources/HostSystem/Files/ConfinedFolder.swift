@@ -56,17 +56,13 @@ package struct ConfinedFolder: Sendable, Equatable {
         let folder = try descend(parts.dropLast(), making: making)
         // Opening a pipe would block.
         let options = flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC
-        while true {
-            let number = openat(folder.number, parts[parts.count - 1], options, 0o600)
-            if number >= 0 {
-                let file = try ConfinedFile(Descriptor(number), path: path(of: name))
-                guard !making || fsync(folder.number) == 0 else {
-                    throw HostError("cannot write", path(of: name), code: errno)
-                }
-                return file
-            }
-            if errno != EINTR { throw Self.failure("cannot open", path(of: name), errno) }
+        let number = uninterrupted { openat(folder.number, parts[parts.count - 1], options, 0o600) }
+        guard number >= 0 else { throw Self.failure("cannot open", path(of: name), errno) }
+        let file = try ConfinedFile(Descriptor(number), path: path(of: name))
+        guard !making || fsync(folder.number) == 0 else {
+            throw HostError("cannot write", path(of: name), code: errno)
         }
+        return file
     }
 
     private func descend(_ parts: ArraySlice<String>, making: Bool) throws(HostError) -> Descriptor {
@@ -94,11 +90,9 @@ package struct ConfinedFolder: Sendable, Equatable {
 
     private static func openFolder(_ name: String, in folder: Descriptor, path: String) throws(HostError) -> Descriptor
     {
-        while true {
-            let number = openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            if number >= 0 { return Descriptor(number) }
-            if errno != EINTR { throw failure("cannot open", path, errno) }
-        }
+        let number = uninterrupted { openat(folder.number, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) }
+        guard number >= 0 else { throw failure("cannot open", path, errno) }
+        return Descriptor(number)
     }
 
     private static func failure(_ attempt: String, _ path: String, _ code: Int32) -> HostError {
@@ -150,9 +144,9 @@ package final class ConfinedFile: Sendable {
         var filled = 0
         while filled < count {
             let read = bytes.withUnsafeMutableBytes { buffer in
-                pread(descriptor.number, buffer.baseAddress.map { $0 + filled }, count - filled, off_t(offset) + filled)
+                let rest = buffer.baseAddress.map { $0 + filled }
+                return uninterrupted { pread(descriptor.number, rest, count - filled, off_t(offset) + filled) }
             }
-            if read < 0, errno == EINTR { continue }
             guard read >= 0 else { throw HostError("cannot read", path, code: errno) }
             if read == 0 { break }
             filled += read
@@ -166,8 +160,9 @@ package final class ConfinedFile: Sendable {
         var rest = bytes[...]
         var place = off_t(offset)
         while !rest.isEmpty {
-            let written = rest.withUnsafeBytes { pwrite(descriptor.number, $0.baseAddress, $0.count, place) }
-            if written < 0, errno == EINTR { continue }
+            let written = uninterrupted {
+                rest.withUnsafeBytes { pwrite(descriptor.number, $0.baseAddress, $0.count, place) }
+            }
             guard written > 0 else { throw HostError("cannot write", path, code: errno) }
             rest = rest.dropFirst(written)
             place += written

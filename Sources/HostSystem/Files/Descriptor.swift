@@ -25,10 +25,18 @@ final class Descriptor: Sendable {
 
     /// - Throws: With the attempt "cannot open".
     static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o600) throws(HostError) -> Descriptor {
-        while true {
-            let number = Glibc.open(path, flags | O_CLOEXEC, mode)
-            if number >= 0 { return Descriptor(number) }
-            if errno != EINTR { throw HostError("cannot open", path, code: errno) }
-        }
+        let number = uninterrupted { Glibc.open(path, flags | O_CLOEXEC, mode) }
+        guard number >= 0 else { throw HostError("cannot open", path, code: errno) }
+        return Descriptor(number)
+    }
+}
+
+/// Makes a system call again for as long as signals interrupt it.
+///
+/// - Returns: The result of the last call; if it is negative, `errno` has the reason.
+func uninterrupted<Number: BinaryInteger>(_ call: () -> Number) -> Number {
+    while true {
+        let result = call()
+        if result >= 0 || errno != EINTR { return result }
     }
 }

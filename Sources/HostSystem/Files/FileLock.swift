@@ -21,9 +21,8 @@ package final class FileLock: Sendable {
     package static func acquire(_ path: String) throws(HostError) -> FileLock? {
         while true {
             let descriptor = try Descriptor.open(path, O_RDWR | O_CREAT | O_NOFOLLOW)
-            guard flock(descriptor.number, LOCK_EX | LOCK_NB) == 0 else {
+            guard uninterrupted({ flock(descriptor.number, LOCK_EX | LOCK_NB) }) == 0 else {
                 if errno == EWOULDBLOCK { return nil }
-                if errno == EINTR { continue }
                 throw HostError("cannot lock", path, code: errno)
             }
             // The file may have been removed or replaced between the two calls.

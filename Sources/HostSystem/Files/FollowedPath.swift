@@ -17,7 +17,7 @@ package struct FollowedPath: Sendable, Equatable {
     /// - Throws: ``HostError`` if a name on the way does not exist or cannot be examined.
     package init(_ path: String) throws(HostError) {
         var real: [Substring] = []
-        var rest = try Self.absolute(path).split(separator: "/").reversed() as [Substring]
+        var rest = try HostFile.absolute(path, "cannot examine").split(separator: "/").reversed() as [Substring]
         var links = 0
         while let name = rest.popLast() {
             let folder = "/" + real.joined(separator: "/")
@@ -39,13 +39,6 @@ package struct FollowedPath: Sendable, Equatable {
             rest += target.split(separator: "/").reversed()
         }
         file = "/" + real.joined(separator: "/")
-    }
-
-    private static func absolute(_ path: String) throws(HostError) -> String {
-        guard !path.hasPrefix("/") else { return path }
-        guard let folder = getcwd(nil, 0) else { throw HostError("cannot examine", path, code: errno) }
-        defer { free(folder) }
-        return "\(String(cString: folder))/\(path)"
     }
 
     /// - Returns: The target of a symbolic link; `nil` for anything else.

@@ -99,6 +99,16 @@ package enum HostFile {
         for file in files where folders.insert(directory(of: file.path)).inserted { try syncFolder(of: file.path) }
     }
 
+    /// The path itself if it is absolute, else the path below the working directory.
+    ///
+    /// - Throws: With the given attempt.
+    static func absolute(_ path: String, _ attempt: String) throws(HostError) -> String {
+        if path.hasPrefix("/") { return path }
+        guard let current = getcwd(nil, 0) else { throw HostError(attempt, path, code: errno) }
+        defer { free(current) }
+        return "\(String(cString: current))/\(path)"
+    }
+
     private static func directory(of path: String) -> String {
         path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
@@ -112,8 +122,7 @@ package enum HostFile {
         }
         var rest = bytes[...]
         while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
+            let count = uninterrupted { rest.withUnsafeBytes { Glibc.write(file.number, $0.baseAddress, $0.count) } }
             guard count > 0 else { throw HostError("cannot write", path, code: errno) }
             rest = rest.dropFirst(count)
         }

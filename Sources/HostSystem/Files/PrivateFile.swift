@@ -28,8 +28,7 @@ package enum PrivateFile {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4_096)
         while true {
-            let count = Glibc.read(file.number, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
+            let count = uninterrupted { Glibc.read(file.number, &piece, piece.count) }
             guard count >= 0 else { throw HostError("cannot read", path, code: errno) }
             if count == 0 { break }
             bytes.append(contentsOf: piece[..<count])

@@ -52,7 +52,7 @@ package struct StateDirectory: Sendable, Equatable {
                 hint: "1 to \(maximumProfileLength) letters, digits, '.', '_' or '-', not beginning with '.'"
             )
         }
-        if let override, !override.isEmpty { return try absolute(override) }
+        if let override, !override.isEmpty { return try HostFile.absolute(override, "cannot resolve") }
         if let unit = environment["STATE_DIRECTORY"]?.split(separator: ":").first, unit.hasPrefix("/") {
             return String(unit)
         }
@@ -68,13 +68,6 @@ package struct StateDirectory: Sendable, Equatable {
             )
         }
         return "\(home)/.local/state/\(tail)"
-    }
-
-    private static func absolute(_ path: String) throws(HostError) -> String {
-        if path.hasPrefix("/") { return path }
-        guard let current = getcwd(nil, 0) else { throw HostError("cannot resolve", path, code: errno) }
-        defer { free(current) }
-        return "\(String(cString: current))/\(path)"
     }
 
     /// Creates the directory and missing ones above it, all closed to other users.

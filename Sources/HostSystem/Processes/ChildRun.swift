@@ -121,8 +121,7 @@ final class ChildRun {
         var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
         var total = 0
         while total < limit, let end = capture.end {
-            let count = Glibc.read(end.number, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
+            let count = uninterrupted { Glibc.read(end.number, &piece, piece.count) }
             if count < 0, errno == EAGAIN { return }
             guard count > 0 else {
                 capture.end = nil

@@ -69,8 +69,7 @@ final class SignalRelay: Sendable {
     private func relay(_ end: Descriptor) {
         while true {
             var number: UInt8 = 0
-            let count = read(end.number, &number, 1)
-            if count < 0, errno == EINTR { continue }
+            let count = uninterrupted { read(end.number, &number, 1) }
             guard count == 1 else { return }
             let reports = state.withLock { state in
                 state.listeners.values.filter { $0.numbers.contains(Int32(number)) }.map(\.report)
