@@ -1,3 +1,4 @@
+import Formats
 import NetworkAddresses
 import OutboundHTTP
 
@@ -18,5 +19,21 @@ extension CallError {
         case .untrusted(_, _, let cause): self = .unreachable(error.description, cause)
         default: self = .unreachable(error.description, nil)
         }
+    }
+
+    /// Reads the JSON of a reply; `name` is its name in the error.
+    static func decode<Value: Decodable>(_ reply: OutboundResponse, as name: String) throws(Self) -> Value {
+        do {
+            return try JSONReader.decode(Value.self, from: reply.body)
+        } catch {
+            throw .malformedReply("\(name) cannot be read")
+        }
+    }
+}
+
+extension OutboundResponse {
+    /// The last segment of `Location`, which is the id of a thing that was created.
+    var createdID: String? {
+        headers["Location"]?.prefix { $0 != "?" && $0 != "#" }.split(separator: "/").last.map(String.init)
     }
 }

@@ -1,4 +1,3 @@
-import Formats
 import FoundationEssentials
 import HubProtocol
 import OutboundHTTP
@@ -10,7 +9,7 @@ struct HubCall {
     /// The path below the hub, with its segments escaped.
     let path: String
     /// Query parameters, besides the version of the protocol.
-    var query: [(name: String, value: String)] = []
+    var query: [(name: String, value: String)]
     var headers: [(name: String, value: String)] = []
     var body: [UInt8]?
     /// `nil` if the type is among the headers.
@@ -23,9 +22,20 @@ struct HubCall {
     /// The limit for the whole call; the hub answers within one commit.
     var timeout = Duration.seconds(30)
 
-    init(_ method: String, _ path: String) {
+    init(_ method: String, _ path: String, query: [(name: String, value: String)] = []) {
         self.method = method
         self.path = path
+        self.query = query
+    }
+
+    /// Creates a call with a JSON body.
+    init(_ method: String, _ path: String, json value: some Encodable) throws(HubError) {
+        self.init(method, path)
+        do {
+            body = Array(try JSONEncoder.sorted.encode(value))
+        } catch {
+            throw .malformedReply("the request cannot be written")
+        }
     }
 
     /// The statuses of a hub that has no such route.
@@ -97,24 +107,15 @@ extension HubClient {
         return reply
     }
 
-    func decode<Value: Decodable>(
-        _ type: Value.Type,
-        from reply: OutboundResponse,
-        as name: String
-    ) throws(HubError) -> Value {
-        do {
-            return try JSONReader.decode(type, from: reply.body)
-        } catch {
-            throw .malformedReply("\(name) cannot be read")
-        }
-    }
-
-    func encode(_ value: some Encodable) throws(HubError) -> [UInt8] {
-        do {
-            return Array(try JSONEncoder.sorted.encode(value))
-        } catch {
-            throw .malformedReply("the request cannot be written")
-        }
+    /// Reads the JSON of a reply; `name` is its name in errors.
+    ///
+    /// - Throws: ``HubProtocol/HubError/unsupported(status:detail:)`` for a status of `absences`.
+    func read<Value: Decodable>(
+        _ call: HubCall,
+        as name: String,
+        orUnsupported absences: Set<Int> = []
+    ) async throws(HubError) -> Value {
+        try HubError.decode(try await succeed(call, orUnsupported: absences), as: name)
     }
 
     /// Seconds since 1970.

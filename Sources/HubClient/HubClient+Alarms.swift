@@ -6,14 +6,12 @@ extension HubClient {
     package func alarms() async throws(HubError) -> AlarmList {
         var call = HubCall("GET", "/alarms")
         call.maximumReplyBytes = 4 << 20
-        let reply = try await succeed(call, orUnsupported: HubCall.absentPlainRoute)
-        return try decode(AlarmList.self, from: reply, as: "the list of alarms")
+        return try await read(call, as: "the list of alarms", orUnsupported: HubCall.absentPlainRoute)
     }
 
     package func silence(alarm id: String, until end: Date?) async throws(HubError) {
-        var call = HubCall("PUT", path(id))
-        call.body = try encode(AlarmSilence(until: end.map { ISODateTime.formatSeconds($0) }))
-        try await succeed(call)
+        let silence = AlarmSilence(until: end.map { ISODateTime.formatSeconds($0) })
+        try await succeed(try HubCall("PUT", path(id), json: silence))
     }
 
     package func endSilence(alarm id: String) async throws(HubError) {

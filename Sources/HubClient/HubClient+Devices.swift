@@ -5,8 +5,7 @@ import OutboundHTTP
 extension HubClient {
     package func newRegistrationID() async throws(HubError) -> RegistrationID {
         let reply = try await succeed(HubCall("POST", "/registrationids/"))
-        let location = reply.headers["Location"]?.prefix { $0 != "?" && $0 != "#" }
-        guard let id = location?.split(separator: "/").last.flatMap({ try? RegistrationID(String($0)) }) else {
+        guard let id = reply.createdID.flatMap({ try? RegistrationID($0) }) else {
             throw .malformedReply("the new registration id is missing")
         }
         return id

@@ -52,7 +52,6 @@ extension HubClient {
     }
 
     private func id(in reply: OutboundResponse) -> MessageID? {
-        let location = reply.headers["Location"]?.prefix { $0 != "?" && $0 != "#" }
-        return location?.split(separator: "/").last.flatMap { try? MessageID(String($0)) }
+        reply.createdID.flatMap { try? MessageID($0) }
     }
 }

@@ -4,8 +4,7 @@ import OutboundHTTP
 /// Reports of our own hubs for operators; all of them need Manage.
 extension HubClient {
     package func overview() async throws(HubError) -> HubOverview {
-        let reply = try await succeed(HubCall("GET", "/overview"), orUnsupported: HubCall.absentPlainRoute)
-        return try decode(HubOverview.self, from: reply, as: "the overview")
+        try await read(HubCall("GET", "/overview"), as: "the overview", orUnsupported: HubCall.absentPlainRoute)
     }
 
     package func newestMessages(_ count: Int) async throws(HubError) -> [MessageReport] {
@@ -25,18 +24,17 @@ extension HubClient {
         from start: String?,
         count: Int
     ) async throws(HubError) -> InstallationList {
-        var call = HubCall("GET", "/installations")
-        call.query = [("platform", Platform.stream.rawValue), ("top", "\(count)")]
+        let query = [(name: "platform", value: Platform.stream.rawValue), ("top", "\(count)")]
+        var call = HubCall("GET", "/installations", query: query)
         if let tag { call.query.append(("tag", tag.text)) }
         if let start { call.query.append(("from", start)) }
-        let reply = try await succeed(call, orUnsupported: [404, 405])
-        return try decode(InstallationList.self, from: reply, as: "the list of installations")
+        return try await read(call, as: "the list of installations", orUnsupported: [404, 405])
     }
 
     private func messages(_ query: [(name: String, value: String)]) async throws(HubError) -> [MessageReport] {
-        var call = HubCall("GET", "/deliveries")
-        call.query = query
-        let reply = try await succeed(call, orUnsupported: HubCall.absentRoute)
-        return try decode(MessageReports.self, from: reply, as: "the list of messages").messages
+        let call = HubCall("GET", "/deliveries", query: query)
+        let reports: MessageReports =
+            try await read(call, as: "the list of messages", orUnsupported: HubCall.absentRoute)
+        return reports.messages
     }
 }

@@ -70,55 +70,53 @@ extension HubClient {
 
 extension HubClient {
     package func categories() async throws(HubError) -> [String] {
-        let reply = try await succeed(HubCall("GET", "/categories"), orUnsupported: HubCall.absentPlainRoute)
-        return try decode(CategoryList.self, from: reply, as: "the list of categories").categories
+        let call = HubCall("GET", "/categories")
+        let list: CategoryList =
+            try await read(call, as: "the list of categories", orUnsupported: HubCall.absentPlainRoute)
+        return list.categories
     }
 
     package func browserKey() async throws(HubError) -> BrowserKeyReport? {
         guard let reply = try await succeed(HubCall("GET", "/browser-key"), unless: HubCall.absentPlainRoute) else {
             return nil
         }
-        return try decode(BrowserKeyReport.self, from: reply, as: "the key for browsers")
+        return try HubError.decode(reply, as: "the key for browsers")
     }
 
     package func setCategories(_ categories: [String], publisher: String) async throws(HubError) {
-        var call = HubCall("PUT", "/categories/\(HubCall.segment(publisher))")
-        call.body = try encode(CategoryList(categories: categories))
+        let path = "/categories/\(HubCall.segment(publisher))"
+        let call = try HubCall("PUT", path, json: CategoryList(categories: categories))
         try await succeed(call, orUnsupported: HubCall.absentRoute)
     }
 
     package func recipients(tags: String, format: MessageFormat) async throws(HubError) -> RecipientCounts {
-        var call = HubCall("POST", "/recipients")
-        call.body = try encode(RecipientQuery(tags: tags, format: format == .template ? nil : format))
-        let reply = try await succeed(call, orUnsupported: HubCall.absentRoute)
-        return try decode(RecipientCounts.self, from: reply, as: "the count of recipients")
+        let query = RecipientQuery(tags: tags, format: format == .template ? nil : format)
+        let call = try HubCall("POST", "/recipients", json: query)
+        return try await read(call, as: "the count of recipients", orUnsupported: HubCall.absentRoute)
     }
 
     package func report(on id: MessageID, device: String?) async throws(HubError) -> MessageReport {
         var call = HubCall("GET", "/deliveries/\(HubCall.segment(id.text))")
         if let device { call.query = [("device", device)] }
-        return try decode(MessageReport.self, from: try await succeed(call), as: "the report")
+        return try await read(call, as: "the report")
     }
 
     package func failures(of id: MessageID, from: String?, count: Int?) async throws(HubError) -> FailedTargets {
         var call = HubCall("GET", "/deliveries/\(HubCall.segment(id.text))/failures")
         if let from { call.query.append(("from", from)) }
         if let count { call.query.append(("last", "\(count)")) }
-        return try decode(FailedTargets.self, from: try await succeed(call), as: "the list of failed targets")
+        return try await read(call, as: "the list of failed targets")
     }
 
     /// The notifications that an emulated push service would have shown on a device, as JSON; needs Manage.
     ///
     /// - Throws: ``HubError/refused(status:code:detail:retryAfter:)`` with 404 when the hub does not emulate.
     package func emulatedInbox(of handle: String) async throws(HubError) -> [UInt8] {
-        var call = HubCall("GET", "/emulator/inbox")
-        call.query = [("handle", handle)]
-        return try await succeed(call).body
+        try await succeed(HubCall("GET", "/emulator/inbox", query: [("handle", handle)])).body
     }
 
     package func credentials(asking: Bool) async throws(HubError) -> CredentialReport {
         let call = asking ? HubCall("POST", "/credentials/test") : HubCall("GET", "/credentials")
-        let reply = try await succeed(call, orUnsupported: HubCall.absentPlainRoute)
-        return try decode(CredentialReport.self, from: reply, as: "the report on credentials")
+        return try await read(call, as: "the report on credentials", orUnsupported: HubCall.absentPlainRoute)
     }
 }

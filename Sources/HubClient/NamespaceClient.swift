@@ -36,8 +36,8 @@ package struct NamespaceClient: Sendable {
     package func hubs() async throws(HubError) -> [HubSummary] {
         var hubs: [HubSummary] = []
         for _ in 0..<Self.maximumPages {
-            var call = HubCall("GET", "/$Resources/NotificationHubs")
-            call.query = [("$skip", "\(hubs.count)"), ("$top", "\(Self.page)")]
+            let query = [(name: "$skip", value: "\(hubs.count)"), ("$top", "\(Self.page)")]
+            let call = HubCall("GET", "/$Resources/NotificationHubs", query: query)
             let page = try read(try await client.succeed(call))
             hubs += page
             if page.count < Self.page { break }

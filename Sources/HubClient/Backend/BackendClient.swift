@@ -54,7 +54,7 @@ package struct BackendClient: Sendable {
             "device": JSONText(device), "password": JSONText(password), "user": JSONText(user),
         ]
         let reply = try await succeed("POST", "/api/login", body: body.text, timeout: Self.logInTimeout)
-        let issued = try decode(IssuedToken.self, from: reply, as: "the token")
+        let issued: IssuedToken = try BackendClientError.decode(reply, as: "the token")
         // It becomes a header.
         guard !issued.token.isEmpty, issued.token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw .malformedReply("the token cannot be read")
@@ -136,7 +136,8 @@ package struct BackendClient: Sendable {
     package func payload(of id: Int64) async throws(BackendClientError) -> String? {
         do {
             let reply = try await succeed("GET", "/api/notifications/\(id)")
-            return try decode(Fetched.self, from: reply, as: "the notification").payload
+            let fetched: Fetched = try BackendClientError.decode(reply, as: "the notification")
+            return fetched.payload
         } catch .refused(404, _, _) {
             return nil
         }
@@ -186,17 +187,5 @@ package struct BackendClient: Sendable {
 
     private func refusal(_ reply: OutboundResponse) -> BackendClientError {
         BackendClientError(reply, now: Int64(now().timeIntervalSince1970))
-    }
-
-    private func decode<Value: Decodable>(
-        _ type: Value.Type,
-        from reply: OutboundResponse,
-        as name: String
-    ) throws(BackendClientError) -> Value {
-        do {
-            return try JSONReader.decode(type, from: reply.body)
-        } catch {
-            throw .malformedReply("\(name) cannot be read")
-        }
     }
 }
