@@ -4,77 +4,76 @@
 #pragma clang diagnostic ignored "-Wc23-extensions"
 
 #define BYTES(name) static const unsigned char name[] = {
-#define END };
 
 BYTES(certificate_mustache)
 #embed "files/certificate.mustache"
-END
+};
 BYTES(devices_mustache)
 #embed "files/devices.mustache"
-END
+};
 BYTES(feeds_mustache)
 #embed "files/feeds.mustache"
-END
+};
 BYTES(icon_180_png)
 #embed "files/icon-180.png"
-END
+};
 BYTES(icon_512_png)
 #embed "files/icon-512.png"
-END
+};
 BYTES(icon_svg)
 #embed "files/icon.svg"
-END
+};
 BYTES(invitation_mustache)
 #embed "files/invitation.mustache"
-END
+};
 BYTES(layout_mustache)
 #embed "files/layout.mustache"
-END
+};
 BYTES(message_mustache)
 #embed "files/message.mustache"
-END
+};
 BYTES(notice_mustache)
 #embed "files/notice.mustache"
-END
+};
 BYTES(notify_js)
 #embed "files/notify.js"
-END
+};
 BYTES(notify_mustache)
 #embed "files/notify.mustache"
-END
+};
 BYTES(operator_enter_mustache)
 #embed "files/operator-enter.mustache"
-END
+};
 BYTES(operator_nav_mustache)
 #embed "files/operator-nav.mustache"
-END
+};
 BYTES(operator_send_mustache)
 #embed "files/operator-send.mustache"
-END
+};
 BYTES(operator_mustache)
 #embed "files/operator.mustache"
-END
+};
 BYTES(reader_js)
 #embed "files/reader.js"
-END
+};
 BYTES(reader_mustache)
 #embed "files/reader.mustache"
-END
+};
 BYTES(secure_mustache)
 #embed "files/secure.mustache"
-END
+};
 BYTES(send_mustache)
 #embed "files/send.mustache"
-END
+};
 BYTES(sign_in_mustache)
 #embed "files/sign-in.mustache"
-END
+};
 BYTES(style_css)
 #embed "files/style.css"
-END
+};
 BYTES(sw_js)
 #embed "files/sw.js"
-END
+};
 
 #define FILE(name, bytes) { name, bytes, sizeof bytes }
 
