@@ -18,14 +18,14 @@ package struct PageTemplates: Sendable {
 
     /// The page as HTML.
     package func render(_ page: some WebPage) -> String {
-        library.render(Self.members(of: page), withTemplate: page.template) ?? ""
+        library.render(Self.members(of: page), withTemplate: "layout") ?? ""
     }
 
-    /// The stored properties that have a value.
+    /// The title, and the stored properties that have a value.
     ///
     /// The library would search them by reflection at each use, also for each member that a message or a category lacks.
     private static func members(of page: some WebPage) -> [String: Any] {
-        var members: [String: Any] = [:]
+        var members: [String: Any] = ["title": page.title]
         for (name, value) in Mirror(reflecting: page).children {
             guard let name else { continue }
             let optional = Mirror(reflecting: value)
@@ -37,7 +37,9 @@ package struct PageTemplates: Sendable {
 
 /// The values that a template is rendered with.
 package protocol WebPage: Sendable {
+    /// The name of the template of the page's content.
     var template: String { get }
+    var title: String { get }
     var frame: PageFrame { get }
 }
 

@@ -2,6 +2,7 @@
 package struct OperatorEntryPage: WebPage {
     package let template = "operator-enter"
     package let frame: PageFrame
+    package var title: String { "Operator – \(frame.name)" }
     let action: String
     let code: String
 

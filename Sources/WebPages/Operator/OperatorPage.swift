@@ -4,6 +4,7 @@
 package struct OperatorPage: WebPage {
     package let template = "operator"
     package let frame: PageFrame
+    package var title: String { "\(heading) – \(frame.name)" }
     let nav: OperatorNav
     let heading: String
     package var search: OperatorSearch?

@@ -74,6 +74,7 @@ package struct OperatorSendPage: WebPage {
 
     package let template = "operator-send"
     package let frame: PageFrame
+    package var title: String { "Send – \(frame.name)" }
     let nav: OperatorNav
     /// The address of the form, `/-/{hub}/admin/send`.
     let action: String

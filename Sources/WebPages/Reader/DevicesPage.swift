@@ -53,12 +53,11 @@ package struct DevicesPage: WebPage {
 
     package let template = "devices"
     package let frame: PageFrame
+    package var title: String { "Your devices – \(frame.name)" }
     let devices: [Device]
-    let hasDevices: Bool
 
     package init(frame: PageFrame, devices: [Device]) {
         self.frame = frame
         self.devices = devices
-        hasDevices = !devices.isEmpty
     }
 }

@@ -2,6 +2,7 @@
 package struct InvitationPage: WebPage {
     package let template = "invitation"
     package let frame: PageFrame
+    package var title: String { "Invitation – \(frame.name)" }
     let code: String
 
     package init(frame: PageFrame, code: String) {

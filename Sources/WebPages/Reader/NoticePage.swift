@@ -2,6 +2,7 @@
 package struct NoticePage: WebPage {
     package let template = "notice"
     package let frame: PageFrame
+    package var title: String { "\(heading) – \(frame.name)" }
     let heading: String
     let text: String
 

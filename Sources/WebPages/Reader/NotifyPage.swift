@@ -15,6 +15,7 @@ package struct NotifyPage: WebPage {
 
     package let template = "notify"
     package let frame: PageFrame
+    package var title: String { "\(heading) – \(frame.name)" }
     let heading: String
     let results: [Result]
     let hasResults: Bool

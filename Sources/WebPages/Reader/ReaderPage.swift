@@ -56,6 +56,7 @@ package struct ReaderPage: WebPage, Equatable {
     let notifyScript = WebAsset.notify.path
     let worker = WorkerFile.path
     package let frame: PageFrame
+    package var title: String { "\(frame.name) – news" }
     package private(set) var categories: [Category]
     let hasCategories: Bool
     package private(set) var languages: [Language] = []
