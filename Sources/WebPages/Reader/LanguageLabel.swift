@@ -39,13 +39,10 @@ package struct LanguageLabel: Sendable, Equatable {
     package let name: String
     /// The language tag for the attribute `lang`; `nil` if it is not known.
     package let code: String?
+}
 
+extension LanguageLabel {
     package init(_ language: LanguageName) {
         self = Self.labels[language] ?? LanguageLabel(name: language.text, code: nil)
-    }
-
-    private init(name: String, code: String?) {
-        self.name = name
-        self.code = code
     }
 }

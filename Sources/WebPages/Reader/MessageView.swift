@@ -5,47 +5,33 @@ import Mustache
 /// A version of a story as pages show it.
 package struct MessageView: Sendable, Equatable {
     /// The message's place in the log.
-    let sequence: String
+    var sequence = ""
     /// The name of its story; empty without one.
-    let story: String
+    var story = ""
     /// The name of the story's version; empty without one.
-    let version: String
-    let category: String
+    var version = ""
+    var category = ""
     /// The relation to earlier messages of its story, such as `Correction`; empty for the first.
-    let status: String
-    let title: String
+    var status = ""
+    var title = ""
     /// The address of the story's page.
-    let link: String?
-    let text: String
+    var link: String?
+    var text = ""
     /// When the hub accepted it, in ISO 8601.
-    let sent: String
+    var sent = ""
     /// The same time, for readers without scripts.
-    let sentText: String
-    let isUrgent: Bool
-    let isWithdrawn: Bool
+    var sentText = ""
+    var isUrgent = false
+    var isWithdrawn = false
     /// True if it arrived after the last visit.
-    let isNew: Bool
+    var isNew = false
     /// The tag of the language of title and text, if it is known.
     var lang: String?
     /// The id of a secure message; `nil` for other messages.
     var secure: String?
 
     /// A view without text, which the script fills.
-    static let blank = MessageView(
-        sequence: "",
-        story: "",
-        version: "",
-        category: "",
-        status: "",
-        title: "",
-        link: nil,
-        text: "",
-        sent: "",
-        sentText: "",
-        isUrgent: false,
-        isWithdrawn: false,
-        isNew: false
-    )
+    static let blank = MessageView()
 }
 
 /// Returns members by name: a page has fifty views, and reflection would take most of the time to render them.
@@ -90,17 +76,11 @@ extension MessageView {
     package init(secure id: Int64, sequence: LogSequence, at: Timestamp, link: String, newAfter end: LogSequence?) {
         self.init(
             sequence: "\(sequence)",
-            story: "",
-            version: "",
             category: Self.personal,
-            status: "",
             title: "A secure message",
             link: link,
-            text: "",
             sent: at.wholeSecond,
             sentText: Self.text(at),
-            isUrgent: false,
-            isWithdrawn: false,
             isNew: end.map { sequence > $0 } ?? false,
             secure: "\(id)"
         )

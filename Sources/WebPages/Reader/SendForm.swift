@@ -27,36 +27,29 @@ package struct SendForm: Sendable, Equatable {
     /// The address of the sign-in.
     let signIn: String?
 
-    /// Creates a form with all platforms selected.
+    /// Creates a form with the sender's input, by default an empty one.
     ///
     /// - Parameters:
     ///   - frame: Names the signed-in user.
     ///   - platforms: The names of all platforms.
+    ///   - chosen: The names of those that are selected; `nil` for all.
+    ///   - user: The addressee; `nil` for the only one that the sender may notify, if there is only one.
+    ///   - text: The message.
+    ///   - isSecure: True if only an id passes through push services.
     ///   - mayNotifyOthers: False for a user who can notify nobody else.
-    package init(frame: PageFrame, platforms: [String], mayNotifyOthers: Bool) {
-        self.init(
-            frame: frame,
-            platforms: platforms,
-            chosen: platforms,
-            user: mayNotifyOthers ? "" : frame.user ?? "",
-            text: "",
-            mayNotifyOthers: mayNotifyOthers
-        )
-    }
-
-    /// Creates a form with the sender's input.
     package init(
         frame: PageFrame,
         platforms: [String],
-        chosen: [String],
-        user: String,
-        text: String,
+        chosen: [String]? = nil,
+        user: String? = nil,
+        text: String = "",
         isSecure: Bool = false,
         mayNotifyOthers: Bool
     ) {
         action = "\(frame.home)notify"
-        self.platforms = platforms.map { Platform(name: $0, isChosen: chosen.contains($0)) }
-        (self.user, self.text, self.isSecure) = (user, text, isSecure)
+        self.platforms = platforms.map { Platform(name: $0, isChosen: chosen?.contains($0) ?? true) }
+        self.user = user ?? (mayNotifyOthers ? "" : frame.user ?? "")
+        (self.text, self.isSecure) = (text, isSecure)
         isDisabled = frame.user == nil
         signIn = frame.user == nil ? frame.signIn : nil
         hint =
