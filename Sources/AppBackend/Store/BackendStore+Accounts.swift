@@ -82,10 +82,7 @@ extension BackendStore {
 extension BackendStore {
     func account(named name: UserName) async throws -> Account? {
         try await read { db in
-            try Row.fetchOne(
-                db.cachedStatement(sql: "\(Self.accountColumns) WHERE key = ?"),
-                arguments: [name.key]
-            ).flatMap(Account.init)
+            try Self.account(in: db, "key = ?", [name.key])
         }
     }
 
@@ -97,7 +94,7 @@ extension BackendStore {
     /// All accounts, sorted by name.
     func accounts() async throws -> [Account] {
         try await read { db in
-            try Row.fetchAll(db, sql: "\(Self.accountColumns) ORDER BY key").compactMap(Account.init)
+            try db.rows("\(Self.accountColumns) ORDER BY key").compactMap(Account.init)
         }
     }
 
@@ -105,9 +102,9 @@ extension BackendStore {
     func storedPassword(of name: UserName) async throws -> (account: Account, hash: PasswordHash)? {
         try await read { db in
             guard
-                let row = try Row.fetchOne(
-                    db.cachedStatement(sql: "SELECT * FROM account WHERE key = ? AND issuer IS NULL"),
-                    arguments: [name.key]
+                let row = try db.row(
+                    "SELECT * FROM account WHERE key = ? AND issuer IS NULL",
+                    [name.key]
                 ), let account = Account(row)
             else { return nil }
             return (account, PasswordHash(row))
@@ -144,7 +141,7 @@ extension BackendStore {
     ///
     /// Nobody could fetch such payloads, and they would count against the new owner's limit.
     static func take(_ name: UserName, in db: Database) throws {
-        try db.execute(sql: "DELETE FROM removedAccount WHERE key = ?", arguments: [name.key])
+        try db.execute("DELETE FROM removedAccount WHERE key = ?", [name.key])
         try PayloadTable(db: db).deleteAll(of: name.key)
     }
 
@@ -168,8 +165,8 @@ extension BackendStore {
             )
             guard db.changesCount == 1 else { throw AccountError.unknown(name) }
             try db.execute(
-                sql: "DELETE FROM token WHERE accountID = (SELECT accountID FROM account WHERE key = ?)",
-                arguments: [name.key]
+                "DELETE FROM token WHERE accountID = (SELECT accountID FROM account WHERE key = ?)",
+                [name.key]
             )
             try AuditEvent(name, .passwordChanged, .done, nil).insert(at: now, in: db)
         }
@@ -177,27 +174,26 @@ extension BackendStore {
 
     /// Replaces the hash of an unchanged password; does nothing if the password has changed since.
     func refreshHash(of account: Account, _ hash: PasswordHash) async throws {
-        try await write { db in
-            try db.execute(
-                sql: """
-                    UPDATE account SET rounds = ?, blockSize = ?, parallelism = ?, salt = ?, hash = ?
-                    WHERE accountID = ? AND version = ?
-                    """,
-                arguments: hash.columns + [account.id, account.version]
-            )
-        }
+        try await execute(
+            """
+            UPDATE account SET rounds = ?, blockSize = ?, parallelism = ?, salt = ?, hash = ?
+            WHERE accountID = ? AND version = ?
+            """,
+            hash.columns + [account.id, account.version]
+        )
     }
 
     /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/tooManyRoles(_:)``.
     func changeRights(of name: UserName, _ change: RightsChange, at now: Timestamp) async throws {
         try await write { db in
-            let row = try Row.fetchOne(db, sql: "\(Self.accountColumns) WHERE key = ?", arguments: [name.key])
-            guard let account = row.flatMap(Account.init) else { throw AccountError.unknown(name) }
+            guard let account = try Self.account(in: db, "key = ?", [name.key]) else {
+                throw AccountError.unknown(name)
+            }
             let roles = account.roles.union(change.added).subtracting(change.removed)
             guard roles.count <= Role.maximumPerAccount else { throw AccountError.tooManyRoles(name) }
             try db.execute(
-                sql: "UPDATE account SET mayNotifyOthers = ?, roles = ? WHERE key = ?",
-                arguments: [change.mayNotifyOthers ?? account.mayNotifyOthers, roles.column, name.key]
+                "UPDATE account SET mayNotifyOthers = ?, roles = ? WHERE key = ?",
+                [change.mayNotifyOthers ?? account.mayNotifyOthers, roles.column, name.key]
             )
             try AuditEvent(name, .rightsChanged, .done, nil).insert(at: now, in: db)
         }
@@ -209,13 +205,13 @@ extension BackendStore {
     func removeAccount(_ name: UserName, at now: Timestamp) async throws {
         try await write { db in
             try db.execute(
-                sql: """
-                    INSERT OR REPLACE INTO removedAccount (key, name, removedAt, issuer, subject)
-                    SELECT key, name, ?, issuer, subject FROM account WHERE key = ?
-                    """,
-                arguments: [now, name.key]
+                """
+                INSERT OR REPLACE INTO removedAccount (key, name, removedAt, issuer, subject)
+                SELECT key, name, ?, issuer, subject FROM account WHERE key = ?
+                """,
+                [now, name.key]
             )
-            try db.execute(sql: "DELETE FROM account WHERE key = ?", arguments: [name.key])
+            try db.execute("DELETE FROM account WHERE key = ?", [name.key])
             guard db.changesCount == 1 else { throw AccountError.unknown(name) }
             try PayloadTable(db: db).deleteAll(of: name.key)
             try AuditEvent(name, .accountRemoved, .done, nil).insert(at: now, in: db)
@@ -224,12 +220,7 @@ extension BackendStore {
 
     /// Releases the names of accounts that were removed before `time` and have no devices left.
     func releaseNames(before time: Timestamp) async throws {
-        try await write { db in
-            try db.execute(
-                sql: "DELETE FROM removedAccount WHERE removedAt < ? AND NOT (\(Self.hasDevices))",
-                arguments: [time]
-            )
-        }
+        try await execute("DELETE FROM removedAccount WHERE removedAt < ? AND NOT (\(Self.hasDevices))", [time])
     }
 
     /// Removed accounts with devices that may still be at the hub.
@@ -249,10 +240,12 @@ extension BackendStore {
         """
 
     static func account(_ id: Int64, version: Int64, in db: Database) throws -> Account? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "\(accountColumns) WHERE accountID = ? AND version = ?"),
-            arguments: [id, version]
-        ).flatMap(Account.init)
+        try account(in: db, "accountID = ? AND version = ?", [id, version])
+    }
+
+    /// The account that a condition selects; `nil` without one, and for one of a newer version that cannot be read.
+    static func account(in db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Account? {
+        try db.row("\(accountColumns) WHERE \(condition)", arguments).flatMap(Account.init)
     }
 
     static let accountColumns = """
@@ -260,20 +253,15 @@ extension BackendStore {
         """
 
     static func checkFree(_ name: UserName, at now: Timestamp, in db: Database) throws {
-        guard try Row.fetchOne(db, sql: "SELECT 1 FROM account WHERE key = ?", arguments: [name.key]) == nil else {
-            throw AccountError.taken(name)
-        }
-        let removedAt = try Timestamp.fetchOne(
-            db,
-            sql: "SELECT removedAt FROM removedAccount WHERE key = ?",
-            arguments: [name.key]
-        )
+        if try db.exists("SELECT 1 FROM account WHERE key = ?", [name.key]) { throw AccountError.taken(name) }
+        let removedAt: Timestamp? = try db.value("SELECT removedAt FROM removedAccount WHERE key = ?", [name.key])
         guard let removedAt else { return }
         let end = removedAt + Accounts.nameRetention
         if now < end { throw AccountError.retained(name, until: end) }
         // Those devices would get the new user's messages.
-        let sql = "SELECT EXISTS (SELECT 1 FROM removedAccount WHERE key = ? AND \(Self.hasDevices))"
-        if try Bool.fetchOne(db, sql: sql, arguments: [name.key]) == true { throw AccountError.devicesLeft(name) }
+        if try db.exists("SELECT 1 FROM removedAccount WHERE key = ? AND \(Self.hasDevices)", [name.key]) {
+            throw AccountError.devicesLeft(name)
+        }
     }
 }
 

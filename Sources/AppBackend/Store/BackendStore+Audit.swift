@@ -17,23 +17,25 @@ extension AuditEvent {
     }
 
     fileprivate func insert(at first: Timestamp, until last: Timestamp, count: Int, in db: Database) throws {
-        try db.cachedStatement(
-            sql: "INSERT INTO audit (at, lastAt, count, who, what, outcome, network) VALUES (?, ?, ?, ?, ?, ?, ?)"
-        ).execute(arguments: [first, last, count, who?.key, what.text, outcome.text, network?.description])
+        try db.execute(
+            "INSERT INTO audit (at, lastAt, count, who, what, outcome, network) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [first, last, count, who?.key, what.text, outcome.text, network?.description]
+        )
     }
 
     /// Adds to a row of equal events from `time` on, if there is one.
     fileprivate func add(count: Int, until last: Timestamp, since time: Timestamp, in db: Database) throws -> Bool {
-        try db.cachedStatement(
-            sql: """
-                UPDATE audit SET count = count + ?, lastAt = max(lastAt, ?)
-                WHERE auditID = (
-                    SELECT auditID FROM audit
-                    WHERE what = ? AND who IS ? AND outcome = ? AND network IS ? AND at > ?
-                    ORDER BY at DESC LIMIT 1
-                )
-                """
-        ).execute(arguments: [count, last, what.text, who?.key, outcome.text, network?.description, time])
+        try db.execute(
+            """
+            UPDATE audit SET count = count + ?, lastAt = max(lastAt, ?)
+            WHERE auditID = (
+                SELECT auditID FROM audit
+                WHERE what = ? AND who IS ? AND outcome = ? AND network IS ? AND at > ?
+                ORDER BY at DESC LIMIT 1
+            )
+            """,
+            [count, last, what.text, who?.key, outcome.text, network?.description, time]
+        )
         return db.changesCount == 1
     }
 }
@@ -63,21 +65,21 @@ extension BackendStore {
         try await write { db in
             for outcome in [AuditEvent.Outcome.refused, .slowed] {
                 try db.execute(
-                    sql: """
-                        DELETE FROM audit WHERE outcome = ? AND auditID <= (
-                            SELECT auditID FROM audit WHERE outcome = ? ORDER BY auditID DESC LIMIT 1 OFFSET ?
-                        )
-                        """,
-                    arguments: [outcome.text, outcome.text, AuditLog.maximumRefusals]
+                    """
+                    DELETE FROM audit WHERE outcome = ? AND auditID <= (
+                        SELECT auditID FROM audit WHERE outcome = ? ORDER BY auditID DESC LIMIT 1 OFFSET ?
+                    )
+                    """,
+                    [outcome.text, outcome.text, AuditLog.maximumRefusals]
                 )
             }
             try db.execute(
-                sql: """
-                    DELETE FROM audit WHERE auditID <= (
-                        SELECT auditID FROM audit ORDER BY auditID DESC LIMIT 1 OFFSET ?
-                    )
-                    """,
-                arguments: [AuditLog.maximumRows]
+                """
+                DELETE FROM audit WHERE auditID <= (
+                    SELECT auditID FROM audit ORDER BY auditID DESC LIMIT 1 OFFSET ?
+                )
+                """,
+                [AuditLog.maximumRows]
             )
         }
     }
@@ -87,52 +89,32 @@ extension BackendStore {
     /// A network is thus known for as long as the log keeps its last sign-in (``AuditLog/retention``).
     func hasSignedIn(_ name: UserName, from network: ClientNetwork) async throws -> Bool {
         try await readShortly { db in
-            let found = try Bool.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT EXISTS (SELECT 1 FROM audit WHERE what = ? AND who = ? AND outcome = ? AND network = ?)
-                        """
-                ),
-                arguments: [
-                    AuditEvent.Kind.signIn.text, name.key, AuditEvent.Outcome.done.text, network.description,
-                ]
+            try db.exists(
+                "SELECT 1 FROM audit WHERE what = ? AND who = ? AND outcome = ? AND network = ?",
+                [AuditEvent.Kind.signIn.text, name.key, AuditEvent.Outcome.done.text, network.description]
             )
-            return found == true
         }
     }
 
     /// The time of the newest event; `nil` without events.
     func newestEvent() async throws -> Timestamp? {
-        try await read { try Timestamp.fetchOne($0, sql: "SELECT max(lastAt) FROM audit") }
+        try await read { try $0.value("SELECT max(lastAt) FROM audit") }
     }
 
     /// Deletes rows whose last event was before `time`.
     func deleteAudit(before time: Timestamp) async throws {
-        try await write { db in
-            try db.execute(sql: "DELETE FROM audit WHERE lastAt < ?", arguments: [time])
-        }
+        try await execute("DELETE FROM audit WHERE lastAt < ?", [time])
     }
 
     /// The latest rows, for one user or all users, oldest first.
     func audit(of name: UserName?, limit: Int) async throws -> [AuditRecord] {
         try await read { db in
             let condition = name == nil ? "" : "WHERE who = ?"
-            let rows = try Row.fetchAll(
-                db,
-                sql: "SELECT * FROM audit \(condition) ORDER BY auditID DESC LIMIT ?",
-                arguments: (name.map { [$0.key] } ?? []) + [limit]
+            let rows = try db.rows(
+                "SELECT * FROM audit \(condition) ORDER BY auditID DESC LIMIT ?",
+                (name.map { [$0.key] } ?? []) + [limit]
             )
-            return rows.reversed().map { row in
-                AuditRecord(
-                    at: row["at"],
-                    lastAt: row["lastAt"],
-                    count: row["count"],
-                    who: row["who"],
-                    what: row["what"],
-                    outcome: row["outcome"],
-                    network: row["network"]
-                )
-            }
+            return try rows.reversed().map(AuditRecord.init(row:))
         }
     }
 }

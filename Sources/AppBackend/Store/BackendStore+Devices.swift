@@ -66,12 +66,7 @@ struct DeviceTable {
         "kind, id, user, handle, wantedUser, wantedHandle, isRegistered, changedAt, lateCalls, lateUntil"
 
     func device(_ key: DeviceKey) throws -> RegisteredDevice? {
-        try Self.device(
-            Row.fetchOne(
-                db.cachedStatement(sql: "SELECT \(Self.columns) FROM device WHERE kind = ? AND id = ?"),
-                arguments: [key.kind.rawValue, key.id]
-            )
-        )
+        try devices("kind = :kind AND id = :id", ["kind": key.kind.rawValue, "id": key.id]).first
     }
 
     /// A user's registrations for a handle: those that the hub has, then unused ids, each oldest first.
@@ -105,20 +100,17 @@ struct DeviceTable {
     }
 
     private func devices(_ condition: String, _ arguments: StatementArguments) throws -> [RegisteredDevice] {
-        let statement = try db.cachedStatement(sql: "SELECT \(Self.columns) FROM device WHERE \(condition)")
-        return try Row.fetchAll(statement, arguments: arguments).compactMap(Self.device)
+        try db.rows("SELECT \(Self.columns) FROM device WHERE \(condition)", arguments).compactMap(Self.device)
     }
 
     /// True if a user's account has not been removed.
     func hasAccount(_ user: String) throws -> Bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM account WHERE key = ?)"
-        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [user]) == true
+        try db.exists("SELECT 1 FROM account WHERE key = ?", [user])
     }
 
     /// Number of a user's devices that the hub has, or may have.
     func count(of user: String) throws -> Int {
-        let sql = "SELECT count(*) FROM device WHERE user = ? AND isRegistered = 1"
-        return try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [user]) ?? 0
+        try db.count("device WHERE user = ? AND isRegistered = 1", [user])
     }
 
     /// The least recently changed device of a user, if the user has at least `limit`.
@@ -133,7 +125,7 @@ struct DeviceTable {
     /// Records an id that was issued to a user, and deletes the user's oldest unused ids above `limit`.
     func reserve(_ key: DeviceKey, for holder: RegisteredDevice.Holder, limit: Int, at: Timestamp) throws {
         try insert(RegisteredDevice(key: key, holder: holder, isRegistered: false, changedAt: at), at: at)
-        try execute(
+        try db.execute(
             """
             DELETE FROM device WHERE kind = :kind AND id IN (
                 SELECT id FROM device WHERE user = :user AND +kind = :kind AND isRegistered = 0
@@ -202,13 +194,13 @@ struct DeviceTable {
 
     /// Deletes a device; aliases of a registration remain, without a target.
     func remove(_ key: DeviceKey) throws {
-        try execute("DELETE FROM device WHERE kind = ? AND id = ?", [key.kind.rawValue, key.id])
+        try db.execute("DELETE FROM device WHERE kind = ? AND id = ?", [key.kind.rawValue, key.id])
         guard key.kind == .registration else { return }
-        try execute("UPDATE deviceAlias SET target = NULL WHERE target = ?", [key.id])
+        try db.execute("UPDATE deviceAlias SET target = NULL WHERE target = ?", [key.id])
     }
 
     private func insert(_ device: RegisteredDevice, at: Timestamp) throws {
-        try execute(
+        try db.execute(
             """
             INSERT INTO device (\(Self.columns), createdAt) VALUES (
                 :kind, :id, :user, :handle, :wantedUser, :wantedHandle, :isRegistered, :changedAt, :lateCalls,
@@ -241,7 +233,7 @@ struct DeviceTable {
             arguments["handle"] = .some(holder?.handle?.bytes)
         }
         arguments.merge(more) { $1 }
-        try execute(
+        try db.execute(
             """
             UPDATE device SET \(assignments), lateCalls = :lateCalls, lateUntil = :lateUntil
             WHERE kind = :kind AND id = :id
@@ -250,12 +242,8 @@ struct DeviceTable {
         )
     }
 
-    func execute(_ sql: String, _ arguments: StatementArguments) throws {
-        try db.cachedStatement(sql: sql).execute(arguments: arguments)
-    }
-
-    private static func device(_ row: Row?) -> RegisteredDevice? {
-        guard let row, let kind = DeviceKey.Kind(rawValue: row["kind"]) else { return nil }
+    private static func device(_ row: Row) -> RegisteredDevice? {
+        guard let kind = DeviceKey.Kind(rawValue: row["kind"]) else { return nil }
         let wantedUser: String? = row["wantedUser"]
         return RegisteredDevice(
             key: DeviceKey(kind: kind, id: row["id"]),

@@ -25,17 +25,16 @@ extension BackendStore {
         try await write { db in
             if let account = try Self.account(of: user.identity, in: db) { return account }
             try Self.checkRemoval(of: user.identity, at: now, in: db)
-            let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM account WHERE issuer IS NOT NULL") ?? 0
-            guard count < limit else { throw AccountError.tooManyForeign }
+            guard try db.count("account WHERE issuer IS NOT NULL") < limit else { throw AccountError.tooManyForeign }
             for name in user.names where try Self.isFree(name, at: now, in: db) {
                 try db.execute(
-                    sql: """
-                        INSERT INTO account (
-                            key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, createdAt,
-                            passwordAt, issuer, subject
-                        ) VALUES (?, ?, 0, 0, 0, x'', x'', 0, ?, ?, ?, ?)
-                        """,
-                    arguments: [name.key, name.text, now, now, user.identity.issuer, user.identity.subject]
+                    """
+                    INSERT INTO account (
+                        key, name, rounds, blockSize, parallelism, salt, hash, mayNotifyOthers, createdAt,
+                        passwordAt, issuer, subject
+                    ) VALUES (?, ?, 0, 0, 0, x'', x'', 0, ?, ?, ?, ?)
+                    """,
+                    [name.key, name.text, now, now, user.identity.issuer, user.identity.subject]
                 )
                 try Self.take(name, in: db)
                 try AuditEvent(name, .accountAdded, .done, network).insert(at: now, in: db)
@@ -50,10 +49,7 @@ extension BackendStore {
     }
 
     private static func account(of identity: ForeignIdentity, in db: Database) throws -> Account? {
-        try Row.fetchOne(
-            db.cachedStatement(sql: "\(accountColumns) WHERE issuer = ? AND subject = ?"),
-            arguments: [identity.issuer, identity.subject]
-        ).flatMap(Account.init)
+        try account(in: db, "issuer = ? AND subject = ?", [identity.issuer, identity.subject])
     }
 
     private static func isFree(_ name: UserName, at now: Timestamp, in db: Database) throws -> Bool {
@@ -66,13 +62,12 @@ extension BackendStore {
     }
 
     private static func checkRemoval(of identity: ForeignIdentity, at now: Timestamp, in db: Database) throws {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT name, removedAt, \(hasDevices) AS hasDevices FROM removedAccount
-                WHERE issuer = ? AND subject = ? ORDER BY removedAt DESC
-                """,
-            arguments: [identity.issuer, identity.subject]
+        let rows = try db.rows(
+            """
+            SELECT name, removedAt, \(hasDevices) AS hasDevices FROM removedAccount
+            WHERE issuer = ? AND subject = ? ORDER BY removedAt DESC
+            """,
+            [identity.issuer, identity.subject]
         )
         for row in rows {
             guard let name = UserName(row["name"]) else { continue }

@@ -100,29 +100,27 @@ struct PayloadTable {
         expiresAt: Timestamp,
         seal: (Int64) throws -> Data
     ) throws -> PayloadPlace {
-        let sent = try Row.fetchOne(
-            db,
-            sql: "SELECT count(*), min(expiresAt) FROM payload WHERE sender = ? AND expiresAt > ?",
-            arguments: [sender, now]
+        let sent = try db.row(
+            "SELECT count(*), min(expiresAt) FROM payload WHERE sender = ? AND expiresAt > ?",
+            [sender, now]
         )
         if let sent, sent[0] >= bounds.ofSender { return .senderIsFull(until: sent[1]) }
         let valid = "addressee = :addressee AND expiresAt > :now"
         let arguments: StatementArguments = ["addressee": addressee, "now": now]
-        let waiting = try Row.fetchOne(
-            db,
-            sql: "SELECT count(*), min(expiresAt) FROM payload WHERE \(valid) AND isRead = 0",
-            arguments: arguments
+        let waiting = try db.row(
+            "SELECT count(*), min(expiresAt) FROM payload WHERE \(valid) AND isRead = 0",
+            arguments
         )
         if let waiting, waiting[0] >= bounds.waiting { return .addresseeIsFull(until: waiting[1]) }
-        let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM payload WHERE \(valid)", arguments: arguments) ?? 0
+        let all = try db.count("payload WHERE \(valid)", arguments)
         if all >= bounds.waiting { try dropRead(of: addressee, count: all - bounds.waiting + 1) }
         // Reads several megabytes of an index when the store is full.
-        guard try Int.fetchOne(db, sql: "SELECT count(*) FROM payload") ?? 0 < bounds.total, let id = try newID() else {
+        guard try db.count("payload") < bounds.total, let id = try newID() else {
             return .storeIsFull
         }
         try db.execute(
-            sql: "INSERT INTO payload (addressee, id, sender, isRead, expiresAt, sealed) VALUES (?, ?, ?, 0, ?, ?)",
-            arguments: [addressee, id, sender, expiresAt, try seal(id)]
+            "INSERT INTO payload (addressee, id, sender, isRead, expiresAt, sealed) VALUES (?, ?, ?, 0, ?, ?)",
+            [addressee, id, sender, expiresAt, try seal(id)]
         )
         return .stored(id: id)
     }
@@ -130,8 +128,7 @@ struct PayloadTable {
     private func newID() throws -> Int64? {
         for _ in 0..<Self.maximumTries {
             let id = Int64.random(in: Self.ids)
-            let sql = "SELECT EXISTS (SELECT 1 FROM payload WHERE id = ?)"
-            if try Bool.fetchOne(db, sql: sql, arguments: [id]) == false { return id }
+            if try !db.exists("SELECT 1 FROM payload WHERE id = ?", [id]) { return id }
         }
         return nil
     }
@@ -150,10 +147,9 @@ struct PayloadTable {
 
     /// A payload of this addressee that has not expired.
     func payload(_ id: Int64, of addressee: String, now: Timestamp) throws -> StoredPayload? {
-        try Row.fetchOne(
-            db,
-            sql: "SELECT sealed, isRead FROM payload WHERE addressee = ? AND id = ? AND expiresAt > ?",
-            arguments: [addressee, id, now]
+        try db.row(
+            "SELECT sealed, isRead FROM payload WHERE addressee = ? AND id = ? AND expiresAt > ?",
+            [addressee, id, now]
         ).map { StoredPayload(sealed: $0["sealed"], isRead: $0["isRead"]) }
     }
 
@@ -161,23 +157,20 @@ struct PayloadTable {
     ///
     /// - Returns: True the first time.
     func markRead(_ id: Int64, of addressee: String) throws -> Bool {
-        try db.execute(
-            sql: "UPDATE payload SET isRead = 1 WHERE addressee = ? AND id = ? AND isRead = 0",
-            arguments: [addressee, id]
-        )
+        try db.execute("UPDATE payload SET isRead = 1 WHERE addressee = ? AND id = ? AND isRead = 0", [addressee, id])
         return db.changesCount == 1
     }
 
     func delete(_ id: Int64, of addressee: String) throws {
-        try db.execute(sql: "DELETE FROM payload WHERE addressee = ? AND id = ?", arguments: [addressee, id])
+        try db.execute("DELETE FROM payload WHERE addressee = ? AND id = ?", [addressee, id])
     }
 
     func deleteAll(of addressee: String) throws {
-        try db.execute(sql: "DELETE FROM payload WHERE addressee = ?", arguments: [addressee])
+        try db.execute("DELETE FROM payload WHERE addressee = ?", [addressee])
     }
 
     /// Deletes payloads that expired by `time`.
     func deleteExpired(by time: Timestamp) throws {
-        try db.execute(sql: "DELETE FROM payload WHERE expiresAt <= ?", arguments: [time])
+        try db.execute("DELETE FROM payload WHERE expiresAt <= ?", [time])
     }
 }

@@ -11,14 +11,12 @@ extension BackendStore {
     func account(token: AccessToken, at now: Timestamp) async throws -> (account: Account, use: TokenUse)? {
         let hash = Data(token.hash)
         return try await readShortly { db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT tokenID, usedAt, account.* FROM token JOIN account USING (accountID)
-                        WHERE token.hash = ? AND expiresAt > ?
-                        """
-                ),
-                arguments: [hash, now]
+            let row = try db.row(
+                """
+                SELECT tokenID, usedAt, account.* FROM token JOIN account USING (accountID)
+                WHERE token.hash = ? AND expiresAt > ?
+                """,
+                [hash, now]
             )
             guard let row, let account = Account(row) else { return nil }
             return (account, TokenUse(tokenID: row["tokenID"], lastAt: row["usedAt"]))
@@ -27,9 +25,7 @@ extension BackendStore {
 
     /// Records when a token was last used.
     func noteUse(of tokenID: Int64, at now: Timestamp) async throws {
-        try await write { db in
-            try db.execute(sql: "UPDATE token SET usedAt = ? WHERE tokenID = ?", arguments: [now, tokenID])
-        }
+        try await execute("UPDATE token SET usedAt = ? WHERE tokenID = ?", [now, tokenID])
     }
 
     /// Stores a token of an account; replaces the account's oldest token if there are too many.
@@ -46,18 +42,18 @@ extension BackendStore {
         return try await write { db in
             guard try Self.account(account.id, version: account.version, in: db) != nil else { return false }
             try db.execute(
-                sql: """
-                    DELETE FROM token WHERE accountID = ? AND tokenID NOT IN (
-                        SELECT tokenID FROM token WHERE accountID = ? ORDER BY tokenID DESC LIMIT ?
-                    )
-                    """,
-                arguments: [account.id, account.id, AccessToken.maximumPerUser - 1]
+                """
+                DELETE FROM token WHERE accountID = ? AND tokenID NOT IN (
+                    SELECT tokenID FROM token WHERE accountID = ? ORDER BY tokenID DESC LIMIT ?
+                )
+                """,
+                [account.id, account.id, AccessToken.maximumPerUser - 1]
             )
             try db.execute(
-                sql: """
-                    INSERT INTO token (accountID, hash, device, createdAt, expiresAt, usedAt) VALUES (?, ?, ?, ?, ?, ?)
-                    """,
-                arguments: [account.id, hash, device, now, now + AccessToken.lifetime, now]
+                """
+                INSERT INTO token (accountID, hash, device, createdAt, expiresAt, usedAt) VALUES (?, ?, ?, ?, ?, ?)
+                """,
+                [account.id, hash, device, now, now + AccessToken.lifetime, now]
             )
             try AuditEvent(account.name, .logIn, .done, network).count(at: now, in: db)
             return true
@@ -70,15 +66,14 @@ extension BackendStore {
     func revoke(_ token: AccessToken, _ network: ClientNetwork, at now: Timestamp) async throws -> Bool {
         let hash = Data(token.hash)
         return try await write { db in
-            let name = try String.fetchOne(
-                db,
-                sql: """
-                    SELECT account.name FROM token JOIN account USING (accountID) WHERE token.hash = ? AND expiresAt > ?
-                    """,
-                arguments: [hash, now]
+            let name: String? = try db.value(
+                """
+                SELECT account.name FROM token JOIN account USING (accountID) WHERE token.hash = ? AND expiresAt > ?
+                """,
+                [hash, now]
             )
             guard let name else { return false }
-            try db.execute(sql: "DELETE FROM token WHERE hash = ?", arguments: [hash])
+            try db.execute("DELETE FROM token WHERE hash = ?", [hash])
             try AuditEvent(UserName(name), .logOut, .done, network).count(at: now, in: db)
             return true
         }
@@ -90,11 +85,11 @@ extension BackendStore {
     func revokeToken(_ id: Int64, of name: UserName, at now: Timestamp) async throws -> Bool {
         try await write { db in
             try db.execute(
-                sql: """
-                    DELETE FROM token
-                    WHERE tokenID = ? AND accountID = (SELECT accountID FROM account WHERE key = ?)
-                    """,
-                arguments: [id, name.key]
+                """
+                DELETE FROM token
+                WHERE tokenID = ? AND accountID = (SELECT accountID FROM account WHERE key = ?)
+                """,
+                [id, name.key]
             )
             guard db.changesCount == 1 else { return false }
             try AuditEvent(name, .tokenRevoked, .done, nil).insert(at: now, in: db)
@@ -105,29 +100,18 @@ extension BackendStore {
     /// The valid tokens of a user, oldest first.
     func tokens(of name: UserName, at now: Timestamp) async throws -> [TokenRecord] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT tokenID, device, token.createdAt, expiresAt, usedAt
-                    FROM token JOIN account USING (accountID) WHERE key = ? AND expiresAt > ? ORDER BY tokenID
-                    """,
-                arguments: [name.key, now]
+            let rows = try db.rows(
+                """
+                SELECT tokenID AS id, device, token.createdAt, expiresAt, usedAt
+                FROM token JOIN account USING (accountID) WHERE key = ? AND expiresAt > ? ORDER BY tokenID
+                """,
+                [name.key, now]
             )
-            return rows.map { row in
-                TokenRecord(
-                    id: row["tokenID"],
-                    device: row["device"],
-                    createdAt: row["createdAt"],
-                    expiresAt: row["expiresAt"],
-                    usedAt: row["usedAt"]
-                )
-            }
+            return try rows.map(TokenRecord.init(row:))
         }
     }
 
     func deleteTokens(expiredBefore time: Timestamp) async throws {
-        try await write { db in
-            try db.execute(sql: "DELETE FROM token WHERE expiresAt < ?", arguments: [time])
-        }
+        try await execute("DELETE FROM token WHERE expiresAt < ?", [time])
     }
 }

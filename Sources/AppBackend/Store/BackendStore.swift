@@ -73,7 +73,7 @@ package final class BackendStore: Sendable {
 
     /// Reads from the file, which an empty transaction would not do.
     func probe() async throws {
-        _ = try await read { try Bool.fetchOne($0, sql: "SELECT EXISTS (SELECT 1 FROM account)") }
+        _ = try await read { try $0.exists("SELECT 1 FROM account") }
     }
 
     /// Makes a change, all or nothing, and returns when the change is durable.
@@ -81,5 +81,10 @@ package final class BackendStore: Sendable {
     /// Requests share a transaction, and one wait for the disk: see ``SharedTransactions``.
     func write<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
         try await writes.run(body)
+    }
+
+    /// Makes a change with one statement.
+    func execute(_ sql: String, _ arguments: StatementArguments) async throws {
+        try await write { try $0.execute(sql: sql, arguments: arguments) }
     }
 }

@@ -27,8 +27,7 @@ extension DeviceTable {
         let same = found.filter { $0.has(handle) }
         if let device = same.first(where: { $0.isHeld(by: user) }) ?? same.first { return .device(device) }
         if let device = try own(given, user: user, among: found) { return .device(device) }
-        let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ?)"
-        let isAlias = try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [user, given.text]) == true
+        let isAlias = try db.exists("SELECT 1 FROM deviceAlias WHERE user = ? AND given = ?", [user, given.text])
         return isAlias ? .alias : .nothing
     }
 
@@ -38,9 +37,9 @@ extension DeviceTable {
     }
 
     private func own(_ given: GivenID, user: String, among devices: [RegisteredDevice]) throws -> RegisteredDevice? {
-        let target = try String.fetchOne(
-            db.cachedStatement(sql: "SELECT target FROM deviceAlias WHERE user = ? AND given = ?"),
-            arguments: [user, given.text]
+        let target: String? = try db.value(
+            "SELECT target FROM deviceAlias WHERE user = ? AND given = ?",
+            [user, given.text]
         )
         let held = devices.filter { $0.isHeld(by: user) }
         return held.first { $0.key.id == target } ?? held.first { $0.key == given.key }
@@ -64,9 +63,7 @@ extension DeviceTable {
     func hasRoom(for given: GivenID?, user: String, maximumDevices: Int) throws -> Bool {
         guard try count(of: user) < maximumDevices else { return false }
         guard let given else { return true }
-        let sql = "SELECT count(*) FROM deviceAlias WHERE user = ? AND given <> ?"
-        let others = try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [user, given.text]) ?? 0
-        return others < Self.maximumAliases
+        return try db.count("deviceAlias WHERE user = ? AND given <> ?", [user, given.text]) < Self.maximumAliases
     }
 
     /// The registration whose alias must be deleted before a user can have another; `nil` if there is room.
@@ -76,25 +73,24 @@ extension DeviceTable {
         let others = "user = :user AND given <> :given"
         let arguments: StatementArguments = ["user": user, "given": given.text, "limit": Self.maximumAliases - 1]
         try db.execute(
-            sql: """
-                DELETE FROM deviceAlias WHERE \(others) AND target IS NULL AND given IN (
-                    SELECT given FROM deviceAlias WHERE \(others)
-                    ORDER BY target IS NULL, at DESC LIMIT -1 OFFSET :limit
-                )
-                """,
-            arguments: arguments
+            """
+            DELETE FROM deviceAlias WHERE \(others) AND target IS NULL AND given IN (
+                SELECT given FROM deviceAlias WHERE \(others)
+                ORDER BY target IS NULL, at DESC LIMIT -1 OFFSET :limit
+            )
+            """,
+            arguments
         )
-        let target = try String.fetchOne(
-            db,
-            sql: "SELECT target FROM deviceAlias WHERE \(others) ORDER BY at DESC LIMIT 1 OFFSET :limit",
-            arguments: arguments
+        let target: String? = try db.value(
+            "SELECT target FROM deviceAlias WHERE \(others) ORDER BY at DESC LIMIT 1 OFFSET :limit",
+            arguments
         )
         return target.map { DeviceKey(kind: .registration, id: $0) }
     }
 
     /// Records that an id of a user was refused; it is accepted the next time.
     func noteRefusal(_ given: GivenID, user: String, at: Timestamp) throws {
-        try execute(
+        try db.execute(
             "INSERT INTO deviceAlias (user, given, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             [user, given.text, at]
         )
@@ -102,9 +98,9 @@ extension DeviceTable {
 
     /// Records that a user refers to a registration by an id, and that no other user does.
     func setAlias(_ given: GivenID, user: String, to key: DeviceKey, at: Timestamp) throws {
-        try execute("DELETE FROM deviceAlias WHERE target = ? AND user <> ?", [key.id, user])
+        try db.execute("DELETE FROM deviceAlias WHERE target = ? AND user <> ?", [key.id, user])
         guard key != given.key else { return }
-        try execute(
+        try db.execute(
             """
             INSERT INTO deviceAlias (user, given, target, at) VALUES (:user, :given, :target, :at)
             ON CONFLICT DO UPDATE SET target = excluded.target, at = excluded.at
@@ -116,7 +112,7 @@ extension DeviceTable {
     /// True if the id is the registration's own, or the user's alias for it.
     func hasAlias(_ given: GivenID, user: String, to key: DeviceKey) throws -> Bool {
         if key == given.key { return true }
-        let sql = "SELECT EXISTS (SELECT 1 FROM deviceAlias WHERE user = ? AND given = ? AND target = ?)"
-        return try Bool.fetchOne(db.cachedStatement(sql: sql), arguments: [user, given.text, key.id]) == true
+        let sql = "SELECT 1 FROM deviceAlias WHERE user = ? AND given = ? AND target = ?"
+        return try db.exists(sql, [user, given.text, key.id])
     }
 }

@@ -1,7 +1,8 @@
+import GRDB
 import HubProtocol
 
 /// The session of an operator's browser.
-struct OperatorSession: Sendable, Equatable {
+struct OperatorSession: Sendable, Equatable, Decodable, FetchableRecord {
     /// The time from the sign-in to the end of the session, regardless of its use.
     static let lifetime = Duration.seconds(12 * 3_600)
     /// The number of characters of the session's name that identify the operator in the audit log.

@@ -3,7 +3,7 @@ package import HubProtocol
 import SQLiteFiles
 
 /// An operator's action on the pages.
-package struct OperatorAction: Sendable, Equatable {
+package struct OperatorAction: Sendable, Equatable, Decodable, FetchableRecord {
     /// The action's number; later actions have larger numbers.
     package let id: Int64
     package let at: Timestamp
@@ -60,30 +60,22 @@ extension PageStore {
         in db: Database
     ) throws -> Int64 {
         try db.execute(
-            sql: """
-                INSERT INTO operatorAction (at, hub, operator, network, action, detail, outcome)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                """,
-            arguments: [
+            """
+            INSERT INTO operatorAction (at, hub, operator, network, action, detail, outcome)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """,
+            [
                 now, hub.folded, session.shortName, network, action, String(detail.prefix(maximumActionText)), outcome,
             ]
         )
         let id = db.lastInsertedRowID
-        try db.execute(
-            sql: "DELETE FROM operatorAction WHERE actionID <= ?",
-            arguments: [id - Int64(maximumActions)]
-        )
+        try db.execute("DELETE FROM operatorAction WHERE actionID <= ?", [id - Int64(maximumActions)])
         return id
     }
 
     func finish(_ action: Int64, outcome: String) async throws {
         let outcome = String(outcome.prefix(Self.maximumActionText))
-        try await write { db in
-            try db.execute(
-                sql: "UPDATE operatorAction SET outcome = ? WHERE actionID = ?",
-                arguments: [outcome, action]
-            )
-        }
+        try await execute("UPDATE operatorAction SET outcome = ? WHERE actionID = ?", [outcome, action])
     }
 
     /// The latest actions of a hub's operators, newest first.
@@ -96,23 +88,14 @@ extension PageStore {
     /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     package func actions(of hub: HubName, before: Int64? = nil, limit: Int) async throws -> [OperatorAction] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT * FROM operatorAction WHERE hub = ? AND actionID < ? ORDER BY actionID DESC LIMIT ?
-                    """,
-                arguments: [hub.folded, before ?? .max, limit]
-            ).map { row in
-                OperatorAction(
-                    id: row["actionID"],
-                    at: row["at"],
-                    who: row["operator"],
-                    network: row["network"],
-                    action: row["action"],
-                    detail: row["detail"],
-                    outcome: row["outcome"]
-                )
-            }
+            let rows = try db.rows(
+                """
+                SELECT *, actionID AS id, operator AS who FROM operatorAction
+                WHERE hub = ? AND actionID < ? ORDER BY actionID DESC LIMIT ?
+                """,
+                [hub.folded, before ?? .max, limit]
+            )
+            return try rows.map(OperatorAction.init(row:))
         }
     }
 }

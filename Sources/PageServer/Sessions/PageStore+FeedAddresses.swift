@@ -7,7 +7,7 @@ import SQLiteFiles
 ///
 /// Feed readers have no cookies, so the secret is part of the feed's address. It gives access to feeds alone. The store
 /// keeps only its hash, so an address can be shown only once.
-package struct ReaderFeedAddress: Sendable {
+package struct ReaderFeedAddress: Sendable, Decodable, FetchableRecord {
     /// The time after its last use for which it can be used.
     package static let lifetime = ReaderSession.lifetime
     /// The largest number of addresses of one reader.
@@ -29,20 +29,16 @@ extension PageStore {
     {
         let secret = SessionSecret.random()
         return try await write { db in
-            try db.execute(
-                sql: "DELETE FROM feedAddress WHERE usedAt <= ?",
-                arguments: [now - ReaderFeedAddress.lifetime]
-            )
+            try db.execute("DELETE FROM feedAddress WHERE usedAt <= ?", [now - ReaderFeedAddress.lifetime])
             if let session {
-                let sql = "SELECT count(*) FROM feedAddress WHERE session = ?"
-                let count = try Int.fetchOne(db, sql: sql, arguments: [session.id]) ?? 0
+                let count = try db.count("feedAddress WHERE session = ?", [session.id])
                 guard count < ReaderFeedAddress.maximumOfReader else { return nil }
             }
             try db.execute(
-                sql: """
-                    INSERT INTO feedAddress (name, secretHash, hub, session, createdAt, usedAt) VALUES (?, ?, ?, ?, ?, ?)
-                    """,
-                arguments: [secret.name, Data(secret.digest), hub.folded, session?.id, now, now]
+                """
+                INSERT INTO feedAddress (name, secretHash, hub, session, createdAt, usedAt) VALUES (?, ?, ?, ?, ?, ?)
+                """,
+                [secret.name, Data(secret.digest), hub.folded, session?.id, now, now]
             )
             return secret
         }
@@ -71,32 +67,28 @@ extension PageStore {
     func feedAddress(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> ReaderFeedAddress? {
         let (hash, oldest) = (Data(secret.digest), now - ReaderFeedAddress.lifetime)
         let found = try await read { db in
-            try Row.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        SELECT feedAddressID, feedAddress.createdAt, usedAt FROM feedAddress
-                        LEFT JOIN session ON sessionID = session
-                        WHERE feedAddress.name = ? AND feedAddress.secretHash = ? AND feedAddress.hub = ? AND usedAt > ?
-                            AND (session IS NULL OR isInvited AND seenAt > ?)
-                        """
-                ),
-                arguments: [secret.name, hash, hub.folded, oldest, oldest]
-            ).map { ReaderFeedAddress($0) }
+            let row = try db.row(
+                """
+                SELECT feedAddressID AS id, feedAddress.createdAt, usedAt FROM feedAddress
+                LEFT JOIN session ON sessionID = session
+                WHERE feedAddress.name = ? AND feedAddress.secretHash = ? AND feedAddress.hub = ? AND usedAt > ?
+                    AND (session IS NULL OR isInvited AND seenAt > ?)
+                """,
+                [secret.name, hash, hub.folded, oldest, oldest]
+            )
+            return try row.map(ReaderFeedAddress.init(row:))
         }
         guard let address = found else { return nil }
         guard now - address.usedAt > ReaderSession.precision else { return address }
         try? await write { db in
-            try db.execute(
-                sql: "UPDATE feedAddress SET usedAt = ? WHERE feedAddressID = ?",
-                arguments: [now, address.id]
-            )
+            try db.execute("UPDATE feedAddress SET usedAt = ? WHERE feedAddressID = ?", [now, address.id])
             // A session that ended with its hub is not revived.
             try db.execute(
-                sql: """
-                    UPDATE session SET seenAt = max(seenAt, ?)
-                    WHERE seenAt > 0 AND sessionID = (SELECT session FROM feedAddress WHERE feedAddressID = ?)
-                    """,
-                arguments: [now, address.id]
+                """
+                UPDATE session SET seenAt = max(seenAt, ?)
+                WHERE seenAt > 0 AND sessionID = (SELECT session FROM feedAddress WHERE feedAddressID = ?)
+                """,
+                [now, address.id]
             )
         }
         return address
@@ -105,25 +97,20 @@ extension PageStore {
     /// The addresses of a reader, oldest first.
     func feedAddresses(of session: ReaderSession, at now: Timestamp) async throws -> [ReaderFeedAddress] {
         try await read { db in
-            try Row.fetchAll(
-                db,
-                sql: """
-                    SELECT feedAddressID, createdAt, usedAt FROM feedAddress WHERE session = ? AND usedAt > ?
-                    ORDER BY feedAddressID
-                    """,
-                arguments: [session.id, now - ReaderFeedAddress.lifetime]
-            ).map { ReaderFeedAddress($0) }
+            let rows = try db.rows(
+                """
+                SELECT feedAddressID AS id, createdAt, usedAt FROM feedAddress WHERE session = ? AND usedAt > ?
+                ORDER BY feedAddressID
+                """,
+                [session.id, now - ReaderFeedAddress.lifetime]
+            )
+            return try rows.map(ReaderFeedAddress.init(row:))
         }
     }
 
     /// Ends an address of a reader; other readers' addresses are unknown to it.
     func endFeedAddress(_ id: Int64, of session: ReaderSession) async throws {
-        try await write { db in
-            try db.execute(
-                sql: "DELETE FROM feedAddress WHERE feedAddressID = ? AND session = ?",
-                arguments: [id, session.id]
-            )
-        }
+        try await execute("DELETE FROM feedAddress WHERE feedAddressID = ? AND session = ?", [id, session.id])
     }
 
     static func addFeedAddresses(_ db: Database) throws {
@@ -142,11 +129,5 @@ extension PageStore {
                 CREATE INDEX feedAddressByUsedAt ON feedAddress (usedAt);
                 """
         )
-    }
-}
-
-extension ReaderFeedAddress {
-    fileprivate init(_ row: Row) {
-        self.init(id: row["feedAddressID"], createdAt: row["createdAt"], usedAt: row["usedAt"])
     }
 }

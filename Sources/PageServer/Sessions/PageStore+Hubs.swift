@@ -10,32 +10,23 @@ extension PageStore {
     /// backend. An invitation can be newer than the last request for the hub; it is kept if it was made after the hub.
     func note(_ hub: HubName, createdAt: Timestamp) async throws {
         try await write { db in
-            let known = try Timestamp.fetchOne(
-                db,
-                sql: "SELECT createdAt FROM hubIdentity WHERE hub = ?",
-                arguments: [hub.folded]
-            )
+            let known: Timestamp? = try db.value("SELECT createdAt FROM hubIdentity WHERE hub = ?", [hub.folded])
             guard known != createdAt else { return }
             try db.execute(
-                sql: "INSERT OR REPLACE INTO hubIdentity (hub, createdAt) VALUES (?, ?)",
-                arguments: [hub.folded, createdAt]
+                "INSERT OR REPLACE INTO hubIdentity (hub, createdAt) VALUES (?, ?)",
+                [hub.folded, createdAt]
             )
             // Files of earlier versions do not record the time.
             guard known != nil else { return }
-            try db.execute(sql: "UPDATE session SET seenAt = 0 WHERE hub = ?", arguments: [hub.folded])
-            try db.execute(sql: "DELETE FROM operatorSession WHERE hub = ?", arguments: [hub.folded])
-            try db.execute(
-                sql: "DELETE FROM feedAddress WHERE hub = ? AND createdAt < ?",
-                arguments: [hub.folded, createdAt]
-            )
-            try db.execute(
-                sql: "DELETE FROM invitation WHERE hub = ? AND expiresAt < ?",
-                arguments: [hub.folded, createdAt + Invitation.lifetime]
-            )
-            try db.execute(
-                sql: "DELETE FROM operatorInvitation WHERE hub = ? AND expiresAt < ?",
-                arguments: [hub.folded, createdAt + OperatorInvitation.lifetime]
-            )
+            try db.execute("UPDATE session SET seenAt = 0 WHERE hub = ?", [hub.folded])
+            try db.execute("DELETE FROM operatorSession WHERE hub = ?", [hub.folded])
+            try db.execute("DELETE FROM feedAddress WHERE hub = ? AND createdAt < ?", [hub.folded, createdAt])
+            for kind in [OpenInvitation.Kind.reader, .operator] {
+                try db.execute(
+                    "DELETE FROM \(kind.table.name) WHERE hub = ? AND expiresAt < ?",
+                    [hub.folded, createdAt + kind.lifetime]
+                )
+            }
         }
     }
 }

@@ -13,11 +13,20 @@ package struct OpenInvitation: Sendable, Equatable {
         /// An address of feeds.
         case feed
 
-        fileprivate var table: (name: String, key: String) {
+        var table: (name: String, key: String) {
             switch self {
             case .reader: ("invitation", "invitationID")
             case .operator: ("operatorInvitation", "invitationID")
             case .feed: ("feedAddress", "feedAddressID")
+            }
+        }
+
+        /// The time for which it can be used; for an address, the time after its last use.
+        var lifetime: Duration {
+            switch self {
+            case .reader: Invitation.lifetime
+            case .operator: Invitation.operatorLifetime
+            case .feed: ReaderFeedAddress.lifetime
             }
         }
     }
@@ -41,8 +50,7 @@ extension PageStore {
         try await read { db in
             try OpenInvitation.Kind.allCases.flatMap { kind in
                 switch kind {
-                case .reader: try Self.links(kind, Invitation.lifetime, hub, now, db)
-                case .operator: try Self.links(kind, OperatorInvitation.lifetime, hub, now, db)
+                case .reader, .operator: try Self.links(kind, hub, now, db)
                 case .feed: try Self.feeds(hub, now, db)
                 }
             }
@@ -51,25 +59,23 @@ extension PageStore {
 
     private static func links(
         _ kind: OpenInvitation.Kind,
-        _ lifetime: Duration,
         _ hub: HubName,
         _ now: Timestamp,
         _ db: Database
     ) throws -> [OpenInvitation] {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT invitationID, expiresAt FROM \(kind.table.name) WHERE hub = ? AND expiresAt > ?
-                ORDER BY invitationID
-                """,
-            arguments: [hub.folded, now]
+        let rows = try db.rows(
+            """
+            SELECT invitationID, expiresAt FROM \(kind.table.name) WHERE hub = ? AND expiresAt > ?
+            ORDER BY invitationID
+            """,
+            [hub.folded, now]
         )
         return rows.map { row in
             let expiresAt: Timestamp = row["expiresAt"]
             return OpenInvitation(
                 id: "\(kind.rawValue)-\(row["invitationID"] as Int64)",
                 kind: kind,
-                createdAt: expiresAt - lifetime,
+                createdAt: expiresAt - kind.lifetime,
                 usedAt: nil,
                 expiresAt: expiresAt,
                 isOfReader: false
@@ -78,13 +84,12 @@ extension PageStore {
     }
 
     private static func feeds(_ hub: HubName, _ now: Timestamp, _ db: Database) throws -> [OpenInvitation] {
-        let rows = try Row.fetchAll(
-            db,
-            sql: """
-                SELECT feedAddressID, createdAt, usedAt, session FROM feedAddress WHERE hub = ? AND usedAt > ?
-                ORDER BY feedAddressID
-                """,
-            arguments: [hub.folded, now - ReaderFeedAddress.lifetime]
+        let rows = try db.rows(
+            """
+            SELECT feedAddressID, createdAt, usedAt, session FROM feedAddress WHERE hub = ? AND usedAt > ?
+            ORDER BY feedAddressID
+            """,
+            [hub.folded, now - ReaderFeedAddress.lifetime]
         )
         return rows.map { row in
             let usedAt: Timestamp = row["usedAt"]
@@ -109,9 +114,6 @@ extension PageStore {
             let number = Int64(parts[1])
         else { return false }
         let (table, key) = kind.table
-        return try await write { db in
-            try db.execute(sql: "DELETE FROM \(table) WHERE \(key) = ? AND hub = ?", arguments: [number, hub.folded])
-            return db.changesCount == 1
-        }
+        return try await execute("DELETE FROM \(table) WHERE \(key) = ? AND hub = ?", [number, hub.folded]) == 1
     }
 }

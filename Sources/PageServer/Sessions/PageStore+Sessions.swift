@@ -18,11 +18,9 @@ extension PageStore {
     func session(_ secret: SessionSecret, hub: HubName, at now: Timestamp) async throws -> ReaderSession? {
         let (hash, oldest) = (Data(secret.digest), now - ReaderSession.lifetime)
         return try await read { db in
-            let row = try Row.fetchOne(
-                db.cachedStatement(
-                    sql: "SELECT * FROM session WHERE name = ? AND secretHash = ? AND hub = ? AND seenAt > ?"
-                ),
-                arguments: [secret.name, hash, hub.folded, oldest]
+            let row = try db.row(
+                "SELECT * FROM session WHERE name = ? AND secretHash = ? AND hub = ? AND seenAt > ?",
+                [secret.name, hash, hub.folded, oldest]
             )
             return try row.map { try ReaderSession($0) }
         }
@@ -31,9 +29,7 @@ extension PageStore {
     /// The session with an id; `nil` if it has been deleted.
     func session(id: Int64) async throws -> ReaderSession? {
         try await read { db in
-            try Row.fetchOne(db, sql: "SELECT * FROM session WHERE sessionID = ?", arguments: [id]).map {
-                try ReaderSession($0)
-            }
+            try db.row("SELECT * FROM session WHERE sessionID = ?", [id]).map { try ReaderSession($0) }
         }
     }
 
@@ -59,63 +55,46 @@ extension PageStore {
         return try await write { db in
             if !isInvited { try Self.countStart(of: beginner, at: now, in: db) }
             let ended = try self.makePlace(hub, network: network, isGuest: !isInvited && user == nil, in: db)
-            try db.execute(
-                sql: """
-                    INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, language,
-                        createdAt, seenAt, isInvited, user, formerUser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-                        ?12, ?12)
-                    """,
-                arguments: [
+            let row = try db.row(
+                """
+                INSERT INTO session (name, secretHash, hub, network, installation, channel, categories, language,
+                    createdAt, seenAt, isInvited, user, formerUser) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+                    ?12, ?12) RETURNING *
+                """,
+                [
                     secret.name, Data(secret.digest), hub.folded, network, installation.text, channel.text,
                     choice.categoryText, choice.language?.text, now, now, isInvited, user?.text,
                 ]
             )
-            let begun = ReaderSession(
-                id: db.lastInsertedRowID,
-                installation: installation,
-                channel: channel,
-                choice: choice,
-                position: nil,
-                seenAt: now,
-                user: user,
-                isInvited: isInvited,
-                formerUser: user
-            )
-            return (begun, ended)
+            guard let row else { throw DatabaseError(resultCode: .SQLITE_INTERNAL) }
+            return (try ReaderSession(row), ended)
         }
     }
 
     private static func countStart(of beginner: String, at now: Timestamp, in db: Database) throws {
         // Ended sessions count as well.
-        try db.execute(sql: "DELETE FROM sessionStart WHERE at <= ?", arguments: [now - .seconds(3_600)])
-        let sql = "SELECT count(*) FROM sessionStart WHERE network = ?"
-        let recent = try Int.fetchOne(db, sql: sql, arguments: [beginner]) ?? 0
+        try db.execute("DELETE FROM sessionStart WHERE at <= ?", [now - .seconds(3_600)])
+        let recent = try db.count("sessionStart WHERE network = ?", [beginner])
         guard recent < maximumNewSessions else { throw SessionRefusal.tooManyOfNetwork }
-        try db.execute(sql: "INSERT INTO sessionStart (network, at) VALUES (?, ?)", arguments: [beginner, now])
+        try db.execute("INSERT INTO sessionStart (network, at) VALUES (?, ?)", [beginner, now])
     }
 
     func set(_ choice: ReaderChoice, of session: ReaderSession) async throws {
-        try await write { db in
-            try db.execute(
-                sql: "UPDATE session SET categories = ?, language = ? WHERE sessionID = ?",
-                arguments: [choice.categoryText, choice.language?.text, session.id]
-            )
-        }
+        try await execute(
+            "UPDATE session SET categories = ?, language = ? WHERE sessionID = ?",
+            [choice.categoryText, choice.language?.text, session.id]
+        )
     }
 
     /// Records a visit, and the position up to which messages were read.
     func noteVisit(_ session: ReaderSession, position: StreamPosition, at now: Timestamp) async throws {
-        try await write { db in
-            try db.execute(
-                // A session that ended with its hub during the visit is not revived.
-                sql: "UPDATE session SET position = ?, seenAt = ? WHERE sessionID = ? AND seenAt > 0",
-                arguments: [position.text, now, session.id]
-            )
-        }
+        // A session that ended with its hub during the visit is not revived.
+        let sql = "UPDATE session SET position = ?, seenAt = ? WHERE sessionID = ? AND seenAt > 0"
+        try await execute(sql, [position.text, now, session.id])
     }
 
     func end(_ session: ReaderSession) async throws {
-        try await write { try $0.execute(sql: "DELETE FROM session WHERE sessionID = ?", arguments: [session.id]) }
+        try await execute("DELETE FROM session WHERE sessionID = ?", [session.id])
     }
 
     /// The hubs that have sessions.
@@ -128,10 +107,9 @@ extension PageStore {
     /// Expired sessions of a hub, at most `limit`, oldest first.
     func expired(hub: HubName, at now: Timestamp, limit: Int) async throws -> [ReaderSession] {
         try await read { db in
-            let rows = try Row.fetchAll(
-                db,
-                sql: "SELECT * FROM session WHERE hub = ? AND seenAt <= ? ORDER BY seenAt LIMIT ?",
-                arguments: [hub.folded, now - ReaderSession.lifetime, limit]
+            let rows = try db.rows(
+                "SELECT * FROM session WHERE hub = ? AND seenAt <= ? ORDER BY seenAt LIMIT ?",
+                [hub.folded, now - ReaderSession.lifetime, limit]
             )
             return try rows.map { try ReaderSession($0) }
         }

@@ -70,8 +70,7 @@ extension PageStore {
     /// - Throws: ``SessionRefusal/full``.
     func makePlace(_ hub: HubName, network: String, isGuest: Bool, in db: Database) throws -> ReaderSession? {
         func count(_ condition: String) throws -> Int {
-            let sql = "SELECT count(*) FROM session WHERE hub = ? AND \(condition)"
-            return try Int.fetchOne(db.cachedStatement(sql: sql), arguments: [hub.folded]) ?? 0
+            try db.count("session WHERE hub = ? AND \(condition)", [hub.folded])
         }
         let all = try count("seenAt > 0")
         let (new, returned) = (
@@ -107,14 +106,10 @@ extension PageStore {
             let choice = try known ?? choose(part, hub, in: db)
             if isEverybody, choice.isOfEverybody { return nil }
             for (index, id) in choice.sessions.enumerated() {
-                let row = try Row.fetchOne(
-                    db,
-                    sql: "SELECT * FROM session WHERE sessionID = ? AND \(part.condition)",
-                    arguments: [id]
-                )
+                let row = try db.row("SELECT * FROM session WHERE sessionID = ? AND \(part.condition)", [id])
                 guard let row else { continue }
                 // The hourly round deletes it, and what it registered, if this request cannot.
-                try db.execute(sql: "UPDATE session SET seenAt = 0 WHERE sessionID = ?", arguments: [id])
+                try db.execute("UPDATE session SET seenAt = 0 WHERE sessionID = ?", [id])
                 let rest = Array(choice.sessions[(index + 1)...])
                 let left = ChosenSessions.Choice(sessions: rest, isOfEverybody: choice.isOfEverybody)
                 chosen.withLock { $0.choices[key] = left }

@@ -126,6 +126,17 @@ package final class PageStore: Sendable {
         try await DatabaseFileError.naming(path) { try await health.noting { try await database.write(body) } }
     }
 
+    /// Makes a change with one statement.
+    ///
+    /// - Returns: Number of changed rows.
+    @discardableResult
+    func execute(_ sql: String, _ arguments: StatementArguments) async throws -> Int {
+        try await write { db in
+            try db.execute(sql: sql, arguments: arguments)
+            return db.changesCount
+        }
+    }
+
     /// The reason why the file cannot be used, as of the last change or check; `nil` if it can.
     var obstacle: String? { health.failure }
 

@@ -18,13 +18,12 @@ extension PageStore {
     ) async throws -> (browser: SessionBrowser?, losers: [Int64]) {
         let (id, subscription) = (try ReaderInstallation.browser.newID(), try channel.text)
         return try await write { db in
-            let chosen = try String.fetchOne(
-                db,
-                sql: """
-                    UPDATE session SET browser = coalesce(browser, ?), subscription = ?
-                    WHERE sessionID = ? AND seenAt > 0 RETURNING browser
-                    """,
-                arguments: [id.text, subscription, session.id]
+            let chosen: String? = try db.value(
+                """
+                UPDATE session SET browser = coalesce(browser, ?), subscription = ?
+                WHERE sessionID = ? AND seenAt > 0 RETURNING browser
+                """,
+                [id.text, subscription, session.id]
             )
             guard let chosen else { return (nil, []) }
             let losers = try Int64.fetchAll(
@@ -42,12 +41,7 @@ extension PageStore {
     /// Records another subscription of a session, or that it has none.
     func setSubscription(_ browser: SessionBrowser?, of session: ReaderSession) async throws {
         let subscription = try browser?.channel.text
-        try await write { db in
-            try db.execute(
-                sql: "UPDATE session SET subscription = ? WHERE sessionID = ?",
-                arguments: [subscription, session.id]
-            )
-        }
+        try await execute("UPDATE session SET subscription = ? WHERE sessionID = ?", [subscription, session.id])
     }
 
     /// The installations that sessions of a hub have, in folded form: those of their pages and of their browsers.

@@ -43,7 +43,7 @@ struct OperatorEntryTests {
         try await PagesHub.run(.public) { hub in
             let (news, town) = (try HubName("news"), try HubName("town"))
             let late = try await hub.store.inviteOperator(of: news, at: hub.clock.now).code
-            hub.clock.advance(by: OperatorInvitation.lifetime)
+            hub.clock.advance(by: Invitation.operatorLifetime)
             let other = try await hub.store.inviteOperator(of: town, at: hub.clock.now).code
             let reader = try await hub.store.invite(to: news, at: hub.clock.now).code
             for code in [late, other, reader, "", "x", "\(other)x"] {

@@ -1,3 +1,4 @@
+import GRDB
 package import HubProtocol
 package import WebEdge
 
@@ -52,7 +53,7 @@ package struct AuditEvent: Sendable, Hashable {
 }
 
 /// A line of the audit log: equal events within a period.
-package struct AuditRecord: Sendable, Equatable {
+package struct AuditRecord: Sendable, Equatable, Decodable, FetchableRecord {
     package let at: Timestamp
     /// The time of the last of the equal events.
     package let lastAt: Timestamp

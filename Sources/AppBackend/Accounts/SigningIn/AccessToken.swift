@@ -1,4 +1,5 @@
 import Crypto
+import GRDB
 package import HubProtocol
 
 /// A secret that authenticates a signed-in user: 256 random bits, of which only the SHA-256 is stored.
@@ -32,7 +33,7 @@ package struct AccessToken: Sendable, CustomStringConvertible {
 }
 
 /// The stored facts about a token, without the token itself.
-package struct TokenRecord: Sendable, Equatable {
+package struct TokenRecord: Sendable, Equatable, Decodable, FetchableRecord {
     package let id: Int64
     /// The device's name that the client gave at login.
     package let device: String?
