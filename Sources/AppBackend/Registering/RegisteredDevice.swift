@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HubProtocol
+import WebEdge
 
 /// The hub's id of a registration or installation that a user has made here.
 struct DeviceKey: Hashable, Sendable {
@@ -104,6 +105,28 @@ struct RegisteredDevice: Sendable, Equatable {
     }
 
     func isLate(at now: Timestamp) -> Bool { late?.pending(at: now) != nil }
+}
+
+/// A user's request to have a device with a push handle, from a network.
+struct DeviceClaim: Sendable {
+    let user: UserName
+    let channel: PushChannel
+    let network: ClientNetwork
+    /// The digest of ``channel``.
+    let handle: HandleDigest
+
+    init(_ channel: PushChannel, of user: UserName, from network: ClientNetwork) {
+        (self.user, self.channel, self.network) = (user, channel, network)
+        handle = HandleDigest(channel)
+    }
+
+    /// The state that a call to the hub creates.
+    var holder: RegisteredDevice.Holder { RegisteredDevice.Holder(user: user.key, handle: handle) }
+
+    /// Other users' devices with the handle, at most ``UserDevices/maximumOthers``.
+    func others(in table: DeviceTable) throws -> [RegisteredDevice] {
+        try table.devices(with: handle, ofOthersThan: user.key, limit: UserDevices.maximumOthers)
+    }
 }
 
 /// Calls to the hub without an answer: the hub may carry them out after later calls.

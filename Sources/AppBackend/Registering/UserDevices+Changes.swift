@@ -10,13 +10,12 @@ extension UserDevices {
     func change(
         _ key: DeviceKey,
         from former: RegisteredDevice?,
-        to wantedHolder: RegisteredDevice.Holder,
+        for claim: DeviceClaim,
         alias given: GivenID? = nil,
         isKnown: Bool = true,
-        _ network: ClientNetwork,
         _ call: (any NotificationHub) async throws(HubError) -> Void
     ) async throws {
-        let at = timestamp
+        let (at, wantedHolder) = (timestamp, claim.holder)
         let isSettled = isKnown && former?.isSettled(wantedHolder) == true
         if !isSettled {
             try await store.changeDevices { table in
@@ -48,13 +47,13 @@ extension UserDevices {
         }
         if isRecent { return }
         if let former, former.isRegistered, former.holder.user != wantedHolder.user {
-            noteTakeOver(from: former.holder.user, to: wantedHolder.user, network)
+            noteTakeOver(from: former.holder.user, by: claim)
         }
     }
 
-    func noteTakeOver(from former: String, to user: String, _ network: ClientNetwork) {
-        audit.note(AuditEvent(UserName(user), .deviceTakenOver, .done, network))
-        audit.note(AuditEvent(UserName(former), .deviceLost, .done, network))
+    func noteTakeOver(from former: String, by claim: DeviceClaim) {
+        audit.note(AuditEvent(claim.user, .deviceTakenOver, .done, claim.network))
+        audit.note(AuditEvent(UserName(former), .deviceLost, .done, claim.network))
     }
 
     private static let day = Duration.seconds(86_400)

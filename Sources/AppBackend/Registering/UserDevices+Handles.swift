@@ -15,16 +15,10 @@ extension UserDevices {
     ///
     /// - Throws: A ``BackendRefusal``: 503 while a registration for another user may still reach the hub; 502 or 503 if
     ///   the hub fails.
-    func takeHandle(
-        _ channel: PushChannel,
-        from others: [RegisteredDevice],
-        for wantedHolder: RegisteredDevice.Holder,
-        except key: DeviceKey,
-        _ network: ClientNetwork
-    ) async throws {
+    func takeHandle(from others: [RegisteredDevice], for claim: DeviceClaim, except key: DeviceKey) async throws {
         let others = others.filter { $0.key != key }
         for device in others.prefix(Self.maximumMerged) {
-            try await turns.pass(device.key) { try await take(device.key, channel, wantedHolder, network) }
+            try await turns.pass(device.key) { try await take(device.key, for: claim) }
         }
         guard others.count <= Self.maximumMerged else {
             throw BackendRefusal.unavailable("Too many devices have this push handle.", retryAfter: .seconds(1))
@@ -32,31 +26,22 @@ extension UserDevices {
     }
 
     /// Deletes another user's device, if it still has this push handle.
-    private func take(
-        _ key: DeviceKey,
-        _ channel: PushChannel,
-        _ wantedHolder: RegisteredDevice.Holder,
-        _ network: ClientNetwork
-    ) async throws {
-        guard var device = try await foreignDevice(key, wantedHolder) else { return }
+    private func take(_ key: DeviceKey, for claim: DeviceClaim) async throws {
+        guard var device = try await foreignDevice(key, claim) else { return }
         while device.isLate(at: timestamp) {
-            guard try await resolveDoubt(about: device, for: wantedHolder, channel) else { break }
-            guard let next = try await foreignDevice(key, wantedHolder) else { return }
+            guard try await resolveDoubt(about: device, for: claim) else { break }
+            guard let next = try await foreignDevice(key, claim) else { return }
             device = next
         }
         try await erase(key)
-        for user in Set(device.holders.map(\.user)) where user != wantedHolder.user {
-            noteTakeOver(from: user, to: wantedHolder.user, network)
-        }
+        for user in Set(device.holders.map(\.user)) where user != claim.user.key { noteTakeOver(from: user, by: claim) }
     }
 
     /// A device with the requested push handle that another user has, or may have.
-    private func foreignDevice(_ key: DeviceKey, _ wantedHolder: RegisteredDevice.Holder) async throws
-        -> RegisteredDevice?
-    {
+    private func foreignDevice(_ key: DeviceKey, _ claim: DeviceClaim) async throws -> RegisteredDevice? {
         let device = try await store.readDevices { try $0.device(key) }
-        guard let device, wantedHolder.handle.map(device.has) == true else { return nil }
-        return device.holders.contains { $0.user != wantedHolder.user } ? device : nil
+        guard let device, device.has(claim.handle) else { return nil }
+        return device.holders.contains { $0.user != claim.user.key } ? device : nil
     }
 
     /// Asks the hub which of two states a device has, after a call without an answer.
@@ -66,14 +51,10 @@ extension UserDevices {
     ///
     /// - Returns: True if the device is now stored with another state.
     /// - Throws: 503 while a late call may still give the device a state other than the requested one.
-    func resolveDoubt(
-        about device: RegisteredDevice,
-        for wantedHolder: RegisteredDevice.Holder,
-        _ channel: PushChannel
-    ) async throws -> Bool {
+    func resolveDoubt(about device: RegisteredDevice, for claim: DeviceClaim) async throws -> Bool {
         let at = timestamp
-        guard device.isInDoubt(for: wantedHolder, at: at) else { return false }
-        let found = try await state(of: device.key, comparing: channel)
+        guard device.isInDoubt(for: claim.holder, at: at) else { return false }
+        let found = try await hubDevice(device.key, comparing: claim.channel)
         let late = device.late?.pending(at: at)
         if let wanted = device.wanted, wanted != device.holder, found?.matches(wanted) == true {
             // The only late call has taken effect.
@@ -100,37 +81,43 @@ extension UserDevices {
         try await store.changeDevices { try $0.settle(holder, of: device.key, at: changedAt, late: late) }
     }
 
-    /// The state of a device at the hub; `nil` if the hub has no device with this id.
-    private func state(of key: DeviceKey, comparing channel: PushChannel) async throws(BackendRefusal) -> HubState? {
-        try await hubAnswer { hub throws(HubError) -> HubState? in
+    /// A device as the hub has it; `nil` if the hub has no device with this id.
+    ///
+    /// Hubs return no secret; of a stream's channel they report whether it is `channel`.
+    func hubDevice(
+        _ key: DeviceKey,
+        comparing channel: PushChannel? = nil
+    ) async throws(BackendRefusal) -> HubDevice? {
+        try await hubAnswer { hub throws(HubError) -> HubDevice? in
             switch key.kind {
             case .registration:
                 do throws(HubError) {
                     let found = try await hub.registration(try RegistrationID(stored: key.id))
-                    return HubState(user: DeviceTags.user(in: found.tags), handle: HandleDigest(found.pushChannel))
+                    return HubDevice(platform: found.platform, tags: found.tags, channel: found.pushChannel)
                 } catch .refused(404, _, _, _) {
                     return nil
                 }
             case .installation:
                 let id = try InstallationID(stored: key.id)
                 guard let found = try await hub.installation(id, comparing: channel) else { return nil }
-                // A stream's channel is a secret, which hubs do not return.
-                let known = found.hasSameChannel ? channel : found.installation.pushChannel
-                return HubState(
-                    user: DeviceTags.user(in: found.installation.tags),
-                    handle: known.map { HandleDigest($0) }
-                )
+                let (installation, isSame) = (found.installation, found.hasSameChannel)
+                let known = isSame ? channel : installation.pushChannel
+                return HubDevice(platform: installation.platform, tags: installation.tags, channel: known)
             }
         }
     }
 }
 
-/// The user and handle of a device, as a hub reports them.
-private struct HubState {
+/// A device, as a hub reports it.
+struct HubDevice: Sendable {
+    let platform: Platform
+    let tags: [Tag]
+    /// `nil` if the hub does not return it.
+    let channel: PushChannel?
+
     /// The user's key; `nil` without a user's tag.
-    let user: String?
-    /// The digest of the handle; `nil` if the hub does not return the handle.
-    let handle: HandleDigest?
+    private var user: String? { DeviceTags.user(in: tags) }
+    private var handle: HandleDigest? { channel.map { HandleDigest($0) } }
 
     func matches(_ holder: RegisteredDevice.Holder) -> Bool {
         user == holder.user && (handle == nil || handle == holder.handle)

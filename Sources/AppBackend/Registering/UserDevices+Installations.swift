@@ -11,28 +11,24 @@ extension UserDevices {
             throw BackendRefusal.badRequest("The member 'pushChannel' is missing.")
         }
         let key = DeviceKey.installation(installation.id)
-        let handle = HandleDigest(channel)
-        let wantedHolder = RegisteredDevice.Holder(user: user.key, handle: handle)
+        let claim = DeviceClaim(channel, of: user, from: network)
         var tagged = installation
         tagged.tags.append(DeviceTags.tag(of: user))
         let wanted = tagged
-        try await handleTurns.pass(handle) {
+        try await handleTurns.pass(claim.handle) {
             for _ in 0..<Self.maximumTries {
                 // Ids are not secret: other users must not be able to block the device.
                 let (former, others) = try await store.readDevices { table in
-                    let others = try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers)
-                    return (try table.device(key), others)
+                    (try table.device(key), try claim.others(in: table))
                 }
                 if let former {
-                    try checkOwner(former, wantedHolder)
+                    try checkOwner(former, claim)
                 } else {
                     try await checkChannel(of: installation.id, channel)
                 }
                 if former?.isHeld(by: user.key) != true { try await makeRoom(nil, user.key) }
-                try await takeHandle(channel, from: others, for: wantedHolder, except: key, network)
-                let isDone = try await turns.pass(key) {
-                    try await write(wanted, channel, wantedHolder, wasKnown: former != nil, network)
-                }
+                try await takeHandle(from: others, for: claim, except: key)
+                let isDone = try await turns.pass(key) { try await write(wanted, claim, wasKnown: former != nil) }
                 if isDone { return }
             }
             throw BackendRefusal.busyDevice
@@ -42,42 +38,22 @@ extension UserDevices {
     /// Writes an installation to the hub in the device's turn.
     ///
     /// - Returns: False if its owner must be checked again.
-    private func write(
-        _ installation: Installation,
-        _ channel: PushChannel,
-        _ wantedHolder: RegisteredDevice.Holder,
-        wasKnown: Bool,
-        _ network: ClientNetwork
-    ) async throws -> Bool {
+    private func write(_ installation: Installation, _ claim: DeviceClaim, wasKnown: Bool) async throws -> Bool {
         let key = DeviceKey.installation(installation.id)
         let former = try await store.readDevices { try $0.device(key) }
-        guard let former else {
-            if wasKnown { return false }
-            try await put(installation, from: nil, to: wantedHolder, network)
-            return true
+        if let former {
+            try checkOwner(former, claim)
+            if try await resolveDoubt(about: former, for: claim) { return false }
+        } else if wasKnown {
+            return false
         }
-        try checkOwner(former, wantedHolder)
-        if try await resolveDoubt(about: former, for: wantedHolder, channel) { return false }
-        try await put(installation, from: former, to: wantedHolder, network)
+        try await change(key, from: former, for: claim) { hub throws(HubError) in try await hub.put(installation) }
         return true
     }
 
-    private func put(
-        _ installation: Installation,
-        from former: RegisteredDevice?,
-        to wantedHolder: RegisteredDevice.Holder,
-        _ network: ClientNetwork
-    ) async throws {
-        try await change(.installation(installation.id), from: former, to: wantedHolder, network) {
-            hub throws(HubError) in try await hub.put(installation)
-        }
-    }
-
     /// - Throws: 409 unless the user, or the device, is the one that registered the installation here.
-    private func checkOwner(_ device: RegisteredDevice, _ wantedHolder: RegisteredDevice.Holder) throws(BackendRefusal)
-    {
-        let isOwn = device.isHeld(by: wantedHolder.user) || wantedHolder.handle.map(device.has) ?? false
-        if !isOwn { throw .foreignInstallation }
+    private func checkOwner(_ device: RegisteredDevice, _ claim: DeviceClaim) throws(BackendRefusal) {
+        if !device.isHeld(by: claim.user.key), !device.has(claim.handle) { throw .foreignInstallation }
     }
 
     /// Checks an installation that was not registered here: an agent may have registered it at the hub before it signed

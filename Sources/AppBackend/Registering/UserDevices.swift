@@ -53,7 +53,7 @@ package struct UserDevices: Sendable {
             let found = try await store.readDevices { try $0.registrations(of: user.key, handle: handle) }
             for device in found.prefix(Self.maximumMerged) {
                 let id = try RegistrationID(device.key.id)
-                if kept == nil, try await isThere(id, device) {
+                if kept == nil, try await isThere(device) {
                     kept = id
                 } else {
                     try await remove(device.key, of: user.key)
@@ -71,16 +71,9 @@ package struct UserDevices: Sendable {
     }
 
     /// False if the hub no longer has the registration, which may have expired.
-    private func isThere(_ id: RegistrationID, _ device: RegisteredDevice) async throws -> Bool {
+    private func isThere(_ device: RegisteredDevice) async throws -> Bool {
         guard device.isRegistered else { return true }
-        do throws(HubError) {
-            _ = try await hub.registration(id)
-            return true
-        } catch .refused(404, _, _, _) {
-            return false
-        } catch {
-            throw BackendRefusal(error)
-        }
+        return try await hubDevice(device.key) != nil
     }
 
     // MARK: - Registrations
@@ -97,24 +90,22 @@ package struct UserDevices: Sendable {
     ) async throws {
         // All rules are checked before anything is stored.
         _ = try wanted.registration(.random(), of: user, maximumTags: maximumTags)
-        let handle = HandleDigest(wanted.channel)
-        let wantedHolder = RegisteredDevice.Holder(user: user.key, handle: handle)
-        try await handleTurns.pass(handle) {
-            if try await rewrite(wanted, given, wantedHolder, of: user, network) { return }
+        let claim = DeviceClaim(wanted.channel, of: user, from: network)
+        try await handleTurns.pass(claim.handle) {
+            if try await rewrite(wanted, given, claim) { return }
             var spare: RegistrationID?
             for _ in 0..<Self.maximumTries {
                 let (found, others) = try await store.readDevices { table in
-                    let found = try table.find(given, user: user.key, handle: handle)
-                    return (found, try table.devices(with: handle, ofOthersThan: user.key, limit: Self.maximumOthers))
+                    (try table.find(given, for: claim), try claim.others(in: table))
                 }
-                guard let id = try await target(of: found, given, wantedHolder, spare: &spare) else {
+                guard let id = try await target(of: found, given, claim, spare: &spare) else {
                     throw BackendRefusal.goneRegistration
                 }
                 let key = DeviceKey.registration(id)
-                try await takeHandle(wanted.channel, from: others, for: wantedHolder, except: key, network)
+                try await takeHandle(from: others, for: claim, except: key)
                 let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
                 let isDone = try await turns.pass(key) {
-                    try await write(registration, wantedHolder, given: given, spare: spare, network)
+                    try await write(registration, claim, given: given, spare: spare)
                 }
                 if isDone { return }
             }
@@ -130,25 +121,20 @@ package struct UserDevices: Sendable {
     private func rewrite(
         _ wanted: WantedRegistration,
         _ given: GivenID,
-        _ wantedHolder: RegisteredDevice.Holder,
-        of user: UserName,
-        _ network: ClientNetwork
+        _ claim: DeviceClaim
     ) async throws -> Bool {
-        guard let handle = wantedHolder.handle, let id = try? RegistrationID(given.text) else { return false }
+        guard let id = try? RegistrationID(given.text) else { return false }
         let key = given.key
         let isDone = try await turns.passIfFree(key) {
             let (found, others) = try await store.readDevices { table in
-                let found = try table.find(given, user: wantedHolder.user, handle: handle)
-                return (
-                    found, try table.devices(with: handle, ofOthersThan: wantedHolder.user, limit: Self.maximumOthers)
-                )
+                (try table.find(given, for: claim), try claim.others(in: table))
             }
             guard case .device(let device) = found, device.key == key, device.isRegistered,
-                device.isHeld(by: wantedHolder.user), !device.isInDoubt(for: wantedHolder, at: timestamp),
+                device.isHeld(by: claim.user.key), !device.isInDoubt(for: claim.holder, at: timestamp),
                 others.allSatisfy({ $0.key == key })
             else { return false }
-            let registration = try wanted.registration(id, of: user, maximumTags: maximumTags)
-            try await change(key, from: device, to: wantedHolder, alias: given, network) { hub throws(HubError) in
+            let registration = try wanted.registration(id, of: claim.user, maximumTags: maximumTags)
+            try await change(key, from: device, for: claim, alias: given) { hub throws(HubError) in
                 try await hub.put(registration)
             }
             return true
@@ -161,26 +147,24 @@ package struct UserDevices: Sendable {
     private func target(
         of found: DeviceFinding,
         _ given: GivenID,
-        _ wantedHolder: RegisteredDevice.Holder,
+        _ claim: DeviceClaim,
         spare: inout RegistrationID?
     ) async throws -> RegistrationID? {
-        let at = timestamp
+        let (at, user) = (timestamp, claim.user.key)
         switch found {
         case .nothing:
-            try await makeRoom(given, wantedHolder.user)
-            try await store.changeDevices { try $0.noteRefusal(given, user: wantedHolder.user, at: at) }
+            try await makeRoom(given, user)
+            try await store.changeDevices { try $0.noteRefusal(given, user: user, at: at) }
             return nil
         case .alias:
-            try await makeRoom(given, wantedHolder.user)
+            try await makeRoom(given, user)
             if spare == nil {
                 spare = try await hubAnswer { hub throws(HubError) in try await hub.newRegistrationID() }
             }
             return spare
         case .device(let device):
             let id = try RegistrationID(device.key.id)
-            if !device.isRegistered || !device.isHeld(by: wantedHolder.user) {
-                try await makeRoom(given, wantedHolder.user)
-            }
+            if !device.isRegistered || !device.isHeld(by: user) { try await makeRoom(given, user) }
             return id
         }
     }
@@ -207,27 +191,23 @@ package struct UserDevices: Sendable {
     /// - Returns: False if the id refers to another registration by now.
     private func write(
         _ registration: Registration,
-        _ wantedHolder: RegisteredDevice.Holder,
+        _ claim: DeviceClaim,
         given: GivenID,
-        spare: RegistrationID?,
-        _ network: ClientNetwork
+        spare: RegistrationID?
     ) async throws -> Bool {
         let key = DeviceKey.registration(registration.id)
-        guard let handle = wantedHolder.handle else { return false }
         let (found, hasAlias) = try await store.readDevices { table in
-            let found = try table.find(given, user: wantedHolder.user, handle: handle)
-            return (found, try table.hasAlias(given, user: wantedHolder.user, to: key))
+            (try table.find(given, for: claim), try table.hasAlias(given, user: claim.user.key, to: key))
         }
         let former: RegisteredDevice?
         switch found {
         case .device(let device) where device.key == key:
-            if try await resolveDoubt(about: device, for: wantedHolder, registration.pushChannel) { return false }
+            if try await resolveDoubt(about: device, for: claim) { return false }
             former = device
         case .alias where registration.id == spare: former = nil
         default: return false
         }
-        try await change(key, from: former, to: wantedHolder, alias: given, isKnown: hasAlias, network) {
-            hub throws(HubError) in
+        try await change(key, from: former, for: claim, alias: given, isKnown: hasAlias) { hub throws(HubError) in
             try await hub.put(registration)
         }
         return true

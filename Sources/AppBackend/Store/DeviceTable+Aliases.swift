@@ -31,6 +31,10 @@ extension DeviceTable {
         return isAlias ? .alias : .nothing
     }
 
+    func find(_ given: GivenID, for claim: DeviceClaim) throws -> DeviceFinding {
+        try find(given, user: claim.user.key, handle: claim.handle)
+    }
+
     /// The registration that a user's id refers to.
     func own(_ given: GivenID, user: String) throws -> RegisteredDevice? {
         try own(given, user: user, among: linked(given, user: user))
