@@ -15,13 +15,13 @@ extension AppBackend {
             "newswire_backend_requests_total",
             .counter,
             "Requests answered, by route and status; 4xx and 5xx were refused.",
-            counts.requests.map { .init($0.count, ["route": $0.key.route, "status": "\($0.key.status)"]) }
+            counts.requests.samples("route", "status")
         )
         page.add(
             "newswire_backend_events_total",
             .counter,
             "Events of the audit log, by outcome: sign-ins, refused tokens, payloads that were sent and fetched.",
-            audit.totals.map { .init($0.count, ["event": $0.what, "outcome": $0.outcome]) }
+            audit.totals.samples("event", "outcome")
         )
         page.add(
             "newswire_backend_password_checks",
@@ -33,7 +33,7 @@ extension AppBackend {
             "newswire_backend_notifications_total",
             .counter,
             "Notifications by platform; accepted ones are the hub's to deliver.",
-            counts.notifications.map { .init($0.count, ["platform": $0.key.platform, "outcome": $0.key.outcome]) }
+            counts.notifications.samples("platform", "outcome")
         )
         if let figures { Self.add(figures, to: &page) }
         return page.text

@@ -1,50 +1,36 @@
 import HTTPTypes
 import Hummingbird
+import PrometheusText
 import Synchronization
 import WebEdge
 
+/// Counts since the start, by the values of two labels.
+final class PairCounts: Sendable {
+    private struct Pair: Hashable {
+        let first: String
+        let second: String
+    }
+
+    private let counts = Mutex<[Pair: Int]>([:])
+
+    func add(_ first: String, _ second: String) {
+        counts.withLock { $0[Pair(first: first, second: second), default: 0] += 1 }
+    }
+
+    /// The counts for `/metrics`, sorted by the values of the labels with these names.
+    func samples(_ first: String, _ second: String) -> [PrometheusText.Sample] {
+        counts.withLock { $0 }
+            .sorted { ($0.key.first, $0.key.second) < ($1.key.first, $1.key.second) }
+            .map { .init($0.value, [first: $0.key.first, second: $0.key.second]) }
+    }
+}
+
 /// Counts of operations since the start.
-final class BackendCounts: Sendable {
-    struct RequestKey: Hashable, Comparable {
-        /// The route, or ``CountRequests/noRoute``: clients could make up any number of addresses.
-        let route: String
-        let status: Int
-
-        static func < (left: RequestKey, right: RequestKey) -> Bool {
-            (left.route, left.status) < (right.route, right.status)
-        }
-    }
-
-    struct NotificationKey: Hashable, Comparable {
-        let platform: String
-        let outcome: String
-
-        static func < (left: NotificationKey, right: NotificationKey) -> Bool {
-            (left.platform, left.outcome) < (right.platform, right.outcome)
-        }
-    }
-
-    private struct State {
-        var requests: [RequestKey: Int] = [:]
-        var notifications: [NotificationKey: Int] = [:]
-    }
-
-    private let state = Mutex(State())
-
-    func count(_ request: RequestKey) { state.withLock { $0.requests[request, default: 0] += 1 } }
-
-    func count(_ result: PlatformResult) {
-        let key = NotificationKey(platform: result.platform.rawValue, outcome: result.outcome.name)
-        state.withLock { $0.notifications[key, default: 0] += 1 }
-    }
-
-    var requests: [(key: RequestKey, count: Int)] {
-        state.withLock { $0.requests }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-
-    var notifications: [(key: NotificationKey, count: Int)] {
-        state.withLock { $0.notifications }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
+struct BackendCounts: Sendable {
+    /// Requests by route, or ``CountRequests/noRoute`` since clients could make up any number of addresses, and status.
+    let requests = PairCounts()
+    /// Notifications by platform and outcome.
+    let notifications = PairCounts()
 }
 
 /// Counts requests by route and status, refusals included.
@@ -72,6 +58,6 @@ struct CountRequests: RouterMiddleware {
     private func count(_ request: Request, _ context: WebContext<Caller>, _ status: HTTPResponse.Status) {
         let path = context.endpointPath.flatMap { $0.hasPrefix("/") ? $0 : nil }
         let route = path.map { "\(request.method.rawValue) \($0)" } ?? Self.noRoute
-        counts.count(.init(route: route, status: status.code))
+        counts.requests.add(route, "\(status.code)")
     }
 }

@@ -74,7 +74,7 @@ package struct UserNotifier: Sendable {
             }
             return await group.reduce(into: [NotifiedPlatform: PlatformResult]()) { $0[$1.platform] = $1 }
         }
-        for result in results.values { counts.count(result) }
+        for result in results.values { counts.notifications.add(result.platform.rawValue, result.outcome.name) }
         return PlatformResults(results: choice.platforms.compactMap { results[$0] }, choice: choice)
     }
 

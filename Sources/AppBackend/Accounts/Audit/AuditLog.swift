@@ -34,14 +34,7 @@ package final class AuditLog: Sendable {
     /// The period in which equal events share a row: a day for successful actions, an hour for refusals.
     static func span(of outcome: AuditEvent.Outcome) -> Duration { .seconds(outcome == .done ? 86_400 : 3_600) }
 
-    /// An event as metrics count it, without user and network.
-    private struct Total: Hashable {
-        let what: String
-        let outcome: String
-    }
-
     private struct State {
-        var totals: [Total: Int] = [:]
         var pending: [AuditEvent: CountedEvent] = [:]
         var newRows = 0
         var isFailing = false
@@ -51,6 +44,8 @@ package final class AuditLog: Sendable {
     private let clock: BackendClock
     private let logger: Logger
     private let state = Mutex(State())
+    /// Numbers of events recorded since the start, without user and network.
+    let totals = PairCounts()
 
     package init(store: BackendStore, clock: BackendClock = .system, logger: Logger) {
         self.store = store
@@ -66,15 +61,8 @@ package final class AuditLog: Sendable {
         let now = clock.now()
         state.withLock { state in
             Self.merge(CountedEvent(event: event, first: now, last: now, count: 1), into: &state.pending)
-            state.totals[Total(what: event.what.text, outcome: event.outcome.text), default: 0] += 1
         }
-    }
-
-    /// Numbers of events recorded since the start.
-    var totals: [(what: String, outcome: String, count: Int)] {
-        state.withLock { $0.totals }
-            .map { (what: $0.key.what, outcome: $0.key.outcome, count: $0.value) }
-            .sorted { ($0.what, $0.outcome) < ($1.what, $1.outcome) }
+        totals.add(event.what.text, event.outcome.text)
     }
 
     /// Writes the recorded events.
