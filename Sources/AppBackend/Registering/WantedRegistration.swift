@@ -1,5 +1,5 @@
-import Formats
-import HubProtocol
+package import Formats
+package import HubProtocol
 
 /// The body of `PUT /api/register/{id}`: `{"Platform":"apns","Handle":"…","Tags":["…"]}`.
 ///
@@ -119,7 +119,8 @@ extension PushChannel {
 }
 
 extension BrowserPushChannel {
-    fileprivate init?(_ node: JSONNode) {
+    /// Reads a subscription as JSON.
+    package init?(_ node: JSONNode) {
         guard let endpoint = node["endpoint"]?.string else { return nil }
         // PushSubscription.toJSON() puts the keys into a separate object.
         let keys = node["keys"] ?? node

@@ -27,17 +27,6 @@ enum PushRoutes {
         return PageHeaders.json(["publicKey": JSONText(key)])
     }
 
-    /// The JSON of a `PushSubscription`.
-    private struct Subscription: Decodable {
-        struct Keys: Decodable {
-            let p256dh: String
-            let auth: String
-        }
-
-        let endpoint: String
-        let keys: Keys
-    }
-
     private static func subscribe(_ request: PageRequest) async throws -> Response {
         try request.checkOrigin()
         guard let visitor = try await request.visitor else { return ReaderRoutes.status(.unauthorized) }
@@ -50,14 +39,9 @@ enum PushRoutes {
         } catch let fault as RequestFault {
             return ReaderRoutes.status(.init(code: fault.refusal.status))
         }
-        guard let subscription = try? JSONReader.decode(Subscription.self, from: body) else {
-            return ReaderRoutes.status(.badRequest)
-        }
-        let channel = BrowserPushChannel(
-            endpoint: subscription.endpoint,
-            p256dh: subscription.keys.p256dh,
-            auth: subscription.keys.auth
-        )
+        guard let subscription = try? JSONReader.read(body), subscription["keys"] != nil,
+            let channel = BrowserPushChannel(subscription)
+        else { return ReaderRoutes.status(.badRequest) }
         do {
             guard try await store(channel, request) else { return ReaderRoutes.status(.unauthorized) }
         } catch HubError.refused(400, _, _, _) {
