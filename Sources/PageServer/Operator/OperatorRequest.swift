@@ -90,9 +90,8 @@ extension PageRequest {
     /// Elsewhere it looks like the refusal of an unknown address.
     var noOperator: PageRefusal {
         guard PageAccessPolicy.isOfThisMachine(request, peer: context.client.peer) else { return .notFound }
-        return PageRefusal(
+        return refusal(
             .unauthorized,
-            frame,
             "This page is for operators",
             "Run 'newswire hub invite --operator' on this machine, and open the link that it prints in this browser."
         )

@@ -69,9 +69,8 @@ enum OperatorRoutes {
     private static func enter(_ request: PageRequest) async throws -> Response {
         // Browsers keep the cookie only on private connections; on others the link must not be used up.
         guard await request.context.client.isPrivate else {
-            throw PageRefusal(
+            throw request.refusal(
                 .forbidden,
-                request.frame,
                 "Use HTTPS",
                 "The operator's view is served over HTTPS, and over plain HTTP on this machine only."
             )
@@ -89,9 +88,8 @@ enum OperatorRoutes {
             ) != nil
         else {
             if try await request.operatorSession != nil { return request.seeOther(request.operatorRoot) }
-            throw PageRefusal(
+            throw request.refusal(
                 .forbidden,
-                request.frame,
                 "This link cannot be used",
                 "It has been used, or has expired. 'newswire hub invite --operator' prints another one."
             )

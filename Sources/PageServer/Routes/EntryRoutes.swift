@@ -24,9 +24,8 @@ enum EntryRoutes {
         let form = try await request.form()
         guard try await request.visitor == nil else { return request.seeOther(request.home) }
         let (store, code, hub) = (request.pages.store, form["code"] ?? "", request.hub.name)
-        let unusable = PageRefusal(
+        let unusable = request.refusal(
             .forbidden,
-            request.frame,
             "This invitation cannot be used",
             "It has been used, or has expired. Ask the operator for another one."
         )
@@ -64,39 +63,9 @@ enum EntryRoutes {
         _ request: PageRequest
     ) async throws -> (session: ReaderSession, secret: SessionSecret) {
         let secret = SessionSecret.random()
-        let (session, ended) = try await begin(secret, choice, isInvited, user, request)
-        if let ended {
-            do {
-                // Never wait for it: this request may have another session's turn.
-                _ = try await request.pages.turns.passIfFree(ended.id) {
-                    try await request.registrar.remove(try await request.pages.store.session(id: ended.id) ?? ended)
-                    try await request.pages.store.end(ended)
-                }
-            } catch {
-                request.pages.logger.debug(
-                    "cannot remove a session that made room; the hourly round will",
-                    metadata: ["error.reason": "\(error)"]
-                )
-            }
-        }
+        let (session, ended): (ReaderSession, ReaderSession?)
         do {
-            try await request.registrar.register(session, as: nil, request.context.client)
-        } catch {
-            try? await request.pages.store.end(session)
-            throw error
-        }
-        return (session, secret)
-    }
-
-    private static func begin(
-        _ secret: SessionSecret,
-        _ choice: ReaderChoice,
-        _ isInvited: Bool,
-        _ user: UserName?,
-        _ request: PageRequest
-    ) async throws -> (begun: ReaderSession, ended: ReaderSession?) {
-        do {
-            return try await request.pages.store.begin(
+            (session, ended) = try await request.pages.store.begin(
                 secret,
                 hub: request.hub.name,
                 network: request.context.client.network.description,
@@ -106,18 +75,40 @@ enum EntryRoutes {
                 at: request.now
             )
         } catch SessionRefusal.tooManyOfNetwork {
-            throw PageRefusal(
+            throw request.refusal(
                 .tooManyRequests,
-                request.frame,
                 "Too many new readers",
                 "Too many readers have started from your network in the last hour. Try again later."
             )
         } catch SessionRefusal.full {
-            throw PageRefusal(
+            throw request.refusal(
                 .serviceUnavailable,
-                request.frame,
                 "This hub has too many readers",
                 "It cannot accept another one now. Try again later."
+            )
+        }
+        if let ended { await remove(ended, request) }
+        do {
+            try await request.registrar.register(session, as: nil, request.context.client)
+        } catch {
+            try? await request.pages.store.end(session)
+            throw error
+        }
+        return (session, secret)
+    }
+
+    /// Removes a session that made room for another one.
+    private static func remove(_ ended: ReaderSession, _ request: PageRequest) async {
+        do {
+            // Never wait for it: this request may have another session's turn.
+            _ = try await request.pages.turns.passIfFree(ended.id) {
+                try await request.registrar.remove(try await request.pages.store.session(id: ended.id) ?? ended)
+                try await request.pages.store.end(ended)
+            }
+        } catch {
+            request.pages.logger.debug(
+                "cannot remove a session that made room; the hourly round will",
+                metadata: ["error.reason": "\(error)"]
             )
         }
     }

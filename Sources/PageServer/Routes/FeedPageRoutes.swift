@@ -25,13 +25,12 @@ enum FeedPageRoutes {
             let address = try await request.pages.store.feedAddress(secret, hub: request.hub.name, at: request.now)
         else { return await answer(request.request, request.context, by: request.pages.service, isProven: false) }
         if let wait = request.pages.feedRequests.admit(address.id) {
-            var refusal = PageRefusal(
+            var refusal = request.refusal(
                 .tooManyRequests,
-                request.frame,
                 "Too many requests",
-                "This address is used too often. Give each feed reader an address of its own."
+                "This address is used too often. Give each feed reader an address of its own.",
+                retryAfter: wait
             )
-            refusal.retryAfter = Int64(wait.secondsToWait)
             if request.pages.accessPolicy.access == .public { refusal.fields = CrossOrigin.publicFeed }
             throw refusal
         }

@@ -33,7 +33,6 @@ struct FrontPage: Sendable {
             text: "Its pages are for invited readers: open the link that its operator has sent you. "
                 + "As the operator, run 'newswire hub invite' for such a link."
         )
-        let body = ByteBuffer(string: pages.templates.render(page))
-        return Response(status: .ok, headers: PageHeaders.html(), body: .init(byteBuffer: body))
+        return PageHeaders.html(ByteBuffer(string: pages.templates.render(page)))
     }
 }

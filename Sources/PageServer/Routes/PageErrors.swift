@@ -11,12 +11,7 @@ import WebPages
 /// Answers refused and failed requests with a page; the details of failures go to the log only.
 struct PageErrors: RouterMiddleware {
     let logger: Logger
-    private let templates: PageTemplates
-
-    init(logger: Logger, templates: PageTemplates) {
-        self.logger = logger
-        self.templates = templates
-    }
+    let templates: PageTemplates
 
     func handle(
         _ request: Request,
@@ -64,9 +59,9 @@ struct PageErrors: RouterMiddleware {
 
     private func response(_ refusal: PageRefusal) -> Response {
         let body = ByteBuffer(string: templates.render(refusal.page))
-        var headers = PageHeaders.html()
-        headers[.retryAfter] = refusal.retryAfter.map { "\($0)" }
-        headers.append(contentsOf: refusal.fields)
-        return Response(status: refusal.status, headers: headers, body: .init(byteBuffer: body))
+        var response = PageHeaders.html(body, status: refusal.status)
+        response.headers[.retryAfter] = refusal.retryAfter.map { "\($0)" }
+        response.headers.append(contentsOf: refusal.fields)
+        return response
     }
 }

@@ -1,6 +1,7 @@
 import Formats
 import HTTPTypes
 import Hummingbird
+import NIOCore
 import WebEdge
 
 /// The headers of all pages.
@@ -14,14 +15,15 @@ enum PageHeaders {
         "require-trusted-types-for 'script'", "trusted-types worker",
     ].joined(separator: "; ")
 
-    static func html() -> HTTPFields {
+    /// The response with a page.
+    static func html(_ body: ByteBuffer, status: HTTPResponse.Status = .ok) -> Response {
         var fields = common("text/html; charset=utf-8")
         fields[.cacheControl] = "no-store"
         fields[.contentSecurityPolicy] = policy
         // Other sites do not get our addresses. With `no-referrer` browsers would send `Origin: null` with forms.
         fields[named: "Referrer-Policy"] = "same-origin"
         fields[named: "Cross-Origin-Opener-Policy"] = "same-origin"
-        return fields
+        return Response(status: status, headers: fields, body: .init(byteBuffer: body))
     }
 
     /// The answer to the page's script.

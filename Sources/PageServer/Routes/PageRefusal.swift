@@ -7,12 +7,19 @@ struct PageRefusal: Error {
     let status: HTTPResponse.Status
     let page: NoticePage
     /// The value of `Retry-After` in seconds; `nil` if waiting does not help.
-    var retryAfter: Int64?
+    let retryAfter: Int64?
     /// Further fields of the response.
     var fields: HTTPFields = [:]
 
-    init(_ status: HTTPResponse.Status, _ frame: PageFrame, _ heading: String, _ text: String) {
+    init(
+        _ status: HTTPResponse.Status,
+        _ frame: PageFrame,
+        _ heading: String,
+        _ text: String,
+        retryAfter: Int64? = nil
+    ) {
         self.status = status
+        self.retryAfter = retryAfter
         page = NoticePage(frame: frame, heading: heading, text: text)
     }
 
@@ -25,16 +32,13 @@ struct PageRefusal: Error {
         "Reload this page in a moment."
     )
 
-    static let unavailable: PageRefusal = {
-        var refusal = PageRefusal(
-            .serviceUnavailable,
-            server,
-            "That did not work",
-            "The server cannot do this now. Reload this page in a few seconds to try again."
-        )
-        refusal.retryAfter = 5
-        return refusal
-    }()
+    static let unavailable = PageRefusal(
+        .serviceUnavailable,
+        server,
+        "That did not work",
+        "The server cannot do this now. Reload this page in a few seconds to try again.",
+        retryAfter: 5
+    )
 
     static let failed = PageRefusal(
         .internalServerError,
@@ -61,8 +65,8 @@ struct PageRefusal: Error {
 
     /// Creates a refusal from one of the app backend, with its sentence.
     init(_ refusal: BackendRefusal) {
-        self.init(refusal.status, Self.server, "That did not work", refusal.reason)
-        retryAfter = refusal.headers[.retryAfter].flatMap { Int64($0) }
+        let wait = refusal.headers[.retryAfter].flatMap { Int64($0) }
+        self.init(refusal.status, Self.server, "That did not work", refusal.reason, retryAfter: wait)
     }
 
     private static let server = PageFrame(name: "newswire", home: "/")

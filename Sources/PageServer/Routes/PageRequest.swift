@@ -89,9 +89,8 @@ struct PageRequest: Sendable {
     /// - Throws: 403 for a request from another site.
     func checkOrigin() throws {
         guard SameOrigin.isOwn(request.headers, authority: context.client.authority) else {
-            throw PageRefusal(
+            throw refusal(
                 .forbidden,
-                frame,
                 "This form came from another site",
                 "Open this page again, and send the form from here."
             )
@@ -103,14 +102,22 @@ struct PageRequest: Sendable {
     /// - Throws: 429.
     func admitChange(of session: ReaderSession) throws {
         guard let wait = pages.changes.admit(session.id) else { return }
-        var refusal = PageRefusal(
+        throw refusal(
             .tooManyRequests,
-            frame,
             "Too many changes",
-            "This browser has changed its choice or opened the page too often. Try again in a minute."
+            "This browser has changed its choice or opened the page too often. Try again in a minute.",
+            retryAfter: wait
         )
-        refusal.retryAfter = Int64(wait.secondsToWait)
-        throw refusal
+    }
+
+    /// A refusal in the frame of this hub's pages; `retryAfter` is `nil` if waiting does not help.
+    func refusal(
+        _ status: HTTPResponse.Status,
+        _ heading: String,
+        _ text: String,
+        retryAfter: Duration? = nil
+    ) -> PageRefusal {
+        PageRefusal(status, frame, heading, text, retryAfter: retryAfter.map { Int64($0.secondsToWait) })
     }
 
     /// Reads a form that one of our own pages has sent.
@@ -123,29 +130,27 @@ struct PageRequest: Sendable {
         do {
             bytes = try await request.bytes(limit: Self.maximumForm)
         } catch is ProtocolError {
-            throw PageRefusal(.contentTooLarge, frame, "The form is too large", "It may have at most 32 KB.")
+            throw refusal(.contentTooLarge, "The form is too large", "It may have at most 32 KB.")
         } catch let fault as RequestFault {
             let status = HTTPResponse.Status(code: fault.refusal.status)
-            throw PageRefusal(status, frame, "The form did not arrive completely", "Send it again.")
+            throw refusal(status, "The form did not arrive completely", "Send it again.")
         }
         guard let form = FormFields(body: bytes) else {
             let reason = "It is not valid UTF-8 in valid percent-encoding."
-            throw PageRefusal(.badRequest, frame, "The form cannot be read", reason)
+            throw refusal(.badRequest, "The form cannot be read", reason)
         }
         return form
     }
 
     func page(_ page: some WebPage, status: HTTPResponse.Status = .ok, cookie: String? = nil) -> Response {
-        var headers = PageHeaders.html()
-        headers[.setCookie] = cookie
-        let body = ByteBuffer(string: pages.templates.render(page))
-        return Response(status: status, headers: headers, body: .init(byteBuffer: body))
+        var response = PageHeaders.html(ByteBuffer(string: pages.templates.render(page)), status: status)
+        response.headers[.setCookie] = cookie
+        return response
     }
 
     /// The response to a reader without a session.
     func sharedPage(_ page: ReaderPage) -> Response {
-        let body = pages.sharedPages.body(of: page, pages.templates)
-        return Response(status: .ok, headers: PageHeaders.html(), body: .init(byteBuffer: body))
+        PageHeaders.html(pages.sharedPages.body(of: page, pages.templates))
     }
 
     /// Redirects to another address of the same page.

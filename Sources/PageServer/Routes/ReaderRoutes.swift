@@ -127,7 +127,7 @@ enum ReaderRoutes {
             do throws(ProtocolError) {
                 return try Tag(name)
             } catch {
-                throw PageRefusal(.badRequest, request.frame, "There is no such category", error.detail)
+                throw request.refusal(.badRequest, "There is no such category", error.detail)
             }
         }
         // A user's tag would give access to that user's messages, and an unannounced tag to those of a private group.
@@ -139,9 +139,8 @@ enum ReaderRoutes {
                 PublicAudience.isPublic($0, request.pages.reservedTags) && choosable[$0] != nil
             }), categories.count <= request.pages.maximumCategories
         else {
-            throw PageRefusal(
+            throw request.refusal(
                 .badRequest,
-                request.frame,
                 "These categories cannot be chosen",
                 "Choose at most \(request.pages.maximumCategories) of the categories on the page."
             )
@@ -184,9 +183,8 @@ enum ReaderRoutes {
         guard let text = form["language"], !text.isEmpty else { return nil }
         let known = try await request.hub.languages().values.joined() + [before].compactMap(\.self)
         guard let language = try? LanguageName(text), let spelled = known.first(where: { $0 == language }) else {
-            throw PageRefusal(
+            throw request.refusal(
                 .badRequest,
-                request.frame,
                 "There is no such language",
                 "No feed list of this hub has it now. Reload the page and choose again."
             )

@@ -28,7 +28,7 @@ enum SecureMessageRoutes {
         }
         guard await request.context.client.isPrivate else {
             let reason = "Others on the network could read the message. Open this page with https://."
-            throw PageRefusal(.forbidden, request.frame, "Use https", reason)
+            throw request.refusal(.forbidden, "Use https", reason)
         }
         let text = try await user.backend.securePayload(
             id,

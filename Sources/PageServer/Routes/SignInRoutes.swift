@@ -28,9 +28,8 @@ enum SignInRoutes {
         let form = try await request.form()
         let backend = try await backend(request)
         guard await request.context.client.isPrivate else {
-            throw PageRefusal(
+            throw request.refusal(
                 .forbidden,
-                request.frame,
                 "Sign in with https",
                 "Others on the network could read the password. Open this page with https:// and sign in there."
             )

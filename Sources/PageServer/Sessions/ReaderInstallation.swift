@@ -11,17 +11,10 @@ enum ReaderInstallation: String, CaseIterable, Sendable {
     /// The beginning of the ids.
     var prefix: String { rawValue }
 
-    private var platform: Platform {
+    private var form: (platform: Platform, template: String) {
         switch self {
-        case .page: .stream
-        case .browser: .browser
-        }
-    }
-
-    private var template: String {
-        switch self {
-        case .page: AgentTemplate.name
-        case .browser: BrowserTemplate.name
+        case .page: (.stream, AgentTemplate.name)
+        case .browser: (.browser, BrowserTemplate.name)
         }
     }
 
@@ -34,7 +27,7 @@ enum ReaderInstallation: String, CaseIterable, Sendable {
         guard id.hasPrefix(prefix), let uuid = UUID(uuidString: String(id.dropFirst(prefix.count))) else {
             return false
         }
-        return id == "\(prefix)\(uuid.uuidString.lowercased())" && installation.platform == platform
-            && Array(installation.templates.keys) == [template]
+        return id == "\(prefix)\(uuid.uuidString.lowercased())" && installation.platform == form.platform
+            && Array(installation.templates.keys) == [form.template]
     }
 }

@@ -58,29 +58,29 @@ struct ReaderChoice: Sendable, Equatable {
 
     /// The installation that receives the chosen categories.
     func installation(_ id: InstallationID, channel: PushChannelSecret) -> Installation {
-        Installation(
-            id: id,
-            platform: .stream,
-            pushChannel: .handle(channel.text),
-            tags: categories,
-            templates: [
-                AgentTemplate.name: InstallationTemplate(body: language.map(AgentTemplate.body) ?? AgentTemplate.body)
-            ]
-        )
+        let body = language.map(AgentTemplate.body) ?? AgentTemplate.body
+        return installation(id, .stream, .handle(channel.text), AgentTemplate.name, body)
     }
 
     /// The installation that the browser's push service delivers to.
     func installation(_ browser: SessionBrowser) -> Installation {
+        let body = language.map(BrowserTemplate.body) ?? BrowserTemplate.body
+        return installation(browser.installation, .browser, .browser(browser.channel), BrowserTemplate.name, body)
+    }
+
+    private func installation(
+        _ id: InstallationID,
+        _ platform: Platform,
+        _ channel: PushChannel,
+        _ template: String,
+        _ body: String
+    ) -> Installation {
         Installation(
-            id: browser.installation,
-            platform: .browser,
-            pushChannel: .browser(browser.channel),
+            id: id,
+            platform: platform,
+            pushChannel: channel,
             tags: categories,
-            templates: [
-                BrowserTemplate.name: InstallationTemplate(
-                    body: language.map(BrowserTemplate.body) ?? BrowserTemplate.body
-                )
-            ]
+            templates: [template: InstallationTemplate(body: body)]
         )
     }
 }

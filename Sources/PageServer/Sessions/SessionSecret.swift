@@ -18,20 +18,17 @@ struct SessionSecret: Sendable, Equatable {
         )
     }
 
-    private init(name: String, secret: String) {
-        self.name = name
-        self.secret = secret
-    }
+    var text: String { "\(name).\(secret)" }
 
+    /// The SHA-256 of the secret; 192 random bits need no slow hash.
+    var digest: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
+}
+
+extension SessionSecret {
     /// Reads `NAME.SECRET`; `nil` for other text.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == Self.length }) else { return nil }
         self.init(name: String(parts[0]), secret: String(parts[1]))
     }
-
-    var text: String { "\(name).\(secret)" }
-
-    /// The SHA-256 of the secret; 192 random bits need no slow hash.
-    var digest: [UInt8] { Array(SHA256.hash(data: Array(secret.utf8))) }
 }
