@@ -98,23 +98,9 @@ extension AppBackend {
     }
 
     private func inspect(_ device: RegisteredDevice) async throws -> KnownDevice {
-        let (platform, tags) = try await devices.hubAnswer { hub throws(HubError) -> (Platform?, [Tag]) in
-            switch device.key.kind {
-            case .installation:
-                let id = try InstallationID(stored: device.key.id)
-                let found = try await hub.installation(id, comparing: .handle(""))?.installation
-                return (found?.platform, found?.tags ?? [])
-            case .registration:
-                do throws(HubError) {
-                    let found = try await hub.registration(try RegistrationID(stored: device.key.id))
-                    return (found.platform, found.tags)
-                } catch .refused(404, _, _, _) {
-                    return (nil, [])
-                }
-            }
-        }
-        let chosen = tags.filter { !$0.isServerAssigned && !devices.tags.reserved.contains($0) }
-        return KnownDevice(record: DeviceRecord(device), platform: platform, tags: chosen)
+        let found = try await devices.hubDevice(device.key)
+        let chosen = (found?.tags ?? []).filter { !$0.isServerAssigned && !devices.tags.reserved.contains($0) }
+        return KnownDevice(record: DeviceRecord(device), platform: found?.platform, tags: chosen)
     }
 
     /// Deletes a device of a user; a device of another user is kept.
@@ -150,7 +136,7 @@ extension AppBackend {
         let addressee = try NotificationRoutes.addressee(name)
         // One call: if the hub failed between two calls, a retry would send the first part again.
         let sent = try await notify(addressee, text, on: .these(chosen), by: caller, client.network)
-        return sent.results.map { $0.outcome(log: hubFailures) }
+        return sent.outcomes(log: hubFailures)
     }
 
     /// Stores a text for a user by name, and sends the text's id on all platforms.
@@ -164,7 +150,7 @@ extension AppBackend {
     ) async throws -> [PlatformOutcome] {
         let addressee = try NotificationRoutes.addressee(name)
         let sent = try await push(text, to: addressee, by: caller, client.network)
-        return sent.results.map { $0.outcome(log: hubFailures) }
+        return sent.outcomes(log: hubFailures)
     }
 
     /// Fetches the text of a secure notification.
@@ -181,18 +167,6 @@ extension AppBackend {
     }
 }
 
-extension PlatformResult {
-    /// The result in the form of the app backend's clients; a failure is recorded in `log`.
-    fileprivate func outcome(log: HubFailureLog) -> PlatformOutcome {
-        if let failure { log.note(failure) }
-        return PlatformOutcome(
-            platform: platform.rawValue,
-            outcome: outcome.name,
-            reason: outcome.refusal?.reason
-        )
-    }
-}
-
 // MARK: - Messages to a user
 
 extension AppBackend {
@@ -203,6 +177,6 @@ extension AppBackend {
     ///
     /// - Returns: `nil` if there is no such account.
     package func createdAt(of user: UserName) async throws -> Timestamp? {
-        try await Accounts(store: devices.store).account(named: user)?.createdAt
+        try await store.account(named: user)?.createdAt
     }
 }

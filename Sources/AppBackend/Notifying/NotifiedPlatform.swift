@@ -5,21 +5,9 @@ enum NotifiedPlatform: String, CaseIterable, Sendable {
     case apns, gcm, fcmv1, wns, browser, stream
 
     /// Creates a platform from its name, ignoring case.
-    init?(pns: String) {
-        guard let platform = Self(rawValue: pns.lowercased()) else { return nil }
-        self = platform
-    }
+    init?(pns: String) { self.init(rawValue: pns.lowercased()) }
 
-    var platform: Platform {
-        switch self {
-        case .apns: .apns
-        case .gcm: .gcm
-        case .fcmv1: .fcmv1
-        case .wns: .wns
-        case .browser: .browser
-        case .stream: .stream
-        }
-    }
+    var platform: Platform { Platform(rawValue: rawValue) }
 
     var format: MessageFormat { MessageFormat(of: platform) }
 
@@ -31,7 +19,6 @@ enum NotifiedPlatform: String, CaseIterable, Sendable {
 enum PlatformChoice: Sendable, Equatable {
     /// All platforms that the hub can deliver to.
     case all
-    case only(NotifiedPlatform)
     case these([NotifiedPlatform])
 
     /// Reads the parameter `pns`.
@@ -41,7 +28,7 @@ enum PlatformChoice: Sendable, Equatable {
         if pns.lowercased() == "all" {
             self = .all
         } else if let platform = NotifiedPlatform(pns: pns) {
-            self = .only(platform)
+            self = .these([platform])
         } else {
             let known = NotifiedPlatform.allCases.map(\.rawValue).joined(separator: ", ")
             throw .badRequest("The platform '\(pns.excerpt)' in 'pns' is not one of \(known), all.")
@@ -51,7 +38,6 @@ enum PlatformChoice: Sendable, Equatable {
     var platforms: [NotifiedPlatform] {
         switch self {
         case .all: NotifiedPlatform.allCases
-        case .only(let platform): [platform]
         case .these(let platforms): platforms
         }
     }

@@ -35,13 +35,6 @@ struct PlatformResult: Sendable, Equatable {
     let platform: NotifiedPlatform
     let outcome: Outcome
 
-    fileprivate var json: JSONText {
-        [
-            "platform": JSONText(platform.rawValue), "outcome": JSONText(outcome.name),
-            "reason": JSONText(outcome.refusal?.reason),
-        ]
-    }
-
     var failure: BackendRefusal? { if case .failed(let refusal, _) = outcome { refusal } else { nil } }
     fileprivate var obstacle: BackendRefusal? { if case .skipped(let refusal) = outcome { refusal } else { nil } }
 }
@@ -76,9 +69,17 @@ struct PlatformResults: Sendable {
             )
         }
         guard asJSON else { return .empty }
-        for failure in failures.compactMap(\.failure) { log.note(failure) }
-        let list = JSONText(array: results.map(\.json))
+        let list = JSONText(array: outcomes(log: log).map(\.json))
         return .json(["results": list], status: failures.isEmpty ? .ok : .badGateway)
+    }
+
+    /// The results for clients; failures are recorded in `log`.
+    func outcomes(log: HubFailureLog) -> [PlatformOutcome] {
+        for failure in results.compactMap(\.failure) { log.note(failure) }
+        return results.map { result in
+            let reason = result.outcome.refusal?.reason
+            return PlatformOutcome(platform: result.platform.rawValue, outcome: result.outcome.name, reason: reason)
+        }
     }
 
     /// The reason why nothing was sent at all.
@@ -88,5 +89,11 @@ struct PlatformResults: Sendable {
         guard let obstacle = results.lazy.compactMap(\.obstacle).first else { return nil }
         guard choice == .all, obstacle.status == .conflict else { return obstacle }
         return .conflict("The hub cannot deliver to any platform: give it credentials.")
+    }
+}
+
+extension PlatformOutcome {
+    fileprivate var json: JSONText {
+        ["platform": JSONText(platform), "outcome": JSONText(outcome), "reason": JSONText(reason)]
     }
 }
