@@ -82,7 +82,8 @@ package final class AppBackend: Sendable {
         router.add(middleware: BackendErrors(logger: logger, hubFailures: hubFailures))
         router.add(middleware: IdentifyClient<Caller>(trustedProxies: configuration.trustedProxies))
         let open = router.group().add(middleware: RefuseCrossSite<Caller>())
-        let guarded = router.group().add(middleware: RequireCaller(signIn, proxyUsers: configuration.proxyUsers))
+        let requiring = RequireCaller(signIn: signIn, proxyUsers: configuration.proxyUsers)
+        let guarded = router.group().add(middleware: requiring)
         for route in BackendRoutes.all {
             let group = route.access == .signedIn ? guarded : open
             group.on(RouterPath(route.address), method: route.method) { request, context in

@@ -8,11 +8,6 @@ package struct BackendClock: Sendable {
     /// A clock that never jumps; its starting point is arbitrary.
     package let monotonic: @Sendable () -> Duration
 
-    package init(now: @escaping @Sendable () -> Timestamp, monotonic: @escaping @Sendable () -> Duration) {
-        self.now = now
-        self.monotonic = monotonic
-    }
-
     package static let system = BackendClock(now: { Timestamp(Date()) }, monotonic: { start.duration(to: .now) })
 
     private static let start = ContinuousClock.now

@@ -2,9 +2,4 @@
 package struct Caller: Sendable, Equatable {
     package let name: UserName
     package let mayNotifyOthers: Bool
-
-    package init(name: UserName, mayNotifyOthers: Bool) {
-        self.name = name
-        self.mayNotifyOthers = mayNotifyOthers
-    }
 }

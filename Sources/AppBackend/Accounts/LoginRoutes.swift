@@ -40,22 +40,6 @@ enum LoginRoutes {
         _ context: WebContext<Caller>,
         _ signIn: SignIn
     ) async throws -> Response {
-        try await refusing { try await logInOrThrow(request, context, signIn) }
-    }
-
-    static func logOut(
-        _ request: Request,
-        _ context: WebContext<Caller>,
-        _ signIn: SignIn
-    ) async throws -> Response {
-        try await refusing { try await logOutOrThrow(request, context, signIn) }
-    }
-
-    private static func logInOrThrow(
-        _ request: Request,
-        _ context: WebContext<Caller>,
-        _ signIn: SignIn
-    ) async throws -> Response {
         let body = try await loginRequest(request)
         let login: PasswordLogin
         var former: AccessToken?
@@ -76,7 +60,7 @@ enum LoginRoutes {
         return Response(try JSONEncoder.sorted.text(reply), Response.jsonType, cache: "no-store")
     }
 
-    private static func logOutOrThrow(
+    static func logOut(
         _ request: Request,
         _ context: WebContext<Caller>,
         _ signIn: SignIn
@@ -109,13 +93,5 @@ enum LoginRoutes {
             throw .badRequest("The name of the device is longer than \(maximumDevice) characters.")
         }
         return name.allSatisfy { $0 == " " } ? nil : name
-    }
-
-    private static func refusing(_ work: () async throws -> Response) async throws -> Response {
-        do {
-            return try await work()
-        } catch let refusal as SignInRefusal {
-            throw BackendRefusal(refusal)
-        }
     }
 }

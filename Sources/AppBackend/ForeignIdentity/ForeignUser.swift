@@ -7,12 +7,9 @@ import Foundation
 package struct ForeignIdentity: Sendable, Hashable {
     package let issuer: String
     package let subject: String
+}
 
-    package init(issuer: String, subject: String) {
-        self.issuer = issuer
-        self.subject = subject
-    }
-
+extension ForeignIdentity {
     /// Creates an identity from columns of the store.
     init?(issuer: String?, subject: String?) {
         guard let issuer, let subject else { return nil }

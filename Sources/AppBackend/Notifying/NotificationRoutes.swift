@@ -36,7 +36,7 @@ enum NotificationRoutes {
         guard let text = try JSONBody.read(try await request.request.bytes(limit: maximumBytes)).string else {
             throw BackendRefusal.badRequest(#"The body is not a JSON string, such as "hello"."#)
         }
-        let results = try await backend.notify(addressee, text, on: choice, by: caller, request.context.client.network)
+        let results = try await backend.notify(addressee, text, on: choice, by: caller, request.network)
         return try results.response(asJSON: request.asksForJSON, log: backend.hubFailures)
     }
 

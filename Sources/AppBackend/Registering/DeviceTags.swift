@@ -1,13 +1,11 @@
-package import HubProtocol
+import HubProtocol
 
 /// Tags that identify a device's user.
 ///
 /// The app backend has the hub's Manage right, so the hub does not check its requests for reserved tags. This type
 /// checks the tags that users ask for.
-package struct DeviceTags: Sendable {
-    package let reserved: ReservedTagPrefixes
-
-    package init(reserved: ReservedTagPrefixes = .standard) { self.reserved = reserved }
+struct DeviceTags: Sendable {
+    let reserved: ReservedTagPrefixes
 
     /// The prefix of the tag by which a user is notified; always reserved.
     private static let userPrefix = "username:"

@@ -21,12 +21,7 @@ enum RegisterRoutes {
             guard let id = GivenID(try request.context.parameter("id")) else {
                 throw BackendRefusal.badRequest("The registration id in the path is not valid.")
             }
-            try await request.backend.devices.put(
-                wanted,
-                given: id,
-                for: caller.name,
-                from: request.context.client.network
-            )
+            try await request.backend.devices.put(wanted, given: id, for: caller.name, from: request.network)
             return .empty
         },
         BackendRoute(.delete, "/api/register/:id") { request in
@@ -40,7 +35,7 @@ enum RegisterRoutes {
             let devices = request.backend.devices
             let body = try await request.request.bytes(limit: Installation.maximumBytes)
             let installation = try installation(body, try request.context.parameter("id"), devices)
-            try await devices.put(installation, for: caller.name, from: request.context.client.network)
+            try await devices.put(installation, for: caller.name, from: request.network)
             return .empty
         },
         BackendRoute(.delete, "/api/installations/:id") { request in

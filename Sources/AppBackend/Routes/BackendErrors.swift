@@ -8,13 +8,8 @@ import WebEdge
 /// Turns other errors into a ``BackendRefusal``; the details of the server's failures go to the log only.
 struct BackendErrors: RouterMiddleware {
     /// A logger of our own, since a request's logger adds other keys.
-    private let logger: Logger
-    private let hubFailures: HubFailureLog
-
-    init(logger: Logger, hubFailures: HubFailureLog) {
-        self.logger = logger
-        self.hubFailures = hubFailures
-    }
+    let logger: Logger
+    let hubFailures: HubFailureLog
 
     func handle(
         _ request: Request,
@@ -26,6 +21,8 @@ struct BackendErrors: RouterMiddleware {
         } catch let refusal as BackendRefusal {
             hubFailures.note(refusal)
             throw refusal
+        } catch let refusal as SignInRefusal {
+            throw BackendRefusal(refusal)
         } catch let error as ProtocolError {
             throw BackendRefusal(error)
         } catch let fault as RequestFault {

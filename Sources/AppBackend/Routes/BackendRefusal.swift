@@ -1,6 +1,6 @@
 import Formats
 package import HTTPTypes
-import HubProtocol
+package import HubProtocol
 package import Hummingbird
 
 /// A refusal for the app backend's clients: a status, and one sentence in `{"error":"…"}`.
@@ -12,11 +12,12 @@ package struct BackendRefusal: HTTPResponseError, Equatable, CustomStringConvert
     /// The failure of the hub that caused the refusal, for the log only.
     let cause: HubError?
 
-    package init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:]) {
-        self.init(status, reason, headers: headers, cause: nil)
-    }
-
-    init(_ status: HTTPResponse.Status, _ reason: String, headers: HTTPFields = [:], cause: HubError?) {
+    package init(
+        _ status: HTTPResponse.Status,
+        _ reason: String,
+        headers: HTTPFields = [:],
+        cause: HubError? = nil
+    ) {
         self.status = status
         self.reason = reason
         self.headers = headers

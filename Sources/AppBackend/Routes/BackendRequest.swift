@@ -10,6 +10,9 @@ package struct BackendRequest: Sendable {
     package let request: Request
     package let context: WebContext<Caller>
 
+    /// The client's network.
+    var network: ClientNetwork { context.client.network }
+
     /// - Throws: 401 on a route without a signed-in user.
     var caller: Caller { get throws(BackendRefusal) { try context.signedIn() } }
 

@@ -1,37 +1,26 @@
 import HTTPTypes
-package import Hummingbird
-package import WebEdge
+import Hummingbird
+import WebEdge
 
 /// Lets requests of signed-in users pass, and sets their caller.
-package struct RequireCaller: RouterMiddleware {
-    private let signIn: SignIn
-    private let proxyUsers: ProxyUsers?
+struct RequireCaller: RouterMiddleware {
+    let signIn: SignIn
+    var proxyUsers: ProxyUsers?
 
-    package init(_ signIn: SignIn, proxyUsers: ProxyUsers? = nil) {
-        self.signIn = signIn
-        self.proxyUsers = proxyUsers
-    }
-
-    package func handle(
+    func handle(
         _ request: Request,
         context: WebContext<Caller>,
         next: (Request, WebContext<Caller>) async throws -> Response
     ) async throws -> Response {
         try SameOrigin.check(request, context)
         var context = context
-        do {
-            context.user =
-                if let user = try proxyUsers?.user(request.headers, peer: context.client.peer) {
-                    try await signIn.caller(of: user, context.client.network)
-                } else {
-                    try await signIn.caller(
-                        authorization: request.headers[.authorization],
-                        network: context.client.network
-                    )
-                }
-        } catch let refusal as SignInRefusal {
-            throw BackendRefusal(refusal)
-        }
+        let network = context.client.network
+        context.user =
+            if let user = try proxyUsers?.user(request.headers, peer: context.client.peer) {
+                try await signIn.caller(of: user, network)
+            } else {
+                try await signIn.caller(authorization: request.headers[.authorization], network: network)
+            }
         return try await next(request, context)
     }
 }

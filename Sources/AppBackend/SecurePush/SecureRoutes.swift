@@ -18,12 +18,7 @@ enum SecureRoutes {
             caller: caller.name,
             standard: configuration.secureText
         )
-        let results = try await backend.push(
-            wanted.payload,
-            to: wanted.addressee,
-            by: caller,
-            request.context.client.network
-        )
+        let results = try await backend.push(wanted.payload, to: wanted.addressee, by: caller, request.network)
         return try results.response(asJSON: request.asksForJSON, log: backend.hubFailures)
     }
 
@@ -37,7 +32,7 @@ enum SecureRoutes {
         let fetched = try await request.backend.fetchPayload(
             id,
             by: caller.name,
-            request.context.client.network,
+            request.network,
             isRead: request.request.method == .get
         )
         guard let fetched else {

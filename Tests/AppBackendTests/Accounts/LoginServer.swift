@@ -55,7 +55,7 @@ struct LoginServer: Sendable {
         let open = router.group().add(middleware: RefuseCrossSite<Caller>())
         open.post("/api/login") { try await LoginRoutes.logIn($0, $1, signIn) }
         open.post("/api/logout") { try await LoginRoutes.logOut($0, $1, signIn) }
-        router.group().add(middleware: RequireCaller(signIn)).get("/api/me") { _, context in
+        router.group().add(middleware: RequireCaller(signIn: signIn)).get("/api/me") { _, context in
             "\(try context.signedIn().name) \(context.client.network)"
         }
         return router

@@ -1,4 +1,3 @@
-import AppBackend
 import Foundation
 import HTTPTypes
 import HubClient
@@ -11,6 +10,8 @@ import NIOCore
 import OutboundHTTP
 import ServiceLifecycle
 import Synchronization
+
+@testable import AppBackend
 
 /// An app backend that serves on a free port of loopback.
 struct TestBackend: Sendable {

@@ -1,4 +1,3 @@
-import AppBackend
 import Foundation
 import GRDB
 import HubClient
@@ -12,6 +11,7 @@ import Synchronization
 import Testing
 import WebPages
 
+@testable import AppBackend
 @testable import HubServer
 @testable import PageServer
 

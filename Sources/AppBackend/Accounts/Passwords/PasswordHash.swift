@@ -12,12 +12,6 @@ package struct ScryptParameters: Sendable, Equatable {
     /// The parameter p.
     package let parallelism: Int
 
-    package init(rounds: Int, blockSize: Int, parallelism: Int) {
-        self.rounds = rounds
-        self.blockSize = blockSize
-        self.parallelism = parallelism
-    }
-
     /// The recommended cost: 32 MiB and a third of a second of one core.
     ///
     /// OWASP lists several settings of equal strength. The one with N = 2¹⁷ needs 128 MiB, which small servers lack,
