@@ -31,9 +31,9 @@ extension AgentStore {
         try await write { database in
             var taken: [Arrival] = []
             for arrival in arrivals {
-                try database.execute(
-                    sql: "INSERT OR IGNORE INTO mark (id, template) VALUES (?, ?)",
-                    arguments: [arrival.id, arrival.template]
+                try database.run(
+                    "INSERT OR IGNORE INTO mark (id, template) VALUES (?, ?)",
+                    [arrival.id, arrival.template]
                 )
                 guard database.changesCount == 1 else { continue }
                 let ordinal = database.lastInsertedRowID
@@ -48,14 +48,14 @@ extension AgentStore {
                 let state: InboxRecord.State =
                     arrival.failure != nil ? .failed : arrival.emptiness != nil ? .done : .pending
                 let first = try Self.sameVersion(as: arrival, relation, at: now, in: database)
-                try database.execute(
-                    sql: """
-                        INSERT INTO inbox
-                            (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state, reason,
-                            isEmpty, story, version, sameAs)
-                            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                        """,
-                    arguments: [
+                try database.run(
+                    """
+                    INSERT INTO inbox
+                        (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state, reason,
+                        isEmpty, story, version, sameAs)
+                        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                    [
                         ordinal, arrival.kind.rawValue, arrival.id, arrival.template, Self.whole(arrival.body),
                         Self.whole(arrival.content.title), Self.whole(arrival.content.message),
                         Self.whole(arrival.content.link), Self.whole(arrival.content.category),
@@ -70,9 +70,9 @@ extension AgentStore {
                 taken.append(arrival)
             }
             if let cursor {
-                try database.execute(
-                    sql: "UPDATE agent SET cursor = ? WHERE categories IS NOT NULL AND generation = ?",
-                    arguments: [cursor, generation]
+                try database.run(
+                    "UPDATE agent SET cursor = ? WHERE categories IS NOT NULL AND generation = ?",
+                    [cursor, generation]
                 )
             }
             return taken
@@ -93,23 +93,23 @@ extension AgentStore {
     func purge() async throws(DatabaseFileError) {
         let bounds = bounds
         try await write { database in
-            try database.execute(
-                sql: """
-                    DELETE FROM inbox WHERE state IN ('done', 'failed') AND ordinal <= (
-                        SELECT max(ordinal) FROM (
-                            SELECT ordinal, row_number() OVER newest AS place, sum(length(body)) OVER newest AS held
-                            FROM inbox WHERE state IN ('done', 'failed') WINDOW newest AS (ORDER BY ordinal DESC)
-                        ) WHERE place > ? OR held > ?)
-                    """,
-                arguments: [bounds.settled, bounds.settledBytes]
+            try database.run(
+                """
+                DELETE FROM inbox WHERE state IN ('done', 'failed') AND ordinal <= (
+                    SELECT max(ordinal) FROM (
+                        SELECT ordinal, row_number() OVER newest AS place, sum(length(body)) OVER newest AS held
+                        FROM inbox WHERE state IN ('done', 'failed') WINDOW newest AS (ORDER BY ordinal DESC)
+                    ) WHERE place > ? OR held > ?)
+                """,
+                [bounds.settled, bounds.settledBytes]
             )
-            try database.execute(
-                sql: """
-                    DELETE FROM mark WHERE ordinal <= (SELECT max(ordinal) FROM mark) - ?
-                        AND ordinal NOT IN (SELECT ordinal FROM inbox)
-                        AND ordinal NOT IN (SELECT ordinal FROM secure)
-                    """,
-                arguments: [bounds.marks]
+            try database.run(
+                """
+                DELETE FROM mark WHERE ordinal <= (SELECT max(ordinal) FROM mark) - ?
+                    AND ordinal NOT IN (SELECT ordinal FROM inbox)
+                    AND ordinal NOT IN (SELECT ordinal FROM secure)
+                """,
+                [bounds.marks]
             )
         }
     }
@@ -136,10 +136,7 @@ extension AgentStore {
         try await write { database in
             if let settlement { try Self.apply(settlement, to: database) }
             guard let ordinal = try Int64.fetchOne(database, sql: Self.nextSQL) else { return nil }
-            try database.execute(
-                sql: "UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?",
-                arguments: [ordinal]
-            )
+            try database.run("UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?", [ordinal])
             return try Row.fetchOne(
                 database,
                 sql: "SELECT \(Self.columns) FROM inbox WHERE ordinal = ?",
@@ -233,38 +230,23 @@ extension AgentStore {
     /// Marks the earlier messages of the stories that a message replaces; a withdrawal is never undone.
     private static func supersede(by relation: StoryRelation, before ordinal: Int64, in database: Database) throws {
         let mark: InboxRecord.Supersession = relation.status == .withdrawn ? .withdrawn : .replaced
-        try database.execute(
-            sql: supersedeSQL,
-            arguments: [mark.rawValue, JSONText(strings: relation.replaces).text, ordinal]
+        try database.run(
+            supersedeSQL,
+            [mark.rawValue, JSONText(strings: relation.replaces).text, ordinal]
         )
     }
 
     private static func apply(_ settlement: Settlement, to database: Database) throws {
-        switch settlement {
-        case .done(let ordinal):
-            try database.execute(
-                sql: "UPDATE inbox SET state = 'done', reason = NULL WHERE ordinal = ?",
-                arguments: [ordinal]
-            )
-        case .failed(let ordinal, let reason):
-            try database.execute(
-                sql: "UPDATE inbox SET state = 'failed', failures = failures + 1, reason = ? WHERE ordinal = ?",
-                arguments: [reason, ordinal]
-            )
-        case .retrying(let ordinal, let reason):
-            try database.execute(
-                sql: "UPDATE inbox SET failures = failures + 1, reason = ? WHERE ordinal = ?",
-                arguments: [reason, ordinal]
-            )
-        case .released(let ordinal):
-            try database.execute(
-                sql: """
-                    UPDATE inbox SET attempts = attempts - 1,
-                        state = CASE WHEN attempts > 1 THEN 'started' ELSE 'pending' END WHERE ordinal = ?
-                    """,
-                arguments: [ordinal]
-            )
-        }
+        let (changes, arguments): (String, StatementArguments) =
+            switch settlement {
+            case .done(let ordinal): ("state = 'done', reason = NULL", [ordinal])
+            case .failed(let ordinal, let reason):
+                ("state = 'failed', failures = failures + 1, reason = ?", [reason, ordinal])
+            case .retrying(let ordinal, let reason): ("failures = failures + 1, reason = ?", [reason, ordinal])
+            case .released(let ordinal):
+                ("attempts = attempts - 1, state = iif(attempts > 1, 'started', 'pending')", [ordinal])
+            }
+        try database.run("UPDATE inbox SET \(changes) WHERE ordinal = ?", arguments)
     }
 }
 

@@ -22,12 +22,12 @@ extension AgentStore {
         at now: Timestamp,
         in database: Database
     ) throws {
-        try database.execute(
-            sql: """
-                INSERT INTO secure (ordinal, id, template, secureID, user, receivedAt)
-                    VALUES (?, ?, ?, ?, (SELECT taggedUser FROM agent), ?)
-                """,
-            arguments: [ordinal, arrival.id, arrival.template, secureID, now]
+        try database.run(
+            """
+            INSERT INTO secure (ordinal, id, template, secureID, user, receivedAt)
+                VALUES (?, ?, ?, ?, (SELECT taggedUser FROM agent), ?)
+            """,
+            [ordinal, arrival.id, arrival.template, secureID, now]
         )
     }
 
@@ -60,24 +60,22 @@ extension AgentStore {
             MessageProperty.secureID.rawValue: JSONText("\(record.secureID)"),
         ]
         return try await write { database in
-            try database.execute(
-                sql: """
-                    INSERT INTO inbox (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state)
-                        SELECT ordinal, 'message', id, template, ?, '', ?, '', '', receivedAt, 'pending' FROM secure
-                        WHERE ordinal = ?
-                    """,
-                arguments: [body.text, text, record.ordinal]
+            try database.run(
+                """
+                INSERT INTO inbox (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state)
+                    SELECT ordinal, 'message', id, template, ?, '', ?, '', '', receivedAt, 'pending' FROM secure
+                    WHERE ordinal = ?
+                """,
+                [body.text, text, record.ordinal]
             )
             let isInserted = database.changesCount == 1
-            try database.execute(sql: "DELETE FROM secure WHERE ordinal = ?", arguments: [record.ordinal])
+            try database.run("DELETE FROM secure WHERE ordinal = ?", [record.ordinal])
             return isInserted
         }
     }
 
     func dropSecure(_ record: SecureRecord) async throws(DatabaseFileError) {
-        try await write { database in
-            try database.execute(sql: "DELETE FROM secure WHERE ordinal = ?", arguments: [record.ordinal])
-        }
+        try await run("DELETE FROM secure WHERE ordinal = ?", [record.ordinal])
     }
 
     /// Deletes notifications that arrived before an instant, and the oldest above ``Bounds/secure``.
@@ -86,12 +84,12 @@ extension AgentStore {
     func dropSecure(before instant: Timestamp) async throws(DatabaseFileError) -> Int {
         let limit = bounds.secure
         return try await write { database in
-            try database.execute(
-                sql: """
-                    DELETE FROM secure WHERE receivedAt < ?
-                        OR ordinal NOT IN (SELECT ordinal FROM secure ORDER BY ordinal DESC LIMIT ?)
-                    """,
-                arguments: [instant, limit]
+            try database.run(
+                """
+                DELETE FROM secure WHERE receivedAt < ?
+                    OR ordinal NOT IN (SELECT ordinal FROM secure ORDER BY ordinal DESC LIMIT ?)
+                """,
+                [instant, limit]
             )
             return database.changesCount
         }
@@ -101,23 +99,16 @@ extension AgentStore {
 
     /// Records before a call that the installation at the hub may get a user's tag.
     func setTagged(_ user: String) async throws(DatabaseFileError) {
-        try await write { database in
-            try database.execute(
-                sql: "UPDATE agent SET taggedUser = ?, registeredUser = NULL",
-                arguments: [user]
-            )
-        }
+        try await run("UPDATE agent SET taggedUser = ?, registeredUser = NULL", [user])
     }
 
     /// Records that the hub no longer has the installation, nor messages for its former user.
     func setUntagged() async throws(DatabaseFileError) {
-        try await write { database in
-            try database.execute(
-                sql: """
-                    UPDATE agent SET taggedUser = NULL, registeredUser = NULL, registered = NULL, cursor = NULL,
-                        generation = generation + 1
-                    """
-            )
-        }
+        try await run(
+            """
+            UPDATE agent SET taggedUser = NULL, registeredUser = NULL, registered = NULL, cursor = NULL,
+                generation = generation + 1
+            """
+        )
     }
 }

@@ -47,9 +47,9 @@ final class AgentStore: Sendable {
             pool = try opener.pool(at: path)
             try opener.migrate(pool)
             try pool.write { database in
-                try database.execute(
-                    sql: "INSERT OR IGNORE INTO agent (only, installation, channel) VALUES (1, ?, ?)",
-                    arguments: ["agent-\(MessageID.random().text)", PushChannelSecret.random().text]
+                try database.run(
+                    "INSERT OR IGNORE INTO agent (only, installation, channel) VALUES (1, ?, ?)",
+                    ["agent-\(MessageID.random().text)", PushChannelSecret.random().text]
                 )
             }
         } catch {
@@ -88,22 +88,19 @@ final class AgentStore: Sendable {
     func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(DatabaseFileError) {
         let text = categories.map { JSONText(strings: $0).text }
         try await write { database in
-            try database.execute(sql: "UPDATE agent SET categories = ?", arguments: [text])
+            try database.run("UPDATE agent SET categories = ?", [text])
             if let template { try Self.set(template, in: database) }
         }
     }
 
     /// Deletes the choice and everything that belongs to the installation at the hub; the inbox stays.
     func forget() async throws(DatabaseFileError) {
-        try await write { database in
-            try database.execute(
-                sql: """
-                    UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]', taggedUser = NULL,
-                        registeredUser = NULL, generation = generation + 1
-                    """
-            )
-            try Self.set(.standard, in: database)
-        }
+        try await run(
+            """
+            UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]', taggedUser = NULL,
+                registeredUser = NULL, generation = generation + 1, language = NULL, template = NULL
+            """
+        )
     }
 
     /// Stores a registration: `template` is the body that the hub confirmed, unless it is the standard one; `user` is
@@ -114,37 +111,25 @@ final class AgentStore: Sendable {
         user: String? = nil
     ) async throws(DatabaseFileError) {
         let text = categories.map { JSONText(strings: $0).text }
-        try await write { database in
-            try database.execute(
-                sql: "UPDATE agent SET registered = ?, registeredTemplate = ?, registeredUser = ?",
-                arguments: [text, template, user]
-            )
-        }
+        try await run(
+            "UPDATE agent SET registered = ?, registeredTemplate = ?, registeredUser = ?",
+            [text, template, user]
+        )
     }
 
     /// Deletes the position in the stream: the next stream begins where the installation was created.
     func forgetCursor() async throws(DatabaseFileError) {
-        try await write { try $0.execute(sql: "UPDATE agent SET cursor = NULL") }
+        try await run("UPDATE agent SET cursor = NULL")
     }
 
     /// Stores reported categories, unless another process has unsubscribed meanwhile.
     func setRetired(_ categories: [String]) async throws(DatabaseFileError) {
         let text = JSONText(strings: categories).text
-        try await write { database in
-            try database.execute(
-                sql: "UPDATE agent SET retired = ? WHERE categories IS NOT NULL",
-                arguments: [text]
-            )
-        }
+        try await run("UPDATE agent SET retired = ? WHERE categories IS NOT NULL", [text])
     }
 
     func setHub(_ hub: String, allowsPlainHTTP: Bool) async throws(DatabaseFileError) {
-        try await write { database in
-            try database.execute(
-                sql: "UPDATE agent SET hub = ?, allowsPlainHTTP = ?",
-                arguments: [hub, allowsPlainHTTP]
-            )
-        }
+        try await run("UPDATE agent SET hub = ?, allowsPlainHTTP = ?", [hub, allowsPlainHTTP])
     }
 
     private static func template(_ row: Row) -> TemplateChoice {
@@ -160,7 +145,7 @@ final class AgentStore: Sendable {
             case .language(let language): (language.text, nil)
             case .custom(let body): (nil, body)
             }
-        try database.execute(sql: "UPDATE agent SET language = ?, template = ?", arguments: [language, body])
+        try database.run("UPDATE agent SET language = ?, template = ?", [language, body])
     }
 
     private static func list(ifAny text: String?) throws -> [String]? { try text.map(list) }
@@ -170,6 +155,11 @@ final class AgentStore: Sendable {
     }
 
     // MARK: Access
+
+    /// Runs one statement in a transaction of its own.
+    func run(_ sql: String, _ arguments: StatementArguments = StatementArguments()) async throws(DatabaseFileError) {
+        try await write { try $0.run(sql, arguments) }
+    }
 
     /// Runs a transaction in an unstructured task, because GRDB rolls back when the calling task is cancelled.
     func write<Value: Sendable>(
@@ -190,5 +180,11 @@ final class AgentStore: Sendable {
         } catch {
             throw DatabaseFileError.of(path, error)
         }
+    }
+}
+
+extension Database {
+    func run(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
+        try execute(sql: sql, arguments: arguments)
     }
 }
