@@ -48,21 +48,13 @@ final class PatientRetry<Failure: ObstacleError>: Sendable {
 
     func blocked(_ error: Failure) {
         guard let obstacle = error.obstacle else { return }
-        let isNews = isBlocked.withLock { isBlocked in
-            defer { isBlocked = true }
-            return !isBlocked
-        }
-        guard isNews else { return }
+        guard !isBlocked.withLock({ exchange(&$0, with: true) }) else { return }
         environment.reporter.warning("\(obstacle.reason); \(consequence)")
         if let hint = obstacle.hint { environment.reporter.hint(hint) }
     }
 
     private func cleared() {
-        let isNews = isBlocked.withLock { isBlocked in
-            defer { isBlocked = false }
-            return isBlocked
-        }
-        if isNews { environment.reporter.notice(recovery) }
+        if isBlocked.withLock({ exchange(&$0, with: false) }) { environment.reporter.notice(recovery) }
     }
 }
 

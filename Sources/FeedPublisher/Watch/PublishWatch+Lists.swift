@@ -21,11 +21,7 @@ extension PublishWatch {
     /// Reads the lists again if their files have changed since the last reading.
     func readChangedLists() {
         let found = FeedLists.fingerprint(directory: directory)
-        let isChanged = state.withLock { state in
-            defer { state.fingerprint = found }
-            return state.fingerprint != found
-        }
-        if isChanged { readLists() }
+        if state.withLock({ exchange(&$0.fingerprint, with: found) }) != found { readLists() }
     }
 
     /// Reads the lists again; if they are invalid, the previous ones stay in use, which is reported once.
@@ -37,11 +33,8 @@ extension PublishWatch {
             reporter.say(.notice, "the feed lists were read again: \(Counted.text(lists.feedCount, "feed"))")
             for wake in [wakePolls, wakeSender, subscriber?.wakeRequests] { wake?.signal() }
         } catch {
-            let isKnown = state.withLock { state in
-                defer { state.listProblem = error.description }
-                return state.listProblem == error.description
-            }
-            guard !isKnown else { return }
+            let former = state.withLock { exchange(&$0.listProblem, with: error.description) }
+            guard former != error.description else { return }
             for problem in error.problems { reporter.say(.error, problem.description) }
             reporter.say(.hint, "the previous feed lists stay in use until these are corrected")
         }

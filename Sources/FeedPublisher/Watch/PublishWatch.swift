@@ -125,12 +125,9 @@ package final class PublishWatch: Sendable {
     /// Returns the figures since the last call.
     package func takeReport() throws -> PublishReport {
         var report = state.withLock { state in
-            defer {
-                let exit = state.report.exit
-                state.report = PublishReport()
-                state.report.exit = exit
-            }
-            return state.report
+            var next = PublishReport()
+            next.exit = state.report.exit
+            return exchange(&state.report, with: next)
         }
         report.pending = try store.counts().pending
         return report
@@ -259,11 +256,7 @@ package final class PublishWatch: Sendable {
     }
 
     private func say(_ error: DatabaseFileError) {
-        let isKnown = state.withLock { state in
-            defer { state.storeProblem = error.reason }
-            return state.storeProblem == error.reason
-        }
-        guard !isKnown else { return }
+        guard state.withLock({ exchange(&$0.storeProblem, with: error.reason) }) != error.reason else { return }
         reporter.say(.warning, "\(error); nothing is lost; retrying")
     }
 

@@ -44,11 +44,8 @@ final class LoginSource: Sendable {
         let found = file.state()
         var problem: String?
         if case .unreadable(let text) = found { problem = text }
-        let isNews = state.withLock { state in
-            defer { state.unreadable = problem }
-            return problem != nil && problem != state.unreadable
-        }
-        if isNews, let problem { environment.reporter.warning("\(problem); continuing without a login") }
+        let former = state.withLock { exchange(&$0.unreadable, with: problem) }
+        if let problem, problem != former { environment.reporter.warning("\(problem); continuing without a login") }
         return found
     }
 
@@ -103,13 +100,10 @@ final class LoginSource: Sendable {
 
     func succeeded() {
         let wasAway = state.withLock { state in
-            defer {
-                state.isAway = false
-                state.refusal = nil
-                state.notBefore = nil
-                state.backoff.reset()
-            }
-            return state.isAway
+            state.refusal = nil
+            state.notBefore = nil
+            state.backoff.reset()
+            return exchange(&state.isAway, with: false)
         }
         if wasAway { environment.reporter.notice("the app backend is available again") }
     }
@@ -118,12 +112,13 @@ final class LoginSource: Sendable {
         if error == .cancelled { return }
         if error.status == 401 { return refused(login) }
         if error.isTemporary { return away(error) }
-        let isNews = state.withLock { state in
-            defer { state.refusal = "\(error)" }
+        let former = state.withLock { state in
             state.notBefore = environment.elapsed() + Self.longWait
-            return state.refusal != "\(error)"
+            return exchange(&state.refusal, with: "\(error)")
         }
-        if isNews { environment.reporter.warning("\(error); retrying in \(Self.longWait.components.seconds) s") }
+        if former != "\(error)" {
+            environment.reporter.warning("\(error); retrying in \(Self.longWait.components.seconds) s")
+        }
     }
 
     /// Postpones the next call, because a step before it failed.
@@ -134,11 +129,7 @@ final class LoginSource: Sendable {
     }
 
     private func refused(_ login: Login) {
-        let isNews = state.withLock { state in
-            defer { state.refused = login.token }
-            return state.refused != login.token
-        }
-        guard isNews else { return }
+        guard state.withLock({ exchange(&$0.refused, with: login.token) }) != login.token else { return }
         environment.reporter.warning(
             "the login of '\(login.user)' is no longer valid; news of the categories continues"
         )
@@ -146,13 +137,12 @@ final class LoginSource: Sendable {
     }
 
     private func away(_ error: BackendClientError) {
-        let isNews = state.withLock { state in
-            defer { state.isAway = true }
+        let wasAway = state.withLock { state in
             let wait = state.backoff.next(retryAfter: error.retryAfter, random: environment.random())
             state.notBefore = environment.elapsed() + wait
-            return !state.isAway
+            return exchange(&state.isAway, with: true)
         }
-        guard isNews else { return }
+        guard !wasAway else { return }
         environment.reporter.warning("the app backend is not available: \(error); retrying until it is")
         if case .unreachable(_, let cause?) = error { environment.reporter.hint(.backendCertificate(cause)) }
     }

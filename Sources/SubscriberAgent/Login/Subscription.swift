@@ -20,10 +20,6 @@ final class SubscriptionReport: Sendable {
     func note(_ record: AgentRecord) {
         guard let categories = record.registered else { return }
         let now = Subscription(categories: categories, template: record.template, user: record.registeredUser)
-        let isNews = last.withLock { last in
-            defer { last = now }
-            return last != now
-        }
-        if isNews { onSubscribed(now) }
+        if last.withLock({ exchange(&$0, with: now) }) != now { onSubscribed(now) }
     }
 }

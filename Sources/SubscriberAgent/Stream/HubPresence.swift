@@ -7,10 +7,7 @@ struct HubPresence: Sendable, Equatable {
     private var empty = 0
 
     /// - Returns: True if the hub was available until now.
-    mutating func failed() -> Bool {
-        defer { isAway = true }
-        return !isAway
-    }
+    mutating func failed() -> Bool { !exchange(&isAway, with: true) }
 
     /// Records that a stream was opened, which shows nothing while streams end as soon as they open.
     ///
@@ -26,8 +23,7 @@ struct HubPresence: Sendable, Equatable {
     /// - Returns: True if the hub was not available until now.
     mutating func received() -> Bool {
         empty = 0
-        defer { isAway = false }
-        return isAway
+        return exchange(&isAway, with: false)
     }
 
     /// Records that a stream ended; a hub that restarts ends all streams, which is not reported.
