@@ -191,16 +191,7 @@ package final class SubscriberAgent: Sendable {
             wakeUp: AsyncSignal(),
             environment: environment
         )
-        let receiver = StreamReceiver(
-            store: store,
-            patience: patience,
-            flow: flow,
-            backend: backend,
-            beginning: beginning,
-            environment: environment,
-            logger: logger,
-            onListening: onListening
-        )
+        let receiver = StreamReceiver(beginning, beside: backend, logger: logger, onListening: onListening)
         onStart()
         return try await Self.run(receiver, worker, backend).get()
     }

@@ -13,33 +13,16 @@ struct HandlerWorker: Sendable {
     let runner: HandlerRunner
     let limits: HandlerLimits
     let environment: AgentEnvironment
-    private let delivery: PatientRetry<HandlerFailure>
-
-    init(
-        store: AgentStore,
-        patience: PatientRetry<DatabaseFileError>,
-        flow: InboxFlow,
-        runner: HandlerRunner,
-        limits: HandlerLimits,
-        environment: AgentEnvironment
-    ) {
-        self.store = store
-        self.patience = patience
-        self.flow = flow
-        self.runner = runner
-        self.limits = limits
-        self.environment = environment
-        delivery = PatientRetry(
-            environment: environment,
-            consequence: "messages wait in the inbox",
-            recovery: "messages are passed on again"
-        )
-    }
 
     /// Runs until the task is cancelled, and then until the handler in progress has ended (``HandlerLimits/drain``).
     ///
     /// - Throws: ``SQLiteFiles/DatabaseFileError`` if the database can no longer be used.
     func run() async throws(DatabaseFileError) -> Ending {
+        let delivery = PatientRetry<HandlerFailure>(
+            environment: environment,
+            consequence: "messages wait in the inbox",
+            recovery: "messages are passed on again"
+        )
         var settlement: AgentStore.Settlement?
         while true {
             if Task.isCancelled {

@@ -60,19 +60,16 @@ struct StreamReceiver {
     }
 
     init(
-        store: AgentStore,
-        patience: PatientRetry<DatabaseFileError>,
-        flow: InboxFlow,
-        backend: BackendWork,
-        beginning: Beginning,
-        environment: AgentEnvironment,
+        _ beginning: Beginning,
+        beside backend: BackendWork,
         logger: Logger,
         onListening: @escaping @Sendable () -> Void
     ) {
-        self.store = store
-        self.patience = patience
-        self.flow = flow
         self.backend = backend
+        store = backend.store
+        patience = backend.patience
+        flow = backend.flow
+        environment = backend.environment
         registrar = backend.registrar
         client = backend.registrar.client
         self.mustRegister = beginning != .registered
@@ -81,7 +78,6 @@ struct StreamReceiver {
             _ = presence.failed()
             firstWait = retryAfter
         }
-        self.environment = environment
         self.logger = logger
         self.onListening = onListening
     }
