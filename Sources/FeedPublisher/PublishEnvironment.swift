@@ -1,16 +1,17 @@
 internal import Feeds
+internal import Formats
 package import FoundationEssentials
 
 /// The clock, randomness and reader of a pass, which a test can replace.
 package struct PublishEnvironment: Sendable {
     /// The wall clock: for due times, and for times that people read.
-    package var now: @Sendable () -> Date
+    package var now: @Sendable () -> Date = { Date() }
     /// Randomness for jitter and idempotency keys.
-    package var random: @Sendable () -> UInt64
+    package var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     /// The time zone of the hours in feed lists.
-    var timeZone: @Sendable () -> TimeZone
+    var timeZone: @Sendable () -> TimeZone = { .current }
     /// Waits within a pass, on the monotonic clock.
-    package var sleep: @Sendable (Duration) async throws -> Void
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// The version of this program: a document that ended another version is tried again.
     package var program = ""
     var read: @Sendable (FetchedDocument) throws(FeedError) -> Feed = { document throws(FeedError) in
@@ -24,23 +25,10 @@ package struct PublishEnvironment: Sendable {
     /// Waits until this much time of a pass has elapsed on the monotonic clock; throws when cancelled.
     package var deadline: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    package init(
-        now: @escaping @Sendable () -> Date = { Date() },
-        random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) },
-        timeZone: @escaping @Sendable () -> TimeZone = { .current },
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-    ) {
-        self.now = now
-        self.random = random
-        self.timeZone = timeZone
-        self.sleep = sleep
-    }
+    package init() {}
 
     /// Returns 128 random bits in 32 hexadecimal digits.
     func idempotencyKey() -> String {
-        [random(), random()].map { half in
-            let digits = String(half, radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        Hexadecimal.encode([random(), random()].flatMap { half in withUnsafeBytes(of: half.bigEndian, Array.init) })
     }
 }

@@ -26,21 +26,11 @@ package struct AgentConfiguration: Sendable {
     /// Number of finished rows that the inbox keeps, and of rows that may wait for a handler.
     package var inboxSize = AgentSettings.inboxSize.fallback
     /// This process's environment, of which handlers get a part.
-    package var variables: [String: String]
+    package var variables: [String: String] = [:]
 
-    package init(
-        directory: StateDirectory,
-        profile: String = "default",
-        connection: ConnectionString? = nil,
-        hub: HubName? = nil,
-        allowsPlainHTTP: Bool? = nil,
-        variables: [String: String] = [:]
-    ) {
+    package init(directory: StateDirectory, profile: String = "default", connection: ConnectionString? = nil) {
         self.directory = directory
         self.profile = profile
         self.connection = connection
-        self.hub = hub
-        self.allowsPlainHTTP = allowsPlainHTTP
-        self.variables = variables
     }
 }

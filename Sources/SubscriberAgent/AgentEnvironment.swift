@@ -3,32 +3,18 @@ package import FoundationEssentials
 /// The agent's environment apart from its hub and its disk, which tests can replace.
 package struct AgentEnvironment: Sendable {
     /// The wall clock: for `receivedAt` only, never for order, retries or purges, because it may jump.
-    package var now: @Sendable () -> Date
+    package var now: @Sendable () -> Date = { Date() }
     /// Monotonic time from an arbitrary origin.
-    package var elapsed: @Sendable () -> Duration
+    package var elapsed: @Sendable () -> Duration = { origin.duration(to: .now) }
     /// Sleeps; throws `CancellationError` when the calling task is cancelled.
-    package var sleep: @Sendable (Duration) async throws -> Void
+    package var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// A number from 0 up to, but not including, 1.
-    package var random: @Sendable () -> Double
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     package var reporter: AgentReporter
-
-    package init(
-        now: @escaping @Sendable () -> Date = { Date() },
-        elapsed: @escaping @Sendable () -> Duration = AgentEnvironment.monotonic,
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
-        reporter: AgentReporter
-    ) {
-        self.now = now
-        self.elapsed = elapsed
-        self.sleep = sleep
-        self.random = random
-        self.reporter = reporter
-    }
 
     private static let origin = ContinuousClock.now
 
-    @Sendable package static func monotonic() -> Duration { origin.duration(to: .now) }
+    package init(reporter: AgentReporter) { self.reporter = reporter }
 }
 
 /// The receiver of lines for people, which adds the program's name and a prefix such as `warning:`.

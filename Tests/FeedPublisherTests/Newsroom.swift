@@ -185,17 +185,16 @@ final class Newsroom: Sendable {
 
     private var environment: PublishEnvironment {
         let shared = shared
-        var environment = PublishEnvironment(
-            now: { shared.state.withLock { $0.now } },
-            random: {
-                shared.state.withLock { state in
-                    state.random &+= 0x9E37_79B9_7F4A_7C15
-                    return state.random
-                }
-            },
-            timeZone: { .gmt },
-            sleep: { pause in shared.state.withLock { $0.pauses.append(pause) } }
-        )
+        var environment = PublishEnvironment()
+        environment.now = { shared.state.withLock { $0.now } }
+        environment.random = {
+            shared.state.withLock { state in
+                state.random &+= 0x9E37_79B9_7F4A_7C15
+                return state.random
+            }
+        }
+        environment.timeZone = { .gmt }
+        environment.sleep = { pause in shared.state.withLock { $0.pauses.append(pause) } }
         environment.program = shared.state.withLock { $0.program }
         let (read, reading) = (environment.read, shared.state.withLock { $0.reading })
         environment.read = { document throws(FeedError) in

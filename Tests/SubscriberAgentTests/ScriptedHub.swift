@@ -153,11 +153,8 @@ final class Stage: Sendable {
         variables: [String: String] = ProcessInfo.processInfo.environment
     ) throws -> SubscriberAgent {
         let directory = try scratch.stateDirectory()
-        var configuration = AgentConfiguration(
-            directory: directory,
-            connection: try (other ?? hub).connection,
-            variables: variables
-        )
+        var configuration = AgentConfiguration(directory: directory, connection: try (other ?? hub).connection)
+        configuration.variables = variables
         configuration.authorityFile = authorityFile
         return SubscriberAgent(
             configuration,

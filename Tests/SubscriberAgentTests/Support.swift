@@ -66,21 +66,7 @@ final class FakeWorld: Sendable {
     let onSleep = Mutex<(@Sendable (Duration) async -> Void)?>(nil)
 
     var environment: AgentEnvironment {
-        AgentEnvironment(
-            now: { self.state.withLock { $0.now } },
-            elapsed: { self.state.withLock { $0.elapsed } },
-            sleep: { duration in
-                try Task.checkCancellation()
-                self.state.withLock {
-                    $0.sleeps.append(duration)
-                    $0.elapsed += duration
-                }
-                self.changes.notify()
-                if let onSleep = self.onSleep.withLock({ $0 }) { await onSleep(duration) }
-                await Task.yield()
-                try Task.checkCancellation()
-            },
-            random: { 0.5 },
+        var environment = AgentEnvironment(
             reporter: AgentReporter(
                 warning: { line in
                     self.state.withLock { $0.warnings.append(line) }
@@ -93,6 +79,21 @@ final class FakeWorld: Sendable {
                 hint: { hint in self.state.withLock { $0.hints.append(hint) } }
             )
         )
+        environment.now = { self.state.withLock { $0.now } }
+        environment.elapsed = { self.state.withLock { $0.elapsed } }
+        environment.sleep = { duration in
+            try Task.checkCancellation()
+            self.state.withLock {
+                $0.sleeps.append(duration)
+                $0.elapsed += duration
+            }
+            self.changes.notify()
+            if let onSleep = self.onSleep.withLock({ $0 }) { await onSleep(duration) }
+            await Task.yield()
+            try Task.checkCancellation()
+        }
+        environment.random = { 0.5 }
+        return environment
     }
 
     var hints: [AgentHint] { state.withLock { $0.hints } }

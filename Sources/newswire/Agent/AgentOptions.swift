@@ -69,12 +69,12 @@ struct AgentOptions: ParsableArguments {
         _ settings: Settings,
         _ work: (SubscriberAgent, Settings) async throws -> Void
     ) async throws {
-        let variables = ProcessInfo.processInfo.environment
         // The directory's owner may have put symbolic links in it.
         if !FolderRights.isRoots(directory.file(SubscriberAgent.databaseName)) {
             try FolderRights.keep(ownerOf: directory.path)
         }
-        var configuration = AgentConfiguration(directory: directory, profile: profile, variables: variables)
+        var configuration = AgentConfiguration(directory: directory, profile: profile)
+        configuration.variables = ProcessInfo.processInfo.environment
         let hub = try connection.resolved(settings, AgentSettings.connection)
         configuration.connection = try hub.named()
         configuration.authorityFile = try HubConnection.authorities(hub.authorityFile)

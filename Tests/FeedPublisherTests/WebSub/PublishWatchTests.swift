@@ -43,13 +43,15 @@ import Testing
         let inbox = try Inbox()
         let polls = pushed.room.site.requests("/w").count
         let http = OutboundClient(userAgent: "newswire-tests")
+        var environment = PublishEnvironment()
+        // The store was written at the time of the room.
+        environment.now = { [room = pushed.room] in room.now }
         let pass = PublishPass(
             lists: pushed.lists,
             store: pushed.store,
             http: http,
             hub: inbox.client,
-            // The store was written at the time of the room.
-            environment: PublishEnvironment(now: { [room = pushed.room] in room.now }),
+            environment: environment,
             reporter: PublishReporter { _ in }
         )
         let watch = PublishWatch(
