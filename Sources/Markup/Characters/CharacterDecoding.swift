@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Converts a document's bytes to UTF-8; the bytes take precedence over declared encodings (RFC 7303 §3).
 package enum CharacterDecoding {
     /// The number of bytes at the beginning of a document in which its XML declaration must end.
@@ -16,8 +14,8 @@ package enum CharacterDecoding {
         return (contains(text, 0) ? text.filter { $0 != 0 } : text, fault)
     }
 
-    private static func contains(_ text: [UInt8], _ byte: Int32) -> Bool {
-        text.withUnsafeBytes { bytes in bytes.baseAddress.map { memchr($0, byte, bytes.count) != nil } ?? false }
+    private static func contains(_ text: [UInt8], _ byte: UInt8) -> Bool {
+        text.withUnsafeBufferPointer { $0.position(of: byte) != nil }
     }
 
     private static func decode(_ bytes: [UInt8], charset: String?) -> (text: [UInt8], fault: String?) {

@@ -12,13 +12,7 @@ package struct HTMLTokenizer {
         package let name: String
         /// The tag as written, including angle brackets.
         let source: ArraySlice<UInt8>
-        private let rest: ArraySlice<UInt8>
-
-        init(name: String, source: ArraySlice<UInt8>, rest: ArraySlice<UInt8>) {
-            self.name = name
-            self.source = source
-            self.rest = rest
-        }
+        fileprivate let rest: ArraySlice<UInt8>
 
         /// The decoded value of the first attribute with this lower-case name; empty for an attribute without a value.
         package func attribute(_ wanted: String) -> String? {

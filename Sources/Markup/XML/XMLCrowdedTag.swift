@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// Finds a start tag with more attributes than libxml2 can handle.
 ///
 /// libxml2 compares every attribute of a tag with every other before it reports the first: 320,000 attributes, in 3 MB,
@@ -20,29 +18,18 @@ enum XMLCrowdedTag {
 
     /// - Returns: The offset of the tag's `<`.
     private static func find(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
-        var bracket = index(of: 0x3C, in: bytes, from: 0, to: bytes.count)
+        var bracket = bytes.position(of: 0x3C)
         while let start = bracket {
             let end = min(bytes.count, start + 1 + leap)
             // Any bracket within reach works, and a distant one saves steps.
             bracket =
-                index(of: 0x3C, in: bytes, from: start + 1 + leap * 3 / 4, to: end)
-                ?? index(of: 0x3C, in: bytes, from: start + 1, to: end)
+                bytes.position(of: 0x3C, from: start + 1 + leap * 3 / 4, to: end)
+                ?? bytes.position(of: 0x3C, from: start + 1, to: end)
             guard bracket == nil else { continue }
             if isCrowded(bytes[(start + 1)...]) { return start }
-            bracket = index(of: 0x3C, in: bytes, from: end, to: bytes.count)
+            bracket = bytes.position(of: 0x3C, from: end)
         }
         return nil
-    }
-
-    private static func index(
-        of byte: UInt8,
-        in bytes: UnsafeBufferPointer<UInt8>,
-        from start: Int,
-        to end: Int
-    ) -> Int? {
-        guard start < end, let base = bytes.baseAddress, let found = memchr(base + start, Int32(byte), end - start)
-        else { return nil }
-        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
     }
 
     /// Counts `=` outside quotation marks; if those do not pair up, the parser stops before the end of the tag.

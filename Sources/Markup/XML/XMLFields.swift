@@ -43,15 +43,9 @@ package struct XMLNameTable: Sendable {
 
 /// The children of one element, by the positions of their names in an ``XMLNameTable``.
 package struct XMLFields: Sendable {
-    private let element: XMLElement
-    private let positions: [Int32]
-    private let first: [Int32]
-
-    init(element: XMLElement, positions: [Int32], first: [Int32]) {
-        self.element = element
-        self.positions = positions
-        self.first = first
-    }
+    fileprivate let element: XMLElement
+    fileprivate let positions: [Int32]
+    fileprivate let first: [Int32]
 
     /// The first child with a name.
     package subscript(_ position: Int) -> XMLElement? {

@@ -1,5 +1,3 @@
-internal import Glibc
-
 /// A document without its long texts, which libxml2 reads slowly.
 ///
 /// libxml2 reads CDATA, references and non-ASCII text character by character. This takes half of its time, and most of
@@ -51,26 +49,26 @@ struct XMLLongTexts {
         var position = 0
         /// The tag before the next text; `nil` if that text begins at `position`.
         var tag: Int?
-        while let bracket = index(of: 0x3C, in: bytes, from: position) {
+        while let bracket = bytes.position(of: 0x3C, from: position) {
             if bracket - (tag ?? position) > slowText, let text = text(in: bytes, behind: tag, position, to: bracket) {
                 found.append(text)
             }
             tag = nil
             position = bracket + 1
-            if matches("![CDATA[", in: bytes, at: position) {
-                guard let end = index(of: "]]>", in: bytes, from: position + 8) else { return nil }
+            if bytes.has("![CDATA[", at: position) {
+                guard let end = bytes.position(of: "]]>", from: position + 8) else { return nil }
                 let range = position + 8..<end
                 if isFaithful(bytes[range]) != nil { found.append(Text(range: range, isEscaped: false)) }
                 position = end + 3
-            } else if matches("!--", in: bytes, at: position) {
-                guard let end = index(of: "-->", in: bytes, from: position + 3) else { return nil }
+            } else if bytes.has("!--", at: position) {
+                guard let end = bytes.position(of: "-->", from: position + 3) else { return nil }
                 position = end + 3
-            } else if matches("?", in: bytes, at: position) {
-                guard !matches("?newswire", in: bytes, at: position),
-                    let end = index(of: "?>", in: bytes, from: position + 1)
+            } else if bytes.has("?", at: position) {
+                guard !bytes.has("?newswire", at: position),
+                    let end = bytes.position(of: "?>", from: position + 1)
                 else { return nil }
                 position = end + 2
-            } else if matches("!", in: bytes, at: position) {
+            } else if bytes.has("!", at: position) {
                 // A document type may contain anything.
                 return nil
             } else {
@@ -92,14 +90,14 @@ struct XMLLongTexts {
         guard let start = tag.map({ endOfTag(in: bytes, from: $0, to: end) }) ?? position, end - start >= slowText,
             let isASCII = isFaithful(bytes[start..<end]), bytes[start..<end].contains(where: { $0 > 0x20 })
         else { return nil }
-        var next = index(of: 0x26, in: bytes, from: start, to: end)
+        var next = bytes.position(of: 0x26, from: start, to: end)
         guard next != nil || !isASCII || end - start >= plainText else { return nil }
         while let ampersand = next {
             guard let reference = reference(in: bytes, at: ampersand, to: end) else { return nil }
-            next = index(of: 0x26, in: bytes, from: ampersand + reference.length, to: end)
+            next = bytes.position(of: 0x26, from: ampersand + reference.length, to: end)
         }
         // `]]>` is not allowed in text.
-        if let brackets = index(of: "]]>", in: bytes, from: start, to: end), brackets < end { return nil }
+        if let brackets = bytes.position(of: "]]>", from: start, to: end), brackets < end { return nil }
         return Text(range: start..<end, isEscaped: true)
     }
 
@@ -127,11 +125,11 @@ struct XMLLongTexts {
     ) -> (scalar: Unicode.Scalar, length: Int)? {
         guard start + 3 < end else { return nil }
         switch bytes[start + 1] {
-        case 0x6C where matches("lt;", in: bytes, at: start + 1): return ("<", 4)
-        case 0x67 where matches("gt;", in: bytes, at: start + 1): return (">", 4)
-        case 0x61 where matches("amp;", in: bytes, at: start + 1): return ("&", 5)
-        case 0x71 where matches("quot;", in: bytes, at: start + 1): return ("\"", 6)
-        case 0x61 where matches("apos;", in: bytes, at: start + 1): return ("'", 6)
+        case 0x6C where bytes.has("lt;", at: start + 1): return ("<", 4)
+        case 0x67 where bytes.has("gt;", at: start + 1): return (">", 4)
+        case 0x61 where bytes.has("amp;", at: start + 1): return ("&", 5)
+        case 0x71 where bytes.has("quot;", at: start + 1): return ("\"", 6)
+        case 0x61 where bytes.has("apos;", at: start + 1): return ("'", 6)
         case 0x23: return number(in: bytes, at: start, to: end)
         default: return nil
         }
@@ -181,36 +179,5 @@ struct XMLLongTexts {
             all |= byte
         }
         return controls == 0 ? all < 0x80 : nil
-    }
-
-    private static func index(
-        of byte: UInt8,
-        in bytes: UnsafeBufferPointer<UInt8>,
-        from start: Int,
-        to end: Int? = nil
-    ) -> Int? {
-        let end = end ?? bytes.count
-        guard start < end, let base = bytes.baseAddress, let found = memchr(base + start, Int32(byte), end - start)
-        else { return nil }
-        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
-    }
-
-    private static func index(
-        of word: StaticString,
-        in bytes: UnsafeBufferPointer<UInt8>,
-        from start: Int,
-        to end: Int? = nil
-    ) -> Int? {
-        var position = start
-        while let first = index(of: word.utf8Start.pointee, in: bytes, from: position, to: end) {
-            if matches(word, in: bytes, at: first) { return first }
-            position = first + 1
-        }
-        return nil
-    }
-
-    private static func matches(_ text: StaticString, in bytes: UnsafeBufferPointer<UInt8>, at index: Int) -> Bool {
-        guard let base = bytes.baseAddress, index + text.utf8CodeUnitCount <= bytes.count else { return false }
-        return memcmp(base + index, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
 }

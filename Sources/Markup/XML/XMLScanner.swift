@@ -49,20 +49,23 @@ package enum XMLScanner {
         of utf8: [UInt8],
         vocabulary: XMLVocabulary
     ) throws(XMLSyntaxError) -> XMLTree {
-        if let fault = XMLCrowdedTag.fault(in: utf8) { throw fault }
-        var builder = XMLTreeBuilder(vocabulary, policy: .withoutDoctype)
-        builder.parse(utf8)
-        if let fault = builder.fault ?? builder.namespaceFault { throw fault }
-        guard builder.hasRoot else { throw XMLSyntaxError(line: 1, reason: "the document has no element") }
+        let builder = try strictBuilder(of: utf8, vocabulary)
+        if let fault = builder.namespaceFault { throw fault }
         return builder.tree(fault: nil, isComplete: true)
     }
 
     /// - Throws: The first fault; a document type declaration is one.
-    static func check(_ utf8: [UInt8]) throws(XMLSyntaxError) {
+    static func check(_ utf8: [UInt8]) throws(XMLSyntaxError) { _ = try strictBuilder(of: utf8, .plain) }
+
+    private static func strictBuilder(
+        of utf8: [UInt8],
+        _ vocabulary: XMLVocabulary
+    ) throws(XMLSyntaxError) -> XMLTreeBuilder {
         if let fault = XMLCrowdedTag.fault(in: utf8) { throw fault }
-        var builder = XMLTreeBuilder(.plain, policy: .withoutDoctype)
+        var builder = XMLTreeBuilder(vocabulary, policy: .withoutDoctype)
         builder.parse(utf8)
         if let fault = builder.fault { throw fault }
         guard builder.hasRoot else { throw XMLSyntaxError(line: 1, reason: "the document has no element") }
+        return builder
     }
 }

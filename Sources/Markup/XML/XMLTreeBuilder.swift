@@ -1,5 +1,4 @@
 internal import CLibXML2
-internal import Glibc
 
 /// Builds a tree from libxml2's events of one parse.
 ///
@@ -202,8 +201,7 @@ struct XMLTreeBuilder {
         guard text.isEscaped else { return self.text(base + text.range.lowerBound, count: text.range.count) }
         let end = text.range.upperBound
         var position = text.range.lowerBound
-        while let found = memchr(base + position, 0x26, end - position) {
-            let ampersand = UnsafeRawPointer(found) - UnsafeRawPointer(base)
+        while let ampersand = original.position(of: 0x26, from: position, to: end) {
             self.text(base + position, count: ampersand - position)
             guard let (scalar, length) = XMLLongTexts.reference(in: original, at: ampersand, to: end) else { return }
             if textBytes < XMLLimits.fieldBytes {
