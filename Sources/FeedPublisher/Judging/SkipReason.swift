@@ -55,64 +55,55 @@ package enum SkipReason: Sendable, Equatable {
     }
 
     /// A stable word, for programs.
-    package var name: String {
+    package var name: String { words.name }
+
+    /// A text for people, after "not sent: ".
+    package var text: String { words.text }
+
+    private var words: (name: String, text: String) {
         switch self {
-        case .seenBefore: "seenBefore"
-        case .repeated: "repeated"
-        case .blank: "blank"
-        case .firstReading: "firstReading"
-        case .newIdentifiers: "newIdentifiers"
-        case .foreign: "foreign"
-        case .draft: "draft"
-        case .old: "old"
-        case .retitled: "retitled"
-        case .repeat: "repeat"
-        case .sameStory: "sameStory"
-        case .translation: "translation"
-        case .edited: "edited"
-        case .updateLimit: "updateLimit"
-        case .excluded: "excluded"
-        case .notIncluded: "notIncluded"
-        case .held: "held"
-        case .notForThePublic: "notForThePublic"
-        case .expired: "expired"
-        case .acknowledgement: "acknowledgement"
-        case .superseded: "superseded"
-        case .withdrawn: "withdrawn"
-        case .nothingToWithdraw: "nothingToWithdraw"
+        case .seenBefore(let kind): ("seenBefore", "seen before" + Self.recognition(by: kind))
+        case .repeated: ("repeated", "it appears twice in this document")
+        case .blank: ("blank", "it has no id, link, title or text")
+        case .firstReading: ("firstReading", "first reading of this feed: recorded, not announced")
+        case .newIdentifiers:
+            (
+                "newIdentifiers",
+                "the feed gave all its entries new ids, and this one is not newer than the last reading"
+            )
+        case .foreign: ("foreign", "the document is of another site; it waits for the next poll")
+        case .draft: ("draft", "a draft, which is not recorded until it is published")
+        case .old: ("old", "older than what this feed had at its last reading")
+        case .retitled: ("retitled", "seen before, with another link and title; both were corrected")
+        case .repeat:
+            ("repeat", "the same title and text as a story that this feed announced less than twelve hours ago")
+        case .sameStory(.title): ("sameStory", "nearly the same title as a story announced from another feed")
+        case .sameStory: ("sameStory", "same story as one announced from another feed")
+        case .translation: ("translation", "sent as a translation, in the message of another feed's entry")
+        case .edited: ("edited", "seen before, and edited since; its list does not announce the change")
+        case .updateLimit:
+            (
+                "updateLimit",
+                "seen before, and edited since; it waits, because this feed announces updates once an hour"
+            )
+        case .excluded(let term): ("excluded", "its list excludes '\(term)'")
+        case .notIncluded: ("notIncluded", "it contains none of the words that its list includes")
+        case .held(let date): ("held", "held until \(ISODateTime.formatSeconds(date))")
+        case .notForThePublic: ("notForThePublic", "the alert is a test, or not for the public")
+        case .expired: ("expired", "the alert has expired")
+        case .acknowledgement: ("acknowledgement", "the alert only answers another one")
+        case .superseded: ("superseded", "a later entry of this document replaces or withdraws it")
+        case .withdrawn: ("withdrawn", "its story was withdrawn")
+        case .nothingToWithdraw: ("nothingToWithdraw", "it withdraws a story that was not sent")
         }
     }
 
-    /// A text for people, after "not sent: ".
-    package var text: String {
-        switch self {
-        case .seenBefore(.entry), .seenBefore(.held): "seen before"
-        case .seenBefore(.loose): "seen before, under another spelling of its id"
-        case .seenBefore(.link): "seen before, with the same link and another id"
-        case .seenBefore(.title): "seen before, with the same title and date; the feed changes its ids"
-        case .repeated: "it appears twice in this document"
-        case .blank: "it has no id, link, title or text"
-        case .firstReading: "first reading of this feed: recorded, not announced"
-        case .newIdentifiers: "the feed gave all its entries new ids, and this one is not newer than the last reading"
-        case .foreign: "the document is of another site; it waits for the next poll"
-        case .draft: "a draft, which is not recorded until it is published"
-        case .old: "older than what this feed had at its last reading"
-        case .retitled: "seen before, with another link and title; both were corrected"
-        case .repeat: "the same title and text as a story that this feed announced less than twelve hours ago"
-        case .sameStory(.title): "nearly the same title as a story announced from another feed"
-        case .sameStory: "same story as one announced from another feed"
-        case .translation: "sent as a translation, in the message of another feed's entry"
-        case .edited: "seen before, and edited since; its list does not announce the change"
-        case .updateLimit: "seen before, and edited since; it waits, because this feed announces updates once an hour"
-        case .excluded(let term): "its list excludes '\(term)'"
-        case .notIncluded: "it contains none of the words that its list includes"
-        case .held(let date): "held until \(ISODateTime.formatSeconds(date))"
-        case .notForThePublic: "the alert is a test, or not for the public"
-        case .expired: "the alert has expired"
-        case .acknowledgement: "the alert only answers another one"
-        case .superseded: "a later entry of this document replaces or withdraws it"
-        case .withdrawn: "its story was withdrawn"
-        case .nothingToWithdraw: "it withdraws a story that was not sent"
+    private static func recognition(by kind: SeenKind) -> String {
+        switch kind {
+        case .entry, .held: ""
+        case .loose: ", under another spelling of its id"
+        case .link: ", with the same link and another id"
+        case .title: ", with the same title and date; the feed changes its ids"
         }
     }
 }
@@ -154,19 +145,15 @@ package enum FoldReason: Sendable, Equatable {
     /// It is a digest that could not be sent, and joins the next one.
     case earlierDigest
 
-    package var name: String {
-        switch self {
-        case .overCap: "overCap"
-        case .tooOld: "tooOld"
-        case .earlierDigest: "earlierDigest"
-        }
-    }
+    package var name: String { words.name }
+    package var text: String { words.text }
 
-    package var text: String {
+    private var words: (name: String, text: String) {
         switch self {
-        case .overCap(let cap): "over the cap of \(cap)"
-        case .tooOld(let limit): "too old: it waited for more than \(limit.components.seconds / 60) min"
-        case .earlierDigest: "a digest that could not be sent"
+        case .overCap(let cap): ("overCap", "over the cap of \(cap)")
+        case .tooOld(let limit):
+            ("tooOld", "too old: it waited for more than \(limit.components.seconds / 60) min")
+        case .earlierDigest: ("earlierDigest", "a digest that could not be sent")
         }
     }
 }

@@ -48,10 +48,10 @@ struct JudgedEntry: Sendable, Equatable, Codable {
         into earlier: [JudgedEntry],
         isWhole: Bool
     ) -> [JudgedEntry] {
-        let keys = Dictionary(judge.entries.map { ($0.index, $0.key.bytes) }) { first, _ in first }
+        let keys = Dictionary(judge.entries.map { ($0.index, $0.key.description) }) { first, _ in first }
         let known = Dictionary(earlier.compactMap { entry in entry.key.map { ($0, entry) } }) { first, _ in first }
         let current = newest(preview.entries).map { index in
-            let entry = JudgedEntry(preview.entries[index], key: keys[index].map(hexadecimal), at: judge.now)
+            let entry = JudgedEntry(preview.entries[index], key: keys[index], at: judge.now)
             return known[entry.key ?? ""].map(entry.following) ?? entry
         }
         guard !isWhole else { return current }
@@ -64,13 +64,8 @@ struct JudgedEntry: Sendable, Equatable, Codable {
     private static func newest(_ entries: [EntryPreview]) -> ArraySlice<Int> {
         let dates = entries.map { $0.dateProblem == nil ? $0.date : nil }
         return entries.indices.sorted { left, right in
-            let (one, other) = (dates[left] ?? .distantPast, dates[right] ?? .distantPast)
-            return one == other ? left < right : one > other
+            (dates[left] ?? .distantPast, right) > (dates[right] ?? .distantPast, left)
         }.prefix(maximumCount)
-    }
-
-    private static func hexadecimal(_ bytes: [UInt8]) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
     private init(_ entry: EntryPreview, key: String?, at now: Date) {
@@ -110,26 +105,19 @@ package enum AnnouncementState: Sendable, Equatable {
     case forgotten
 
     /// A stable word, for programs.
-    package var name: String {
-        switch self {
-        case .sent: "sent"
-        case .waiting: "waiting"
-        case .held: "waitingForItsHour"
-        case .digest: "digest"
-        case .refused: PublisherReport.Entry.refused
-        case .forgotten: "announced"
-        }
-    }
+    package var name: String { words.name }
 
     /// A text for people.
-    package var text: String {
+    package var text: String { words.text }
+
+    private var words: (name: String, text: String) {
         switch self {
-        case .sent: "sent"
-        case .waiting: "waits for the hub"
-        case .held(let date): "waits until \(ISODateTime.formatSeconds(date))"
-        case .digest: "in a digest"
-        case .refused(let reason): "the hub refused it: \(reason)"
-        case .forgotten: "announced; its message is no longer in the outbox"
+        case .sent: ("sent", "sent")
+        case .waiting: ("waiting", "waits for the hub")
+        case .held(let date): ("waitingForItsHour", "waits until \(ISODateTime.formatSeconds(date))")
+        case .digest: ("digest", "in a digest")
+        case .refused(let reason): (PublisherReport.Entry.refused, "the hub refused it: \(reason)")
+        case .forgotten: ("announced", "announced; its message is no longer in the outbox")
         }
     }
 }
