@@ -13,25 +13,21 @@ struct HubProblem: Sendable, Equatable {
     /// Describes an error, with the hub's address and the number of messages that wait.
     init(_ error: HubError, at hub: String, pending: Int) {
         let waiting = Counted.text(pending, "message waits", "messages wait")
+        let what: String
+        (kind, what, isConfiguration) =
+            switch error {
+            case .refused(let status, let code, let detail, _) where error.isPermanent:
+                ("refused \(code)", "refuses this publisher with status \(status): \(Self.clause(detail))", true)
+            case .unsupported(let status, _):
+                ("refused \(status)", "does not have what this publisher asks for: \(error)", true)
+            case .refused(let status, _, _, _): ("busy", "is too busy (status \(status))", false)
+            case .unreachable, .malformedReply, .cancelled: ("away", "is not available: \(error)", false)
+            }
+        line = "hub '\(hub)' \(what); \(waiting)\(isConfiguration ? "" : " for a later pass")"
         hint = error.hint
-        switch error {
-        case .refused(let status, let code, let detail, _) where error.isPermanent:
-            let reason = detail.hasSuffix(".") ? String(detail.dropLast()) : detail
-            kind = "refused \(code)"
-            line = "hub '\(hub)' refuses this publisher with status \(status): \(reason); \(waiting)"
-            isConfiguration = true
-        case .unsupported(let status, _):
-            kind = "refused \(status)"
-            line = "hub '\(hub)' does not have what this publisher asks for: \(error); \(waiting)"
-            isConfiguration = true
-        case .refused(let status, _, _, _):
-            kind = "busy"
-            line = "hub '\(hub)' is too busy (status \(status)); \(waiting) for a later pass"
-            isConfiguration = false
-        case .unreachable, .malformedReply, .cancelled:
-            kind = "away"
-            line = "hub '\(hub)' is not available: \(error); \(waiting) for a later pass"
-            isConfiguration = false
-        }
+    }
+
+    private static func clause(_ sentence: String) -> String {
+        sentence.hasSuffix(".") ? String(sentence.dropLast()) : sentence
     }
 }

@@ -18,14 +18,9 @@ struct OutboxSender: Sendable {
     /// Statuses that concern one message, not the sender.
     private static let refusals: Set<Int> = [400, 413, 422]
 
-    let store: PublisherStore
+    let pass: PublishPass
     let hub: any MessageHub
-    let options: PublishOptions
-    let environment: PublishEnvironment
-    let reporter: PublishReporter
     let now: Date
-    /// Collects the results of a dry run.
-    let preview: PreviewCollector?
     /// False if the pass may find more; rows that exceed the cap wait for it.
     let isLast: Bool
 
@@ -43,7 +38,7 @@ struct OutboxSender: Sendable {
     ///   sent again with the same key.
     func run() async throws -> Outcome {
         var outcome = Outcome()
-        let waiting = try store.pending()
+        let waiting = try pass.store.pending()
         outcome.waitsUntil = waiting.filter { !$0.isReleased(at: now) }.compactMap(\.message.notBefore).min()
         let pending = try waiting.filter { $0.isReleased(at: now) }.filter { try !drop($0, ifExpiredAt: now) }
         // Rows that may have arrived already come first, regardless of their category: they are the oldest.
@@ -53,9 +48,9 @@ struct OutboxSender: Sendable {
         for category in categories(of: pending) {
             let plan = OutboxPlan(
                 pending.filter { $0.message.category == category && !$0.wasAttempted },
-                cap: options.cap,
-                recent: try store.recentMessages(of: category, at: environment.now()),
-                announceWithin: options.announceWithin,
+                cap: pass.options.cap,
+                recent: try pass.store.recentMessages(of: category, at: pass.environment.now()),
+                announceWithin: pass.options.announceWithin,
                 now: now
             )
             outcome.waitsUntil = [outcome.waitsUntil, plan.waitsUntil].compactMap(\.self).min()
@@ -70,7 +65,7 @@ struct OutboxSender: Sendable {
             note(plan, digest)
             guard try await send(digest, &outcome) else { return try stop(outcome) }
         }
-        if outcome.wasContacted { try store.forgetFinished() }
+        if outcome.wasContacted { try pass.store.forgetFinished() }
         return outcome
     }
 
@@ -81,9 +76,9 @@ struct OutboxSender: Sendable {
             return false
         }
         // The rows before it may have taken minutes.
-        if try drop(row, ifExpiredAt: environment.now()) { return true }
+        if try drop(row, ifExpiredAt: pass.environment.now()) { return true }
         // Since the row was read, a concurrent poll may have added another feed to the message, or removed it.
-        guard let body = try row.wasAttempted ? row.message.body : store.markAttempted(row.id) else { return true }
+        guard let body = try row.wasAttempted ? row.message.body : pass.store.markAttempted(row.id) else { return true }
         for attempt in 1... {
             do {
                 let id = try await hub.send(
@@ -91,7 +86,7 @@ struct OutboxSender: Sendable {
                     tags: row.message.tags,
                     idempotencyKey: row.message.idempotencyKey
                 )
-                try store.finish(row.id, .sent(messageID: id), now: environment.now())
+                try pass.store.finish(row.id, .sent(messageID: id), now: pass.environment.now())
                 outcome.wasContacted = true
                 outcome.sent += 1
                 outcome.digests += row.message.isDigest ? 1 : 0
@@ -108,7 +103,7 @@ struct OutboxSender: Sendable {
                     return false
                 }
                 do {
-                    try await environment.sleep(pause)
+                    try await pass.environment.sleep(pause)
                 } catch {
                     outcome.problem = .cancelled
                     return false
@@ -123,9 +118,9 @@ struct OutboxSender: Sendable {
     /// - Returns: True if it has expired.
     private func drop(_ row: OutboxRow, ifExpiredAt time: Date) throws -> Bool {
         guard !row.wasAttempted, row.message.expires.map({ $0 <= time }) ?? false,
-            try store.expire(row.id, now: time)
+            try pass.store.expire(row.id, now: time)
         else { return false }
-        reporter.say(
+        pass.reporter.say(
             .notice,
             "the alert '\(row.message.headlines)' for \(row.message.category) expired before it could be sent"
         )
@@ -133,9 +128,9 @@ struct OutboxSender: Sendable {
     }
 
     private func refuse(_ row: OutboxRow, _ status: Int, _ detail: String) throws {
-        try store.finish(row.id, .failed(reason: "\(status) \(detail)"), now: environment.now())
+        try pass.store.finish(row.id, .failed(reason: "\(status) \(detail)"), now: pass.environment.now())
         let headline = row.message.headlines.split(separator: "\n").first.map(String.init) ?? ""
-        reporter.say(
+        pass.reporter.say(
             .warning,
             "the hub refused the message '\(headline)' for \(row.message.category) with status \(status): \(detail); "
                 + "it is not sent again"
@@ -159,14 +154,14 @@ struct OutboxSender: Sendable {
     private func fold(_ rows: [OutboxRow]) throws -> OutboxRow? {
         let digest = MessageComposer.digest(
             of: rows.map(\.message),
-            page: try store.page(of: rows.map(\.id)),
-            idempotencyKey: environment.idempotencyKey()
+            page: try pass.store.page(of: rows.map(\.id)),
+            idempotencyKey: pass.environment.idempotencyKey()
         )
-        return try store.fold(rows, into: digest, now: now)
+        return try pass.store.fold(rows, into: digest, now: now)
     }
 
     private func note(_ plan: OutboxPlan, _ digest: OutboxRow) {
-        guard let preview else { return }
+        guard let preview = pass.preview else { return }
         for row in plan.folded {
             guard let reason = plan.reasons[row.id] else { continue }
             preview.fold(row.message.idempotencyKey, reason, into: digest.message.idempotencyKey)
@@ -175,7 +170,7 @@ struct OutboxSender: Sendable {
 
     /// Limits the outbox while the hub is not available.
     private func stop(_ outcome: Outcome) throws -> Outcome {
-        let pending = try store.pending()
+        let pending = try pass.store.pending()
         for category in categories(of: pending) {
             let rows = pending.filter {
                 $0.message.category == category && !$0.wasAttempted && $0.message.replaces.isEmpty

@@ -24,17 +24,7 @@ extension PublishPass {
         } else {
             return
         }
-        let sender = OutboxSender(
-            store: store,
-            hub: target,
-            options: options,
-            environment: environment,
-            reporter: reporter,
-            now: course.start,
-            preview: preview,
-            isLast: isLast
-        )
-        let outcome = try await sender.run()
+        let outcome = try await OutboxSender(pass: self, hub: target, now: course.start, isLast: isLast).run()
         course.hasHubFailed = outcome.problem != nil
         course.report.sent += outcome.sent
         course.report.digests += outcome.digests
