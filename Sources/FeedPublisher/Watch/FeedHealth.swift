@@ -66,21 +66,12 @@ package struct FeedHealth: Sendable {
         let problem = record?.recoveredAt == nil ? record?.problem : nil
         self.problem = problem?.line
         hint = problem?.hint
-        guard let record else {
-            state = .new
+        guard let record, record.retired == nil else {
+            state = record == nil ? .new : .gone
             (nextDue, wait) = (nil, nil)
             return
         }
-        if record.retired != nil {
-            state = .gone
-            (nextDue, wait) = (nil, nil)
-            return
-        }
-        if record.isFailing {
-            state = .failing
-        } else {
-            state = record.lastSuccess == nil ? .new : .well
-        }
+        state = record.isFailing ? .failing : record.lastSuccess == nil ? .new : .well
         let ownDue = record.due.flatMap { $0.hasCome(at: now) ? nil : $0.at }
         nextDue = [ownDue, hostWait?.due.at].compactMap(\.self).max()
         wait = nextDue.flatMap { date in
