@@ -22,97 +22,70 @@ package enum FeedCheck {
     /// The result of the check for programs, as one JSON object; `file` is the document's name in a list.
     package func report(file: String?) -> any Encodable {
         switch self {
-        case .feed(let feed): Document(feed, file: file)
+        case .feed(let feed): Document(feed: feed, file: file)
         case .problem(let reason, let discovered): Problem(file: file, error: reason, discover: discovered)
         }
     }
 
-    fileprivate struct Problem: Encodable {
+    private struct Problem: Encodable {
         let file: String?
         let error: String
         let discover: [String]?
     }
 
-    fileprivate struct Document: Encodable {
-        let file: String?
-        let format: String
-        let title: String?
-        let link: String?
-        let language: String?
-        let selfURL: String?
-        let hubs: [String]
-        let ttl: Int?
-        let malformed: Bool
-        let malformedWhy: String?
-        let complete: Bool
-        let truncated: Bool
-        let entries: [Item]
-        let cap: Alert?
+    private enum Member: String, CodingKey {
+        case file, format, title, link, language, hubs, ttl, malformed, complete, truncated, entries, cap
+        case id, summary, published, updated, date, categories, enclosures, author, image
+        case selfURL = "self"
+        case malformedWhy = "malformed_why"
+    }
 
-        enum CodingKeys: String, CodingKey {
-            case file, format, title, link, language, hubs, ttl, malformed, complete, truncated, entries, cap
-            case selfURL = "self"
-            case malformedWhy = "malformed_why"
+    private struct Document: Encodable {
+        let feed: Feed
+        let file: String?
+
+        func encode(to encoder: any Encoder) throws {
+            let isAlert = feed.format.family == .cap
+            var members = encoder.container(keyedBy: Member.self)
+            try members.encodeIfPresent(file, forKey: .file)
+            try members.encode(feed.format.description, forKey: .format)
+            try members.encodeIfPresent(feed.title, forKey: .title)
+            try members.encodeIfPresent(feed.link, forKey: .link)
+            try members.encodeIfPresent(feed.language, forKey: .language)
+            try members.encodeIfPresent(feed.selfURL, forKey: .selfURL)
+            try members.encode(feed.hubs, forKey: .hubs)
+            try members.encodeIfPresent(feed.ttl, forKey: .ttl)
+            try members.encode(feed.malformed != nil, forKey: .malformed)
+            try members.encodeIfPresent(feed.malformed, forKey: .malformedWhy)
+            try members.encode(feed.isComplete, forKey: .complete)
+            try members.encode(feed.isTruncated, forKey: .truncated)
+            try members.encode(feed.entries.map { Item(entry: $0, repeatsAlert: !isAlert) }, forKey: .entries)
+            if isAlert { try members.encodeIfPresent(feed.entries.first?.alert, forKey: .cap) }
         }
     }
 
-    fileprivate struct Item: Encodable {
-        let id: String?
-        let title: String?
-        let link: String?
-        let summary: String?
-        let published: Date?
-        let updated: Date?
-        let date: Date?
-        let categories: [String]
-        let enclosures: [Enclosure]
-        let author: String?
-        let image: String?
-        let cap: Alert?
-    }
-}
+    /// The entry's own values, without the feed's author and without pictures in the entry's text.
+    private struct Item: Encodable {
+        /// The longest summary, in characters.
+        private static let summaryLimit = 300
 
-extension FeedCheck.Document {
-    init(_ feed: Feed, file: String?) {
-        let isAlert = feed.format.family == .cap
-        self.init(
-            file: file,
-            format: feed.format.description,
-            title: feed.title,
-            link: feed.link,
-            language: feed.language,
-            selfURL: feed.selfURL,
-            hubs: feed.hubs,
-            ttl: feed.ttl,
-            malformed: feed.malformed != nil,
-            malformedWhy: feed.malformed,
-            complete: feed.isComplete,
-            truncated: feed.isTruncated,
-            entries: feed.entries.map { FeedCheck.Item($0, repeatsAlert: !isAlert) },
-            cap: isAlert ? feed.entries.first?.alert : nil
-        )
-    }
-}
+        let entry: Entry
+        let repeatsAlert: Bool
 
-extension FeedCheck.Item {
-    /// The longest summary, in characters.
-    private static let summaryLimit = 300
-
-    /// Reads the entry's own values, without the feed's author and without pictures in the entry's text.
-    init(_ entry: Entry, repeatsAlert: Bool) {
-        self.init(
-            id: entry.id,
-            title: entry.title,
-            link: entry.link,
-            summary: entry.summary(limit: Self.summaryLimit),
-            published: entry.published,
-            updated: entry.updated,
-            date: entry.date,
-            categories: entry.categories,
-            enclosures: entry.enclosures,
-            author: entry.byline?.name ?? entry.byline?.mail,
-            image: entry.ownImage,
-            cap: repeatsAlert ? entry.alert : nil
-        )
+        func encode(to encoder: any Encoder) throws {
+            var members = encoder.container(keyedBy: Member.self)
+            try members.encodeIfPresent(entry.id, forKey: .id)
+            try members.encodeIfPresent(entry.title, forKey: .title)
+            try members.encodeIfPresent(entry.link, forKey: .link)
+            try members.encodeIfPresent(entry.summary(limit: Self.summaryLimit), forKey: .summary)
+            try members.encodeIfPresent(entry.published, forKey: .published)
+            try members.encodeIfPresent(entry.updated, forKey: .updated)
+            try members.encodeIfPresent(entry.date, forKey: .date)
+            try members.encode(entry.categories, forKey: .categories)
+            try members.encode(entry.enclosures, forKey: .enclosures)
+            try members.encodeIfPresent(entry.byline?.name ?? entry.byline?.mail, forKey: .author)
+            try members.encodeIfPresent(entry.ownImage, forKey: .image)
+            if repeatsAlert { try members.encodeIfPresent(entry.alert, forKey: .cap) }
+        }
     }
 }
