@@ -1,4 +1,5 @@
 internal import DomainNames
+internal import Formats
 
 /// A URL reference in its five parts, resolved according to RFC 3986 §5.2.
 ///
@@ -212,7 +213,7 @@ struct URLReference: Sendable, Equatable {
             if isPlain(byte) {
                 result.append(byte)
             } else {
-                result += [0x25, hexDigit(byte >> 4), hexDigit(byte & 15)]
+                result += [0x25] + [byte >> 4, byte & 15].map { Hexadecimal.digit($0, uppercase: true) }
             }
         }
         return String(decoding: result, as: UTF8.self)
@@ -224,6 +225,4 @@ struct URLReference: Sendable, Equatable {
         default: true
         }
     }
-
-    private static func hexDigit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x37 + value }
 }

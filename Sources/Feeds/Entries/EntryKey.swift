@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Formats
 internal import FoundationEssentials
 
 /// The key of an entry: 16 bytes of a SHA-256, so that even an identifier of a megabyte takes little room.
@@ -62,7 +63,5 @@ package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
         (self.high, self.low) = (high, low)
     }
 
-    package var description: String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    package var description: String { Hexadecimal.encode(bytes) }
 }

@@ -114,12 +114,10 @@ struct AtomEntryReader {
     }
 
     private func enclosure(_ link: XMLElement) -> Enclosure? {
-        context.link(link.attribute("href"), at: link).map {
-            Enclosure(
-                url: $0,
-                type: FeedText.trimmed(link.attribute("type")),
-                length: FeedContext.length(link.attribute("length"))
-            )
-        }
+        FeedContext.enclosure(
+            context.link(link.attribute("href"), at: link),
+            type: link.attribute("type"),
+            length: link.attribute("length")
+        )
     }
 }

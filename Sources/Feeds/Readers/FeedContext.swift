@@ -127,8 +127,9 @@ struct FeedContext {
         return enclosures.filter { seen.count < maximumEnclosures && seen.insert($0.url).inserted }
     }
 
-    /// A size in bytes; `nil` for text that is not a number, and for zero, which publishers use for "unknown".
-    static func length(_ text: String?) -> Int? {
-        FeedText.trimmed(text).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+    /// Makes a file of a resolved address, `nil` without one; publishers use a size of zero for "unknown".
+    static func enclosure(_ url: String?, type: String?, length: String?) -> Enclosure? {
+        let bytes = FeedText.trimmed(length).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        return url.map { Enclosure(url: $0, type: FeedText.trimmed(type), length: bytes) }
     }
 }

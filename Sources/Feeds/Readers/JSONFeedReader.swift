@@ -57,13 +57,11 @@ struct JSONFeedReader {
     }
 
     private func enclosure(_ attachment: JSONNode) -> Enclosure? {
-        link(attachment, "url").map {
-            Enclosure(
-                url: $0,
-                type: FeedText.trimmed(text(attachment, "mime_type")),
-                length: FeedContext.length(attachment["size_in_bytes"]?.scalarText)
-            )
-        }
+        FeedContext.enclosure(
+            link(attachment, "url"),
+            type: text(attachment, "mime_type"),
+            length: attachment["size_in_bytes"]?.scalarText
+        )
     }
 
     /// The author; version 1.1 has `authors`, 1.0 had `author`.

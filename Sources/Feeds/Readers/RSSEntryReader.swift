@@ -116,13 +116,11 @@ struct RSSEntryReader {
         return FeedContext.distinct(
             elements.compactMap { _, element in
                 let address = element.attribute("url") ?? element.attribute("rdf:resource") ?? element.attribute("href")
-                return context.link(address, at: element).map {
-                    Enclosure(
-                        url: $0,
-                        type: FeedText.trimmed(element.attribute("type") ?? element.attribute("enc:type")),
-                        length: FeedContext.length(element.attribute("length") ?? element.attribute("enc:length"))
-                    )
-                }
+                return FeedContext.enclosure(
+                    context.link(address, at: element),
+                    type: element.attribute("type") ?? element.attribute("enc:type"),
+                    length: element.attribute("length") ?? element.attribute("enc:length")
+                )
             }
         )
     }
