@@ -131,10 +131,10 @@ private struct HealthNote {
     /// The digest of the entries; `nil` in a note of an earlier version.
     let entries: String?
 
-    init(hub: String, at: Date, state: String, entries: String?) {
-        (self.hub, self.at, self.state, self.entries) = (hub, at, state, entries)
-    }
+    var text: String { "\(hub) \(at.timeIntervalSince1970) \(state)\(entries.map { " \($0)" } ?? "")" }
+}
 
+extension HealthNote {
     /// Reads a note; `nil` if the last report went to another hub, or there was none.
     init?(_ text: String?, hub: String) {
         let parts = text?.split(separator: " ") ?? []
@@ -142,8 +142,6 @@ private struct HealthNote {
         let entries = parts.count == 4 ? String(parts[3]) : nil
         self.init(hub: hub, at: Date(timeIntervalSince1970: seconds), state: String(parts[2]), entries: entries)
     }
-
-    var text: String { "\(hub) \(at.timeIntervalSince1970) \(state)\(entries.map { " \($0)" } ?? "")" }
 }
 
 extension PublisherReport {

@@ -72,19 +72,16 @@ struct SharedEntry: Sendable {
     /// As in ``StoryChange/titles``.
     let titles: Set<EntryKey>
     let content: EntryKey?
-    let isAlert: Bool
+    var isAlert = false
     /// As in ``OutboxMessage/shares``.
-    let language: String
+    var language = LanguageShare.main
+}
 
+extension SharedEntry {
     init(_ announcement: Announcement) {
-        titles = announcement.change.titles
-        content = announcement.change.content
+        self.init(titles: announcement.change.titles, content: announcement.change.content)
         isAlert = announcement.entry.alert?.reference != nil
         language = announcement.change.language
-    }
-
-    init(titles: Set<EntryKey>, content: EntryKey?, isAlert: Bool = false, language: String = LanguageShare.main) {
-        (self.titles, self.content, self.isAlert, self.language) = (titles, content, isAlert, language)
     }
 }
 

@@ -41,10 +41,6 @@ struct CredibleDates: Sendable {
     /// Sorts by date; entries without one count as published now, and equal dates are in reverse document order.
     func inOrder(_ candidates: [Candidate]) -> [Candidate] {
         let dated: [(candidate: Candidate, date: Date)] = candidates.map { ($0, shown($0.entry.date) ?? now) }
-        let sorted = dated.sorted { left, right in
-            if left.date != right.date { return left.date < right.date }
-            return left.candidate.index > right.candidate.index
-        }
-        return sorted.map { $0.candidate }
+        return dated.sorted { ($0.date, $1.candidate.index) < ($1.date, $0.candidate.index) }.map { $0.candidate }
     }
 }

@@ -6,20 +6,15 @@ internal import HubProtocol
 /// The language of a feed, among the languages of its list.
 struct FeedLanguage: Sendable {
     /// `nil` for the list's main one.
-    let language: LanguageName?
+    private(set) var language: LanguageName?
     /// The other languages of the list, with `nil` for its main one.
-    private let others: [LanguageName?]
+    private var others: [LanguageName?] = []
     /// The keys of ``OutboxMessage/shares`` for its recipients; the main language is also known by its name.
-    let names: Set<String>
-    private let match: TranslationMatch
+    private(set) var names: Set = [LanguageShare.main]
+    private var match = TranslationMatch.link
 
     /// Makes the language of a feed in a list of one language.
-    init() {
-        language = nil
-        others = []
-        names = [LanguageShare.main]
-        match = .link
-    }
+    init() {}
 
     init(_ source: FeedSource, in localization: Localization) {
         language = source.language

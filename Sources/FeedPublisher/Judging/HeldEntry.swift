@@ -6,12 +6,6 @@ struct HeldEntry: Sendable, Equatable, Codable {
     /// Maximum number of entries kept for a feed; further ones are announced only if they are still in the feed.
     static let maximumCount = 1_000
 
-    private struct File: Equatable, Codable {
-        let url: String
-        var type: String?
-        var length: Int?
-    }
-
     private let id: String?
     private let link: String?
     private let translations: [String]
@@ -20,7 +14,7 @@ struct HeldEntry: Sendable, Equatable, Codable {
     private let title: String?
     private let summary: String?
     private let categories: [String]
-    private let files: [File]
+    private let files: [Enclosure]
     private let author: String?
     private let image: String?
 
@@ -33,7 +27,7 @@ struct HeldEntry: Sendable, Equatable, Codable {
         title = entry.title
         summary = entry.summary
         categories = entry.categories
-        files = entry.enclosures.map { File(url: $0.url, type: $0.type, length: $0.length) }
+        files = entry.enclosures
         author = entry.author
         image = entry.image
     }
@@ -43,8 +37,7 @@ struct HeldEntry: Sendable, Equatable, Codable {
         (entry.id, entry.link, entry.translations) = (id, link, translations)
         (entry.published, entry.updated) = (published, updated)
         (entry.title, entry.summary, entry.categories) = (title, summary, categories)
-        entry.enclosures = files.map { Enclosure(url: $0.url, type: $0.type, length: $0.length) }
-        (entry.author, entry.image) = (author, image)
+        (entry.enclosures, entry.author, entry.image) = (files, author, image)
         return entry
     }
 }

@@ -145,7 +145,10 @@ struct NewsJudge: Sendable {
             known.document.chosen = Set(first(existing, of: wanted).map(\.place))
         }
 
-        var verdicts = Repeat.within(candidates.map { Verdict($0, decision(on: $0, known)) }, dates)
+        var verdicts = Repeat.within(
+            candidates.map { Verdict(candidate: $0, decision: decision(on: $0, known)) },
+            dates
+        )
         var judgement = Judgement()
         judgement.isFirstReading = known.document.decision == .firstReading
         judgement.isReset = known.document.decision == .newIdentifiers
@@ -324,11 +327,6 @@ struct Verdict: Sendable {
     var change: StoryChange?
     /// True for an edited entry that is announced as an update.
     var isUpdate = false
-
-    init(_ candidate: Candidate, _ decision: Decision?) {
-        self.candidate = candidate
-        self.decision = decision
-    }
 
     /// True if the entry is news, and no rule has decided otherwise.
     var isNews: Bool { if case nil = decision { true } else { false } }

@@ -29,7 +29,6 @@ enum HostLanes {
 
     /// Sorts by rank, highest first; equal elements keep their order.
     static func sorted<Element>(_ elements: [Element], by rank: (Element) -> Int) -> [Element] {
-        elements.enumerated().map { (rank: rank($1), position: $0, element: $1) }
-            .sorted { ($1.rank, $0.position) < ($0.rank, $1.position) }.map(\.element)
+        elements.map { (rank: rank($0), element: $0) }.sorted { $0.rank > $1.rank }.map(\.element)
     }
 }

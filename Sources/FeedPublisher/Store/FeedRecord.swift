@@ -152,16 +152,6 @@ struct DueTime: Sendable, Equatable {
     var at: Date
     var wait: Duration
 
-    init(after wait: Duration, from now: Date) {
-        at = now.addingTimeInterval(wait.inSeconds)
-        self.wait = wait
-    }
-
-    init(at: Date, wait: Duration) {
-        self.at = at
-        self.wait = wait
-    }
-
     /// True if the time has come, or is further ahead than the whole wait because the clock was set back.
     func hasCome(at now: Date) -> Bool {
         let ahead = at.timeIntervalSince(now)
@@ -170,6 +160,12 @@ struct DueTime: Sendable, Equatable {
 
     /// Seconds by which the stored time may differ from the stored wait: both are kept in whole milliseconds.
     private static let rounding = 0.002
+}
+
+extension DueTime {
+    init(after wait: Duration, from now: Date) {
+        self.init(at: now.addingTimeInterval(wait.inSeconds), wait: wait)
+    }
 }
 
 extension FeedSource {

@@ -83,7 +83,7 @@ package struct Entry: Sendable, Equatable {
 }
 
 /// A file that belongs to an entry.
-package struct Enclosure: Sendable, Equatable, Encodable {
+package struct Enclosure: Sendable, Equatable, Codable {
     package var url: String
     /// The media type as given.
     package var type: String?

@@ -28,21 +28,17 @@ struct Timeline: Sendable {
     /// Number of entries older than all known ones by which a document has grown.
     private static let fewestOfGrowth = 3
 
-    private let newest: Date?
-    private let lastReading: Date?
+    private var newest: Date?
+    private var lastReading: Date?
     /// The date of the oldest known entry of the document; exceptions such as a pinned entry do not count.
-    private let oldest: Date?
+    private var oldest: Date?
     /// The usual time between two entries.
-    private let gap: Double
-    private let hasGrown: Bool
-    /// The places below which an entry can have moved up when others were deleted; `nil` if none was.
-    private let slidPlaces: PartialRangeFrom<Int>?
-    private let slidPlacesAbove: PartialRangeUpTo<Int>?
+    private var gap = 0.0
+    private var hasGrown = false
+    /// The places to which an entry can have moved up when others were deleted; empty if none was.
+    private var slidPlaces = 0..<0
 
-    init() {
-        (newest, lastReading, oldest, slidPlaces, slidPlacesAbove) = (nil, nil, nil, nil, nil)
-        (gap, hasGrown) = (0, false)
-    }
+    init() {}
 
     /// Creates the timeline of a document, given which of its entries are new.
     init(_ entries: [ReadEntry], new: Set<Int>, _ known: Knowledge) {
@@ -53,10 +49,7 @@ struct Timeline: Sendable {
         let dates = Self.withoutOutliers(dated.map { $0.date }.sorted())
         oldest = dates.first
         gap = Self.usualGap(dates)
-        guard let last = lastReading else {
-            (hasGrown, slidPlaces, slidPlacesAbove) = (false, nil, nil)
-            return
-        }
+        guard let last = lastReading else { return }
         let limit = [dates.first, newest].compactMap(\.self).min() ?? last
         let older = entries.filter { read in new.contains(read.place) && read.date.map { $0 < limit } ?? false }
         let isLate = older.contains { read in
@@ -64,13 +57,8 @@ struct Timeline: Sendable {
         }
         hasGrown = older.count >= Self.fewestOfGrowth && isLate
         let hasSlid = known.seen.vanished > 0 && entries.count <= known.seen.before && listed.count * 2 >= entries.count
-        guard hasSlid, let first = dated.first, let end = dated.last, first.date != end.date else {
-            (slidPlaces, slidPlacesAbove) = (nil, nil)
-            return
-        }
-        let isNewestFirst = first.date > end.date
-        slidPlaces = isNewestFirst ? (end.place + 1)... : nil
-        slidPlacesAbove = isNewestFirst ? nil : ..<first.place
+        guard hasSlid, let first = dated.first, let end = dated.last, first.date != end.date else { return }
+        slidPlaces = first.date > end.date ? end.place + 1..<Int.max : 0..<first.place
     }
 
     /// True if an entry of this date is clearly old.
@@ -82,8 +70,7 @@ struct Timeline: Sendable {
             guard let newest else { return false }
             return newest.timeIntervalSince(date) > max(Self.staleness.inSeconds, gap * Self.staleGaps)
         }
-        return hasGrown || delay > Self.longestDelay.inSeconds || (slidPlaces?.contains(place) ?? false)
-            || (slidPlacesAbove?.contains(place) ?? false)
+        return hasGrown || delay > Self.longestDelay.inSeconds || slidPlaces.contains(place)
     }
 
     /// Leaves out at most a quarter of the dates that are far older than all others.
