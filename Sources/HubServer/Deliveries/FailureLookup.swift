@@ -16,19 +16,6 @@ struct FailureLookup {
         let ordinal: Ordinal
 
         fileprivate var text: String { "\(platform).\(ordinal)" }
-
-        fileprivate init(platform: Platform, ordinal: Ordinal) {
-            self.platform = platform
-            self.ordinal = ordinal
-        }
-
-        fileprivate init(_ text: String) throws(ProtocolError) {
-            let parts = text.split(separator: ".")
-            guard parts.count == 2, let number = Int64(parts[1]) else {
-                throw .badRequest("'from' must be the value of 'next' in the previous page.")
-            }
-            self.init(platform: Platform(rawValue: String(parts[0])), ordinal: Ordinal(rawValue: number))
-        }
     }
 
     /// A failed target of one platform.
@@ -98,5 +85,15 @@ struct FailureLookup {
             }
         }
         return entries
+    }
+}
+
+extension FailureLookup.Place {
+    fileprivate init(_ text: String) throws(ProtocolError) {
+        let parts = text.split(separator: ".")
+        guard parts.count == 2, let number = Int64(parts[1]) else {
+            throw .badRequest("'from' must be the value of 'next' in the previous page.")
+        }
+        self.init(platform: Platform(rawValue: String(parts[0])), ordinal: Ordinal(rawValue: number))
     }
 }

@@ -3,8 +3,8 @@ import NIOCore
 
 /// A server cannot listen on its address: it is in use, does not belong to this machine, or is not permitted.
 package struct HubListenError: Error {
-    package let reason: String
     package let cause: Cause
+    package let reason: String
 
     package enum Cause: Sendable {
         /// Another address would help.
@@ -16,7 +16,9 @@ package struct HubListenError: Error {
         /// The service manager forbids the port (systemd.resource-control(5), `SocketBindDeny=`).
         case serviceManager
     }
+}
 
+extension HubListenError {
     /// `nil` for an error of another kind.
     package init?(_ error: any Error) {
         switch error {
@@ -38,10 +40,5 @@ package struct HubListenError: Error {
             default: (.port, String(cString: strerror(code)).lowercased())
             }
         self.init(cause: cause, reason: reason)
-    }
-
-    private init(cause: Cause, reason: String) {
-        self.cause = cause
-        self.reason = reason
     }
 }

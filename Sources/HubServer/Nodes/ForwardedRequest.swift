@@ -37,14 +37,9 @@ struct ForwardedRequest: Sendable {
         writer.append(counted: body.readableBytesView)
         return writer.bytes
     }
+}
 
-    init(head: HTTPRequest, peer: NetworkAddress?, body: ByteBuffer, fence: Fence?) {
-        self.head = head
-        self.peer = peer
-        self.body = body
-        self.fence = fence
-    }
-
+extension ForwardedRequest {
     /// Reads a request, without the byte of its kind.
     ///
     /// - Throws: ``LogEntryError`` for bytes that are not a request.
@@ -75,7 +70,7 @@ struct ForwardedReply: Sendable {
     /// The newest entry of the log after the request.
     let position: UInt64
     /// Present if nothing of a fenced request was executed, and nothing will be.
-    let refusal: Refusal?
+    var refusal: Refusal?
 
     struct Refusal: Sendable, Equatable {
         /// The claim that the node has now; `nil` without one.
@@ -93,14 +88,9 @@ struct ForwardedReply: Sendable {
         if let refusal { writer.append(list: refusal.claim.map { [$0] } ?? []) { $0.append($1) } }
         return writer.bytes
     }
+}
 
-    init(head: HTTPResponse, body: ByteBuffer, position: UInt64, refusal: Refusal? = nil) {
-        self.head = head
-        self.body = body
-        self.position = position
-        self.refusal = refusal
-    }
-
+extension ForwardedReply {
     /// - Throws: ``LogEntryError`` for bytes that are not a reply.
     init(encoded bytes: [UInt8]) throws(LogEntryError) {
         var reader = EntryReader(bytes)

@@ -28,70 +28,24 @@ struct Route: Sendable {
     let method: HTTPRequest.Method
     /// The address with `:hub` and other parameters.
     let address: String
-    let scope: Scope
+    var scope = Scope.hub
     /// The right that most requests need.
-    let right: AccessRights
-    let exception: Exception?
+    var right = AccessRights.manage
+    var exception: Exception?
     /// True if the token may be in the query, for clients that send no `Authorization`.
-    let takesTokenInQuery: Bool
+    var takesTokenInQuery = false
     /// True if the answer describes this node only, so that the node need not catch up with the log first.
-    let isOfNode: Bool
-    /// True if the operation changes something for all nodes, so that the node that writes executes it.
-    let isForwarded: Bool
+    var isOfNode = false
+    /// True for an operation that is not a GET and changes nothing for other nodes.
+    var staysHere = false
     /// True if requests with the same `Idempotency-Key` are executed once, whichever node gets them.
-    let isRepeatable: Bool
+    var isRepeatable = false
     /// True if pages of other origins may use the operation: see ``CrossOrigin``.
-    let isForWebApps: Bool
+    var isForWebApps = false
     let operation: Operation
 
-    /// Creates an operation of a hub, which must exist; `path` is below the hub.
-    ///
-    /// `staysHere` is true for an operation that is not a GET and changes nothing for other nodes.
-    init(
-        method: HTTPRequest.Method,
-        path: String,
-        right: AccessRights,
-        exception: Exception? = nil,
-        takesTokenInQuery: Bool = false,
-        isOfNode: Bool = false,
-        staysHere: Bool = false,
-        isRepeatable: Bool = false,
-        isForWebApps: Bool = false,
-        handle: @escaping @Sendable (HubRequest) async throws -> Response
-    ) {
-        self.method = method
-        self.address = "/:hub\(path)"
-        self.scope = .hub
-        self.right = right
-        self.exception = exception
-        self.takesTokenInQuery = takesTokenInQuery
-        self.isOfNode = isOfNode
-        self.isRepeatable = isRepeatable
-        self.isForWebApps = isForWebApps
-        isForwarded = method != .get && !staysHere
-        operation = .ofHub(handle)
-    }
-
-    /// Creates an operation of the namespace, or on a hub as a whole; it needs Manage.
-    init(
-        method: HTTPRequest.Method,
-        address: String,
-        scope: Scope,
-        staysHere: Bool = false,
-        handle: @escaping @Sendable (NamespaceRequest) async throws -> Response
-    ) {
-        self.method = method
-        self.address = address
-        self.scope = scope
-        right = .manage
-        exception = nil
-        takesTokenInQuery = false
-        isOfNode = false
-        isRepeatable = false
-        isForWebApps = false
-        isForwarded = method != .get && !staysHere
-        operation = .ofNamespace(handle)
-    }
+    /// True if the operation changes something for all nodes, so that the node that writes executes it.
+    var isForwarded: Bool { method != .get && !staysHere }
 
     /// True if the answer must contain what other nodes have written until now.
     var isRead: Bool { method == .get && !isOfNode }
@@ -105,5 +59,51 @@ struct Route: Sendable {
     func right(for request: Request) -> AccessRights {
         guard let exception, exception.isMeant(request) else { return right }
         return exception.right
+    }
+}
+
+extension Route {
+    /// Creates an operation of a hub, which must exist; `path` is below the hub.
+    init(
+        method: HTTPRequest.Method,
+        path: String,
+        right: AccessRights,
+        exception: Exception? = nil,
+        takesTokenInQuery: Bool = false,
+        isOfNode: Bool = false,
+        staysHere: Bool = false,
+        isRepeatable: Bool = false,
+        isForWebApps: Bool = false,
+        handle: @escaping @Sendable (HubRequest) async throws -> Response
+    ) {
+        self.init(
+            method: method,
+            address: "/:hub\(path)",
+            right: right,
+            exception: exception,
+            takesTokenInQuery: takesTokenInQuery,
+            isOfNode: isOfNode,
+            staysHere: staysHere,
+            isRepeatable: isRepeatable,
+            isForWebApps: isForWebApps,
+            operation: .ofHub(handle)
+        )
+    }
+
+    /// Creates an operation of the namespace, or on a hub as a whole; it needs Manage.
+    init(
+        method: HTTPRequest.Method,
+        address: String,
+        scope: Scope,
+        staysHere: Bool = false,
+        handle: @escaping @Sendable (NamespaceRequest) async throws -> Response
+    ) {
+        self.init(
+            method: method,
+            address: address,
+            scope: scope,
+            staysHere: staysHere,
+            operation: .ofNamespace(handle)
+        )
     }
 }
