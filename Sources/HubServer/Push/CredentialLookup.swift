@@ -24,22 +24,11 @@ struct CredentialLookup {
     /// Asks each push service whether it accepts the credential; devices get nothing.
     func test() async -> CredentialReport {
         let platforms = platforms
-        let outcomes = await withTaskGroup(of: (Platform, PushOutcome)?.self) { group in
-            let services = platforms.compactMap { platform in hub.push[platform].map { (platform, $0) } }
-            for (platform, service) in services {
-                group.addTask { (platform, await service.tryCredential()) }
-            }
-            group.addTask {
-                try? await Task.sleep(for: Self.patience)
-                return nil
-            }
-            var outcomes: [Platform: PushOutcome] = [:]
-            while outcomes.count < services.count, case (let platform, let outcome)?? = await group.next() {
-                outcomes[platform] = outcome
-            }
-            group.cancelAll()
-            return outcomes
+        var attempts: [Platform: @Sendable () async -> PushOutcome] = [:]
+        for platform in platforms {
+            if let service = hub.push[platform] { attempts[platform] = { await service.tryCredential() } }
         }
+        let outcomes = await attempts.outcomes(within: Self.patience)
         return CredentialReport(
             credentials: platforms.map { platform in
                 guard hub.push[platform] != nil else {

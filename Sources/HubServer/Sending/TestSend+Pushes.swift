@@ -103,26 +103,15 @@ extension TestSend {
 
     /// Makes one attempt for each target, all at the same time.
     func attempt(_ pushes: [Push]) async -> [Verdict] {
-        await withTaskGroup(of: (Int, PushOutcome)?.self) { group in
-            var expected = 0
-            for (place, push) in pushes.enumerated() {
-                guard case .success(let request) = push.request else { continue }
-                expected += 1
-                group.addTask { (place, await request.push.send(to: request.target)) }
-            }
-            group.addTask {
-                try? await Task.sleep(for: Self.patience)
-                return nil
-            }
-            var outcomes: [Int: PushOutcome] = [:]
-            while outcomes.count < expected, case (let place, let outcome)?? = await group.next() {
-                outcomes[place] = outcome
-            }
-            group.cancelAll()
-            return pushes.enumerated().map { place, push in
-                if case .failure(let refusal) = push.request { return Verdict(refusal) }
-                return outcomes[place].map(Verdict.init) ?? .unanswered(within: Self.patience)
-            }
+        var attempts: [Int: @Sendable () async -> PushOutcome] = [:]
+        for (place, push) in pushes.enumerated() {
+            guard case .success(let request) = push.request else { continue }
+            attempts[place] = { await request.push.send(to: request.target) }
+        }
+        let outcomes = await attempts.outcomes(within: Self.patience)
+        return pushes.enumerated().map { place, push in
+            if case .failure(let refusal) = push.request { return Verdict(refusal) }
+            return outcomes[place].map(Verdict.init) ?? .unanswered(within: Self.patience)
         }
     }
 
