@@ -28,8 +28,14 @@ struct SnifferTests {
         var configuration = HubConfiguration(databasePath: scratch.path, hubName: try HubName("news"))
         configuration.takesPlainHTTP = takesPlainHTTP
         let local = LocalCertificates(directory: scratch.folder, names: [try #require(HostName("localhost"))])
-        let connections = ConnectionQuota(configuration.connectionLimits, grouping: .standard, clock: { .zero })
-        let client = ClientAddress(publicAddress: .own(.name("localhost")), port: 0, trustedProxies: [])
+        let edge = ServerEdge(
+            client: ClientAddress(publicAddress: .own(.name("localhost")), port: 0, trustedProxies: []),
+            connections: ConnectionQuota(configuration.connectionLimits, grouping: .standard, clock: { .zero }),
+            tls: try CertificateReloader(.local(local), now: { Date() }, logger: lines.logger),
+            takesPlainHTTP: configuration.takesPlainHTTP,
+            limits: configuration.connectionLimits,
+            logger: lines.logger
+        )
         return ProtocolDetectingChannel(
             { _, _, _ in },
             streams: StreamGate(
@@ -42,18 +48,10 @@ struct SnifferTests {
                     logger: .quiet
                 ),
                 applications: [],
-                client: client,
-                connections: connections,
-                responses: ResponseCounts(),
-                crossOrigin: CrossOrigin([]),
-                logger: lines.logger
+                edge: edge,
+                crossOrigin: CrossOrigin([])
             ),
-            client: client,
-            connections: connections,
-            tls: try CertificateReloader(.local(local), now: { Date() }, logger: lines.logger),
-            takesPlainHTTP: configuration.takesPlainHTTP,
-            limits: configuration.connectionLimits,
-            logger: lines.logger
+            edge: edge
         )
     }
 

@@ -14,48 +14,30 @@ import Synchronization
 final class AlarmService: Service {
     static let interval = Duration.seconds(60)
 
-    private let store: HubStore
-    private let directory: HubDirectory
-    private let lease: NodeLease
+    private let served: ServedHubs
     private let channel: any NodeChannel
-    private let configuration: HubConfiguration
-    private let isClockSteady: @Sendable () -> Bool
-    private let logger: Logger
-    private let hasSaidFailure = Mutex(false)
+    private let attempts = Attempts()
     /// Distinguishes this start from others.
     private let start = UUID().uuidString
 
-    init(
-        store: HubStore,
-        directory: HubDirectory,
-        lease: NodeLease,
-        channel: any NodeChannel,
-        configuration: HubConfiguration,
-        isClockSteady: @escaping @Sendable () -> Bool,
-        logger: Logger
-    ) {
-        self.store = store
-        self.directory = directory
-        self.lease = lease
+    init(_ served: ServedHubs, _ channel: any NodeChannel) {
+        self.served = served
         self.channel = channel
-        self.configuration = configuration
-        self.isClockSteady = isClockSteady
-        self.logger = logger
     }
 
     func run() async throws {
         await repeatUntilStopped(every: Self.interval) { await self.look() }
-        guard let term = lease.current else { return }
+        guard let term = served.lease.current else { return }
         // Stores the observations since the last write.
-        for hub in directory.all.map(\.hub) {
+        for hub in served.directory.hubs {
             try? await hub.alarms.turns.pass { try await hub.write(hub.alarms.record, in: term) }
         }
     }
 
     /// Loads the stored state of each hub's alarms.
     func load(isRestored: Bool) async throws {
-        let states = try await store.alarmStates()
-        for hub in directory.all.map(\.hub) {
+        let states = try await served.store.alarmStates()
+        for hub in served.directory.hubs {
             hub.loadAlarms(states[hub.record.id])
             hub.alarms.begin(isRestored: isRestored)
         }
@@ -63,41 +45,33 @@ final class AlarmService: Service {
 
     /// Observes all hubs.
     func look() async {
-        let hubs = directory.all.map(\.hub)
-        guard let term = lease.current else {
+        let hubs = served.directory.hubs
+        guard let term = served.lease.current else {
             for hub in hubs {
                 try? await hub.alarms.turns.pass { try await hub.followAlarms() }
                 await announceAgents(of: hub)
             }
             return
         }
-        let primary = hubs.first { $0.record.name == configuration.hubName } ?? hubs.first
-        var failure: (any Error)?
-        do {
-            let since = configuration.timestamp - PublisherReport.lifetime
-            let publishers = try await store.publishers(since: since)
-            for hub in hubs {
+        let primary = hubs.first { $0.record.name == served.configuration.hubName } ?? hubs.first
+        await attempts.make {
+            let since = served.configuration.timestamp - PublisherReport.lifetime
+            let publishers = try await served.store.publishers(since: since)
+            try await served.directory.forEachHub { hub in
                 do {
                     try await look(at: hub, publishers[hub.record.id] ?? [], isPrimary: hub === primary, term)
                 } catch is AlarmsChanged {
                     // The next look begins with that change.
-                } catch is LeaseLost {
-                    return
-                } catch  where hub.isDeleted {
-                } catch {
-                    // The failure of one hub must not hide the alarms of the others.
-                    failure = failure ?? error
                 }
             }
-        } catch {
-            failure = error
+        } report: { error in
+            served.logger.warning("cannot judge alarms; trying again", metadata: ["error.reason": "\(error)"])
         }
-        note(failure)
     }
 
     /// Announces to the node with the duties the expected agents that have streams here.
     private func announceAgents(of hub: Hub) async {
-        let expected = configuration.alarmAgents
+        let expected = served.configuration.alarmAgents
         guard !expected.isEmpty,
             let open = try? await hub.ask({ view in
                 expected.filter { id in view.entry(of: id).map { view.hasStream($0.ordinal) } ?? false }
@@ -117,22 +91,9 @@ final class AlarmService: Service {
         var reader = EntryReader(Array(bytes))
         guard let key = try? reader.signed(),
             let names = try? reader.list({ reader throws(LogEntryError) in try reader.text() }),
-            let hub = directory.all.map(\.hub).first(where: { $0.record.id.rawValue == key })
+            let hub = served.directory.hubs.first(where: { $0.record.id.rawValue == key })
         else { return }
-        hub.alarms.note(agentsElsewhere: names, at: configuration.monotonic())
-    }
-
-    /// Logs the first of several failures in a row.
-    private func note(_ failure: (any Error)?) {
-        guard let failure else { return hasSaidFailure.withLock { $0 = false } }
-        // The writer logs why it cannot write, and the next look sends what this one could not; or the hub is stopping.
-        guard !(failure is ProtocolError), !(failure is CancellationError) else { return }
-        let isFirst = hasSaidFailure.withLock { hasSaid in
-            defer { hasSaid = true }
-            return !hasSaid
-        }
-        guard isFirst else { return }
-        logger.warning("cannot judge alarms; trying again", metadata: ["error.reason": "\(failure)"])
+        hub.alarms.note(agentsElsewhere: names, at: served.configuration.monotonic())
     }
 
     /// Observes one hub; a disabled hub sends nothing, and nothing is expected of it.
@@ -147,8 +108,8 @@ final class AlarmService: Service {
             hub: hub,
             publishers: publishers,
             isPrimary: isPrimary,
-            tls: directory.tls,
-            replicas: directory.replicas
+            tls: served.directory.tls,
+            replicas: served.directory.replicas
         )
         try await hub.alarms.turns.pass {
             try await hub.followAlarms()
@@ -161,12 +122,12 @@ final class AlarmService: Service {
                 record.watcher = watcher
             }
             let facts = try await observer.facts(&record)
-            let room = hub.alarms.room(at: configuration.monotonic())
+            let room = hub.alarms.room(at: served.configuration.monotonic())
             let changes = record.judge.judge(
                 facts,
-                configuration.alarmRules,
-                now: configuration.timestamp,
-                isClockSteady: isClockSteady(),
+                served.configuration.alarmRules,
+                now: served.configuration.timestamp,
+                isClockSteady: served.releases.isClockSteady,
                 mayTell: room > 0
             )
             if changes.isEmpty, !begins || term == .unshared, hub.alarms.keep(record) { return }

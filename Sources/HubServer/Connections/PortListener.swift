@@ -16,14 +16,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     let responder: Responder
     /// `nil` if no streams are served.
     let streams: StreamGate?
-    let client: ClientAddress
-    let connections: ConnectionQuota
-    /// `nil` without TLS.
-    let tls: CertificateReloader?
-    let takesPlainHTTP: Bool
-    let limits: ConnectionLimits
+    let edge: ServerEdge
     let group: MultiThreadedEventLoopGroup
-    let logger: Logger
 
     /// The services that listen and serve; `onRunning` is called with the port when connections are accepted.
     func services(onRunning: @escaping @Sendable (Int) async -> Void) -> [any Service] {
@@ -39,7 +33,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         let loopback = LoopbackListener(ports: ports) { port in
             try await self.application(on: LoopbackListener.host, port) { _ in await onRunning(port) }.run()
         }
-        return [application, loopback]
+        // Requests end before the certificate is no longer looked at.
+        return [application, loopback] + (edge.tls.map { [$0] } ?? [])
     }
 
     private func application(
@@ -49,17 +44,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
     ) -> Application<Responder> {
         Application(
             responder: responder,
-            server: HTTPServerBuilder { [self] responder in
-                ProtocolDetectingChannel(
-                    responder,
-                    streams: streams,
-                    client: client,
-                    connections: connections,
-                    tls: tls,
-                    takesPlainHTTP: takesPlainHTTP,
-                    limits: limits,
-                    logger: logger
-                )
+            server: HTTPServerBuilder { [streams, edge] responder in
+                ProtocolDetectingChannel(responder, streams: streams, edge: edge)
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
@@ -68,7 +54,7 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
             ),
             onServerRunning: onRunning,
             eventLoopGroupProvider: .shared(group),
-            logger: logger.quieter
+            logger: edge.logger.quieter
         )
     }
 }

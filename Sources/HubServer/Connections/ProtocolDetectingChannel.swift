@@ -28,22 +28,14 @@ struct ProtocolDetectingChannel: ServerChildChannel {
         let http2: HTTP2Channel
         /// `nil` if no streams are served.
         let streams: StreamGate?
-        let client: ClientAddress
-        let connections: ConnectionQuota
-        /// `nil` without TLS.
-        let tls: CertificateReloader?
-        /// True if plain HTTP is accepted from other machines, too; from this machine it always is, because nobody can
-        /// listen in.
-        let takesPlainHTTP: Bool
-        let limits: ConnectionLimits
-        let logger: Logger
+        let edge: ServerEdge
 
         fileprivate static let failure: Logger.Message = "a connection could not be set up"
 
         /// Closes a connection whose handlers could not be added, with a warning unless its client has gone meanwhile.
         func close(_ channel: any Channel, for error: any Error) {
             let level: Logger.Level = channel.isActive ? .warning : .debug
-            logger.log(level: level, Self.failure, metadata: ["error.reason": "\(error)"])
+            edge.logger.log(level: level, Self.failure, metadata: ["error.reason": "\(error)"])
             channel.close(promise: nil)
         }
     }
@@ -52,7 +44,7 @@ struct ProtocolDetectingChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         let promise = channel.eventLoop.makePromise(of: Outcome.self)
-        guard kinds.connections.enter(channel, from: kinds.client.client(of: channel)) else {
+        guard kinds.edge.connections.enter(channel, from: kinds.edge.client.client(of: channel)) else {
             promise.succeed(.nothing)
             // The channel is not registered yet, and could not be closed.
             channel.eventLoop.execute { channel.close(promise: nil) }
@@ -64,7 +56,7 @@ struct ProtocolDetectingChannel: ServerChildChannel {
         }.flatMapErrorThrowing { error in
             // The server drops both the connection and the error.
             promise.succeed(.nothing)
-            kinds.logger.warning(Kinds.failure, metadata: ["error.reason": "\(error)"])
+            kinds.edge.logger.warning(Kinds.failure, metadata: ["error.reason": "\(error)"])
             channel.close(promise: nil)
             throw error
         }
@@ -83,16 +75,8 @@ extension ProtocolDetectingChannel {
     /// Time for the clients of an HTTP/2 connection to finish their requests at a stop.
     private static let gracefulClose = Duration.seconds(5)
 
-    init(
-        _ responder: @escaping HTTPChannelHandler.Responder,
-        streams: StreamGate?,
-        client: ClientAddress,
-        connections: ConnectionQuota,
-        tls: CertificateReloader?,
-        takesPlainHTTP: Bool,
-        limits: ConnectionLimits,
-        logger: Logger
-    ) {
+    init(_ responder: @escaping HTTPChannelHandler.Responder, streams: StreamGate?, edge: ServerEdge) {
+        let limits = edge.limits
         kinds = Kinds(
             http1: HTTP1Channel(
                 responder: responder,
@@ -113,12 +97,7 @@ extension ProtocolDetectingChannel {
                 )
             ),
             streams: streams,
-            client: client,
-            connections: connections,
-            tls: tls,
-            takesPlainHTTP: takesPlainHTTP,
-            limits: limits,
-            logger: logger
+            edge: edge
         )
     }
 }

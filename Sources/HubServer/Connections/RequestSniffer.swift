@@ -40,7 +40,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        deadline = context.eventLoop.now + TimeAmount(kinds.limits.head)
+        deadline = context.eventLoop.now + TimeAmount(kinds.edge.limits.head)
         timeout = context.eventLoop.scheduleTask(deadline: deadline) { channel.close(promise: nil) }
     }
 
@@ -53,7 +53,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
         var bytes = unwrapInboundIn(data)
         held.writeBuffer(&bytes)
         guard !isDecided else { return }
-        if let tls = kinds.tls, !isWithinTLS {
+        if let tls = kinds.edge.tls, !isWithinTLS {
             if held.readableBytesView.first == Self.handshake { return decide(context) { try startTLS(context, tls) } }
             if !takesPlainHTTP(context.channel) { return decide(context) { try refusePlainHTTP(context) } }
         }
@@ -111,7 +111,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
 
     private func startHTTP(_ context: ChannelHandlerContext) throws {
         let channel = context.channel
-        let setup = kinds.http1.setup(channel: channel, logger: kinds.logger)
+        let setup = kinds.http1.setup(channel: channel, logger: kinds.edge.logger)
         let pipeline = channel.pipeline.syncOperations
         let handler = try pipeline.handler(type: RequestBodyHandler.self)
         handler.expectHead(by: deadline)
@@ -127,7 +127,7 @@ final class RequestSniffer: ChannelInboundHandler, RemovableChannelHandler {
     }
 
     private func takesPlainHTTP(_ channel: any Channel) -> Bool {
-        kinds.takesPlainHTTP || channel.localAddress?.networkAddress?.isLoopback ?? false
+        kinds.edge.takesPlainHTTP || channel.localAddress?.networkAddress?.isLoopback ?? false
     }
 
     func removeHandler(context: ChannelHandlerContext, removalToken: ChannelHandlerContext.RemovalToken) {

@@ -53,20 +53,16 @@ package final class ResponderService: Sendable {
     private static let eventLoops = 2
 
     private let configuration: ListenConfiguration
-    private let tls: CertificateReloader
-    private let connections: ConnectionQuota
-    private let logger: Logger
+    private let edge: ServerEdge
 
     /// - Throws: ``CertificateProblem``.
     package init(_ configuration: ListenConfiguration, logger: Logger) throws {
         self.configuration = configuration
-        self.logger = logger
-        tls = try CertificateReloader(configuration.certificate, now: { Date() }, logger: logger)
-        connections = ConnectionQuota(ConnectionLimits(), grouping: .standard, clock: { Housekeeping.monotonic })
+        edge = try ServerEdge(configuration, logger: logger)
     }
 
     /// Records that a connection has sent valid credentials, so that it is not closed in favour of others.
-    package func prove(_ channel: any Channel) { connections.prove(channel) }
+    package func prove(_ channel: any Channel) { edge.connections.prove(channel) }
 
     /// Serves until the task is cancelled or a signal requests a stop.
     ///
@@ -88,30 +84,16 @@ package final class ResponderService: Sendable {
             port: configuration.port,
             responder: responder,
             streams: nil,
-            client: ClientAddress(
-                publicAddress: configuration.publicAddress,
-                port: configuration.port,
-                trustedProxies: configuration.trustedProxies
-            ),
-            connections: connections,
-            tls: tls,
-            takesPlainHTTP: configuration.takesPlainHTTP,
-            limits: ConnectionLimits(),
-            group: threads,
-            logger: logger
+            edge: edge,
+            group: threads
         )
-        var group = ServiceGroupConfiguration(
-            services: services + listener.services(onRunning: onRunning) + [tls, MemoryReturn()],
-            gracefulShutdownSignals: stopsOnSignals ? [.sigterm, .sigint] : [],
-            logger: logger.quieter
-        )
-        group.maximumGracefulShutdownDuration = configuration.drain
-        do {
-            try await ServiceGroup(configuration: group).runStoppingWhenCancelled()
-        } catch {
+        try await ServiceGroup.run(
+            services + listener.services(onRunning: onRunning) + [MemoryReturn()],
+            stopsOnSignals: stopsOnSignals,
+            drain: configuration.drain,
+            logger: edge.logger
+        ) {
             if !stopsOnSignals { try await threads.shutdownGracefully() }
-            throw HubListenError(error) ?? error
         }
-        if !stopsOnSignals { try await threads.shutdownGracefully() }
     }
 }

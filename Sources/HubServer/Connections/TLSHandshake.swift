@@ -23,8 +23,8 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         let channel = context.channel
-        let logger = kinds.logger
-        timeout = context.eventLoop.scheduleTask(in: TimeAmount(kinds.limits.handshake)) {
+        let logger = kinds.edge.logger
+        timeout = context.eventLoop.scheduleTask(in: TimeAmount(kinds.edge.limits.handshake)) {
             logger.debug("a TLS handshake failed", metadata: ["error.reason": "it took too long"])
             channel.close(promise: nil)
         }
@@ -47,7 +47,7 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
     /// Clients that do not trust the certificate disconnect here; they report the error themselves.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         guard !isFinished else { return context.fireErrorCaught(error) }
-        kinds.logger.debug("a TLS handshake failed", metadata: ["error.reason": "\(error)"])
+        kinds.edge.logger.debug("a TLS handshake failed", metadata: ["error.reason": "\(error)"])
         timeout?.cancel()
         context.close(promise: nil)
     }
@@ -67,10 +67,10 @@ final class TLSHandshake: ChannelInboundHandler, RemovableChannelHandler {
         let pipeline = context.pipeline.syncOperations
         do {
             if version == Self.protocols[0] {
-                let setup = kinds.http2.setup(channel: channel, logger: kinds.logger)
+                let setup = kinds.http2.setup(channel: channel, logger: kinds.edge.logger)
                 setup.whenFailure { [kinds] in kinds.close(channel, for: $0) }
                 let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
-                let farewell = HTTP2Farewell(patience: TimeAmount(kinds.limits.farewell))
+                let farewell = HTTP2Farewell(patience: TimeAmount(kinds.edge.limits.farewell))
                 try pipeline.addHandler(EarlySettings(), position: .before(frames))
                 try pipeline.addHandlers([HeaderListSetting(), farewell, EarlyEndings()], position: .after(frames))
                 setup.map { .http2($0) }.cascade(to: became)

@@ -38,8 +38,8 @@ final class Hub: Sendable {
     let alarms: HubAlarms
     private let published: Mutex<Published>
     private let deleted = Atomic(false)
-    private let hasSaidOversize = Atomic(false)
-    private let hasSaidUnreadable = Atomic(false)
+    private let oversizeLog = Once()
+    private let unreadableLog = Once()
 
     init(
         _ record: HubRecord,
@@ -123,7 +123,7 @@ extension Hub {
     /// Counts a rendering that was too large, and logs the first one only: with Listen, a client can cause any number.
     func noteOversize(_ id: MessageID) {
         counters.streams.oversize.add(1)
-        guard !hasSaidOversize.exchange(true, ordering: .relaxed) else { return }
+        guard oversizeLog.isFirst() else { return }
         logger.warning(
             "a message is too large when rendered; its recipient is sent a gap, and further cases are only counted",
             metadata: ["message.id": "\(id)", "limit.bytes": "\(EventEncoding.maximumMessageBytes)"]
@@ -131,7 +131,7 @@ extension Hub {
     }
 
     func noteUnreadable(_ sequence: LogSequence, _ error: any Error) {
-        guard !hasSaidUnreadable.exchange(true, ordering: .relaxed) else { return }
+        guard unreadableLog.isFirst() else { return }
         logger.error(
             "a message, or an installation's choice at the time, cannot be read: streams are sent a gap",
             metadata: ["log.sequence": "\(sequence)", "error.reason": "\(error)"]

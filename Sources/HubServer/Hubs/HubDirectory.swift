@@ -67,6 +67,9 @@ final class HubDirectory: Sendable {
         state.withLock { Array($0.members.values) }.sorted { $0.hub.record.id < $1.hub.record.id }
     }
 
+    /// The hubs without their stream loops, in order of creation.
+    var hubs: [Hub] { all.map(\.hub) }
+
     var namespaceRules: [AccessRule] { state.withLock { $0.namespace.rules } }
     var namespaceTokens: TokenChecker { state.withLock { $0.namespace.tokens } }
 
@@ -106,6 +109,24 @@ final class HubDirectory: Sendable {
 }
 
 extension HubDirectory {
+    /// Does work for each hub; the failure of one does not keep the others from it.
+    ///
+    /// - Throws: The first failure, but none of a hub that was deleted meanwhile.
+    func forEachHub(_ work: (Hub) async throws -> Void) async throws {
+        var failure: (any Error)?
+        for hub in hubs {
+            do {
+                try await work(hub)
+            } catch let error where error is CancellationError || error is LeaseLost {
+                throw error
+            } catch  where hub.isDeleted {
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
     /// The copies of the shared log; `nil` without one.
     var replicas: HubOverview.Node.Replicas? { others?.replicas }
 

@@ -11,30 +11,19 @@ final class HubManagement: Sendable {
     /// Maximum number of hubs of a server: each costs memory, and a check of its keys twice a second.
     static let maximumHubs = 1_000
 
-    let directory: HubDirectory
-    let store: HubStore
-    let configuration: HubConfiguration
-    let writer: HubWriter
+    let served: ServedHubs
+    let jobs: JobService
     /// The time of the last refusal that was checked against the log.
     let rechecked = Mutex<Duration?>(nil)
-    let jobs: JobService
-    private let logger: Logger
 
-    init(
-        directory: HubDirectory,
-        store: HubStore,
-        writer: HubWriter,
-        jobs: JobService,
-        configuration: HubConfiguration,
-        logger: Logger
-    ) {
-        self.directory = directory
-        self.store = store
-        self.writer = writer
+    init(_ served: ServedHubs, jobs: JobService) {
+        self.served = served
         self.jobs = jobs
-        self.configuration = configuration
-        self.logger = logger
     }
+
+    var directory: HubDirectory { served.directory }
+    var store: HubStore { served.store }
+    var configuration: HubConfiguration { served.configuration }
 
     /// Creates a hub, which accepts requests when this method returns.
     ///
@@ -44,7 +33,7 @@ final class HubManagement: Sendable {
         try check(change.newCredentials(besides: []))
         let at = configuration.timestamp
         let keys = BrowserKeys.missing(in: [], configuration)
-        let hub = try await writer.perform(bytes: bytes) { transaction, _ in
+        let hub = try await served.writer.perform(bytes: bytes) { transaction, _ in
             guard try !transaction.hasHub(named: name) else {
                 throw ProtocolError.conflict("The hub '\(name)' already exists; send If-Match: * to update it.")
             }
@@ -58,7 +47,7 @@ final class HubManagement: Sendable {
             let stored = try transaction.insertHub(name, description, at: at)
             return (stored, [.created(stored.record, stored.policy, try transaction.extent())])
         }
-        logger.notice("a hub was created", metadata: ["hub.name": "\(name)"])
+        served.logger.notice("a hub was created", metadata: ["hub.name": "\(name)"])
         return hub
     }
 
@@ -104,12 +93,12 @@ final class HubManagement: Sendable {
     /// - Throws: 404 if the hub was deleted meanwhile.
     func delete(_ hub: Hub) async throws {
         let at = configuration.timestamp
-        try await writer.perform { transaction, _ in
+        try await served.writer.perform { transaction, _ in
             guard try transaction.hub(id: hub.record.id) != nil else { throw ProtocolError.noService }
             try transaction.deleteHub(id: hub.record.id, at: at)
             return ((), [.deleted(hub.record.id)])
         }
-        logger.notice("a hub was deleted", metadata: ["hub.name": "\(hub.record.name)"])
+        served.logger.notice("a hub was deleted", metadata: ["hub.name": "\(hub.record.name)"])
     }
 }
 

@@ -12,29 +12,14 @@ final class AbandonedJobs: Service {
     static let absence = Duration.seconds(86_400)
     private static let interval = Duration.seconds(600)
 
-    private let store: HubStore
-    private let directory: HubDirectory
-    private let lease: NodeLease
+    private let served: ServedHubs
     private let others: OtherNodes
-    private let configuration: HubConfiguration
-    private let logger: Logger
     /// The times at which nodes with unfinished jobs were found missing, while this node had the duties.
     private let missing = Mutex<[String: Duration]>([:])
 
-    init(
-        store: HubStore,
-        directory: HubDirectory,
-        lease: NodeLease,
-        others: OtherNodes,
-        configuration: HubConfiguration,
-        logger: Logger
-    ) {
-        self.store = store
-        self.directory = directory
-        self.lease = lease
+    init(_ served: ServedHubs, _ others: OtherNodes) {
+        self.served = served
         self.others = others
-        self.configuration = configuration
-        self.logger = logger
     }
 
     func run() async throws {
@@ -43,22 +28,22 @@ final class AbandonedJobs: Service {
                 try await self.look()
             } catch {
                 // The writer logs why it cannot write.
-                self.logger.debug("cannot look for abandoned jobs", metadata: ["error.reason": "\(error)"])
+                self.served.logger.debug("cannot look for abandoned jobs", metadata: ["error.reason": "\(error)"])
             }
         }
     }
 
     /// Fails the jobs of nodes that have been missing for long enough, if this node has the duties.
     func look() async throws {
-        guard let term = lease.current else { return missing.withLock { $0 = [:] } }
-        let jobs = try await store.unfinishedJobsElsewhere()
+        guard let term = served.lease.current else { return missing.withLock { $0 = [:] } }
+        let jobs = try await served.store.unfinishedJobsElsewhere()
         let absent = Set(jobs.compactMap(\.node)).filter { !others.isPresent($0) }
-        let now = configuration.monotonic()
+        let now = served.configuration.monotonic()
         let gone = missing.withLock { missing in
             missing = Dictionary(uniqueKeysWithValues: absent.map { ($0, missing[$0] ?? now) })
             return missing.filter { now - $0.value >= Self.absence }
         }
-        let hubs = directory.all.map(\.hub)
+        let hubs = served.directory.hubs
         for job in jobs {
             guard let node = job.node, gone[node] != nil, let hub = hubs.first(where: { $0.record.id == job.hub })
             else { continue }
@@ -69,7 +54,7 @@ final class AbandonedJobs: Service {
     private func fail(_ job: StoredJob, of node: String, at hub: Hub, _ term: LeaseTerm) async throws {
         var failed = job
         failed.job.status = .failed
-        failed.job.updatedAt = configuration.timestamp
+        failed.job.updatedAt = served.configuration.timestamp
         failed.job.failure =
             "The server '\(node)', which has the job's files, has not reported for a day. Submit the job to another one."
         let isFirst = try await hub.perform { [failed] transaction, _ in
@@ -77,7 +62,7 @@ final class AbandonedJobs: Service {
             return (try transaction.update(failed), [])
         }
         guard isFirst else { return }
-        logger.warning(
+        served.logger.warning(
             "a job has failed, because the server that has its files is gone",
             metadata: ["hub.name": "\(hub.record.name)", "job.id": "\(job.job.id)", "node.name": "\(node)"]
         )

@@ -8,7 +8,7 @@ import Signals
 /// Runs the jobs of all hubs, one at a time and oldest first; jobs interrupted by a stop continue after the next start.
 ///
 /// A job runs at the node that accepted it, which has its files; other nodes only show it.
-final class JobService: Service {
+struct JobService: Service {
     /// Maximum number of unfinished jobs of a hub.
     static let maximumWaiting = 16
     /// Maximum number of jobs kept for a hub; older ones are deleted with their files.
@@ -16,21 +16,10 @@ final class JobService: Service {
     /// Pause after jobs or their progress could not be read or written.
     private static let pause = Duration.seconds(30)
 
-    private let store: HubStore
-    private let directory: HubDirectory
-    private let configuration: HubConfiguration
-    private let logger: Logger
+    let served: ServedHubs
     private let requests = AsyncSignal()
 
-    init(store: HubStore, directory: HubDirectory, configuration: HubConfiguration, logger: Logger) {
-        self.store = store
-        self.directory = directory
-        self.configuration = configuration
-        self.logger = logger
-        requests.signal()
-    }
-
-    func files(of hub: HubName) -> JobFiles { JobFiles(configuration.jobsFolder, hub: hub) }
+    func files(of hub: HubName) -> JobFiles { JobFiles(served.configuration.jobsFolder, hub: hub) }
 
     /// Accepts a job, which is durable and waiting when this method returns.
     ///
@@ -40,10 +29,10 @@ final class JobService: Service {
         if request.kind != .exportRegistrations {
             _ = try JobFileName(request.importFileURI ?? "", in: files.path)
         }
-        let at = configuration.timestamp
+        let at = served.configuration.timestamp
         let job = StoredJob(
             hub: hub.record.id,
-            node: store.node,
+            node: served.store.node,
             job: NotificationHubJob(
                 id: NotificationHubJob.newID(at: at),
                 request: request,
@@ -66,17 +55,19 @@ final class JobService: Service {
     }
 
     func run() async throws {
+        // Jobs may be unfinished from before the start.
+        requests.signal()
         await cancelWhenGracefulShutdown {
             while true {
-                await self.requests.wait()
+                await requests.wait()
                 do {
-                    while let next = try await self.next() { try await self.work(next.job, at: next.hub) }
+                    while let next = try await next() { try await work(next.job, at: next.hub) }
                 } catch is CancellationError {
                     return
                 } catch {
-                    self.logger.error("cannot run jobs; trying again", metadata: ["error.reason": "\(error)"])
+                    served.logger.error("cannot run jobs; trying again", metadata: ["error.reason": "\(error)"])
                     guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
-                    self.requests.signal()
+                    requests.signal()
                 }
             }
         }
@@ -84,8 +75,8 @@ final class JobService: Service {
 
     private func next() async throws -> (job: StoredJob, hub: Hub)? {
         try Task.checkCancellation()
-        let hubs = directory.all.map(\.hub)
-        for job in try await store.unfinishedJobs() {
+        let hubs = served.directory.hubs
+        for job in try await served.store.unfinishedJobs() {
             if let hub = hubs.first(where: { $0.record.id == job.hub }) { return (job, hub) }
         }
         return nil
@@ -96,7 +87,7 @@ final class JobService: Service {
         try await run.run()
         let done = run.stored.job
         guard done.status.isFinished else { return }
-        logger.notice(
+        served.logger.notice(
             done.status == .failed ? "a job has failed" : "a job is done",
             metadata: [
                 "hub.name": "\(hub.record.name)", "job.id": "\(done.id)", "job.type": "\(done.request.kind.rawValue)",
@@ -109,13 +100,16 @@ final class JobService: Service {
         do {
             try await files.remove(job: id)
         } catch {
-            logger.warning("cannot remove a job's files", metadata: ["error.reason": "\(error)", "job.id": "\(id)"])
+            served.logger.warning(
+                "cannot remove a job's files",
+                metadata: ["error.reason": "\(error)", "job.id": "\(id)"]
+            )
         }
     }
 
     /// Removes the files of all jobs of a deleted hub, except files to be imported, which the hub did not write.
     func removeFiles(of jobs: [StoredJob]) async {
-        for job in jobs where job.node == nil || job.node == store.node {
+        for job in jobs where job.node == nil || job.node == served.store.node {
             // The path contains the name of the hub, which is not stored elsewhere any more.
             guard let path = job.job.outputProperties[NotificationHubJob.outputFilePath],
                 let name = path.split(separator: "/").dropLast(2).last.flatMap({ try? HubName(String($0)) })

@@ -7,10 +7,10 @@ extension MetricsPage {
     /// Adds the alarms by kind, not by subject: the subjects may be ten thousand categories.
     func addAlarms(to page: inout PrometheusText) {
         let now = configuration.timestamp
-        let counted = hubs.all.map { member in
+        let counted = members.map { hub in
             (
-                name: "\(member.hub.record.name)", raised: member.hub.alarms.raised,
-                member.hub.alarms.record.counts(at: now)
+                name: "\(hub.record.name)", raised: hub.alarms.raised,
+                hub.alarms.record.counts(at: now)
             )
         }
         page.add(

@@ -8,9 +8,9 @@ extension MetricsPage {
     /// Adds the reports of publishers, which expire after 7 days.
     func addPublishers(to page: inout PrometheusText) async throws {
         let now = configuration.timestamp
-        let reported = try await store.publishers(since: now - PublisherReport.lifetime)
-        let all = hubs.all.flatMap { member in
-            (reported[member.hub.record.id] ?? []).map { (hub: "\(member.hub.record.name)", publisher: $0) }
+        let reported = try await served.store.publishers(since: now - PublisherReport.lifetime)
+        let all = members.flatMap { hub in
+            (reported[hub.record.id] ?? []).map { (hub: "\(hub.record.name)", publisher: $0) }
         }
         let figures: [(String, String, (PublisherSummary) -> Double)] = [
             (

@@ -13,12 +13,9 @@ import Synchronization
 ///
 /// The names are stable; `docs/monitoring.md` lists them. The page contains no data of messages, devices or keys.
 struct MetricsPage: Sendable {
-    let hubs: HubDirectory
-    let writer: HubWriter
-    let store: HubStore
+    let served: ServedHubs
     let responses: ResponseCounts
     let applications: [MountedApplication]
-    let configuration: HubConfiguration
     /// Seconds since 1970.
     let startedAt: Double
 
@@ -191,7 +188,7 @@ struct MetricsPage: Sendable {
     private func addStreams(to page: inout PrometheusText) async throws {
         var open: [PrometheusText.Sample] = []
         var behind: [PrometheusText.Sample] = []
-        for member in hubs.all {
+        for member in served.directory.all {
             var census = StreamLoop.Census()
             for loop in member.loops { census += try await loop.eventLoop.submit { loop.census }.get() }
             let name = "\(member.hub.record.name)"
@@ -203,12 +200,12 @@ struct MetricsPage: Sendable {
     }
 
     private func addWriter(to page: inout PrometheusText) {
-        let backlog = writer.backlog
+        let backlog = served.writer.backlog
         page.add(
             "newswire_writer_healthy",
             .gauge,
             "1 while commits succeed, 0 while the hub cannot write its file or follow the log that it shares.",
-            [.init(writer.health.failureReason == nil ? 1 : 0)]
+            [.init(served.writer.health.failureReason == nil ? 1 : 0)]
         )
         page.add("newswire_writer_waiting", .gauge, "Changes that wait for a commit.", [.init(backlog.changes)])
         page.add(
@@ -221,7 +218,7 @@ struct MetricsPage: Sendable {
 
     /// The log that several servers share.
     private func addNode(to page: inout PrometheusText) {
-        guard let node = hubs.nodeReport(writer) else { return }
+        guard let node = served.directory.nodeReport(served.writer) else { return }
         page.add(
             "newswire_node_log_available",
             .gauge,
@@ -277,7 +274,7 @@ struct MetricsPage: Sendable {
     }
 
     private func addLog(to page: inout PrometheusText) async throws {
-        let log = try await store.logSize()
+        let log = try await served.store.logSize()
         let age = log.oldest.map { max(configuration.timestamp - $0, .zero).seconds } ?? 0
         page.add("newswire_log_bytes", .gauge, "Size of the messages in the log.", [.init(log.bytes)])
         page.add(
@@ -286,7 +283,7 @@ struct MetricsPage: Sendable {
             "Size above which the oldest messages are dropped before they expire.",
             [.init(configuration.maximumLogBytes)]
         )
-        let changes = try await store.changeSize()
+        let changes = try await served.store.changeSize()
         page.add("newswire_registry_changes", .gauge, "Registry changes that are stored.", [.init(changes.rows)])
         page.add(
             "newswire_registry_change_bytes",
@@ -325,7 +322,8 @@ struct MetricsPage: Sendable {
         )
     }
 
-    private var members: [Hub] { hubs.all.map(\.hub) }
+    var configuration: HubConfiguration { served.configuration }
+    var members: [Hub] { served.directory.hubs }
 
     private func each(_ value: (Hub) -> Int) -> [PrometheusText.Sample] {
         members.map { .init(value($0), ["hub": "\($0.record.name)"]) }

@@ -12,11 +12,9 @@ struct ForwardedExecution: Sendable {
     static let unfencedPatience = RequestForwarding.timeout
 
     let responder: RouterResponder<HubRequestContext>
-    let store: HubStore
     let writers: WriterWatch
-    /// `nil` for a hub with one node.
-    let others: OtherNodes?
-    let logger: Logger
+    let others: OtherNodes
+    let served: ServedHubs
 
     /// Executes an encoded request, and returns the encoded reply; no bytes for a request that cannot be read.
     ///
@@ -26,17 +24,17 @@ struct ForwardedExecution: Sendable {
         let fence = RequestFence { mayExecute(forwarded.fence) }
         let (head, body) = await RequestFence.$current.withValue(fence) { await execute(forwarded, fence) }
         let hasRefused = fence.hasRefused
-        if hasRefused { logger.debug("refused a request that came late from another node") }
+        if hasRefused { served.logger.debug("refused a request that came late from another node") }
         return ForwardedReply(
             head: head,
             body: body,
-            position: store.head.number,
+            position: served.store.head.number,
             refusal: isFenced && hasRefused ? ForwardedReply.Refusal(claim: writers.claim) : nil
         ).encoded
     }
 
     private func execute(_ forwarded: ForwardedRequest, _ fence: RequestFence) async -> (HTTPResponse, ByteBuffer) {
-        let context = HubRequestContext(logger: logger, forwardedFrom: forwarded.peer)
+        let context = HubRequestContext(logger: served.logger, forwardedFrom: forwarded.peer)
         let request = Request(head: forwarded.head, body: RequestBody(buffer: forwarded.body))
         do {
             // Some requests have consequences before their first change, such as counted quotas.
@@ -58,8 +56,8 @@ struct ForwardedExecution: Sendable {
     /// also notices a pause that this node's clock does not count.
     private func mayExecute(_ fence: ForwardedRequest.Fence?) -> Bool {
         guard let fence else {
-            return others?.hasUnfenced == true && writers.isAwake(for: Self.unfencedPatience)
+            return others.hasUnfenced && writers.isAwake(for: Self.unfencedPatience)
         }
-        return writers.holds(fence.claim) && store.logState.map { $0.newestForeign <= fence.newestEntry } ?? true
+        return writers.holds(fence.claim) && served.store.logState.map { $0.newestForeign <= fence.newestEntry } ?? true
     }
 }

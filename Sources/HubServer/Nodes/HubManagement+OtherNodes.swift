@@ -22,7 +22,7 @@ extension HubManagement {
         } catch {
             guard mayRecheck() else { throw error }
         }
-        try await writer.catchUp()
+        try await served.writer.catchUp()
         return try admit()
     }
 

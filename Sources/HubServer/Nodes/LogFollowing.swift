@@ -16,24 +16,22 @@ final class LogFollowing: Service {
 
     private let log: any OrderedLog
     private let others: OtherNodes
-    private let writer: HubWriter
-    private let directory: HubDirectory
-    private let interval: Duration
-    private let hasEnded = Mutex(false)
+    private let served: ServedHubs
+    private let cutOff = Once()
 
-    init(log: any OrderedLog, others: OtherNodes, writer: HubWriter, directory: HubDirectory, interval: Duration) {
+    init(_ log: any OrderedLog, _ others: OtherNodes, _ served: ServedHubs) {
         self.log = log
         self.others = others
-        self.writer = writer
-        self.directory = directory
-        self.interval = interval
+        self.served = served
     }
 
     func run() async throws {
         await cancelWhenGracefulShutdown { [self] in
             await withTaskGroup { group in
-                group.addTask { [self] in for await _ in log.wakeUps() { writer.follow() } }
-                group.addTask { [self] in await repeatUntilStopped(every: interval) { self.look(at: .now) } }
+                group.addTask { [self] in for await _ in log.wakeUps() { served.writer.follow() } }
+                group.addTask { [self] in
+                    await repeatUntilStopped(every: served.configuration.presenceInterval) { self.look(at: .now) }
+                }
             }
         }
     }
@@ -41,14 +39,10 @@ final class LogFollowing: Service {
     /// Reports to other nodes, tries again if this one cannot follow, and ends streams after ``patience``.
     func look(at now: ContinuousClock.Instant) {
         others.announcePresence()
-        let since = writer.health.cutOffSince
-        if since != nil { writer.follow() }
-        let isLong = since.map { now - $0 > Self.patience } ?? false
-        let isNews = hasEnded.withLock { hasEnded in
-            defer { hasEnded = isLong }
-            return isLong && !hasEnded
-        }
-        guard isNews else { return }
-        for member in directory.all { writer.post(.cutOff, to: member.hub.record.id) }
+        let since = served.writer.health.cutOffSince
+        if since != nil { served.writer.follow() }
+        guard since.map({ now - $0 > Self.patience }) ?? false else { return cutOff.reset() }
+        guard cutOff.isFirst() else { return }
+        for hub in served.directory.hubs { served.writer.post(.cutOff, to: hub.record.id) }
     }
 }

@@ -34,7 +34,7 @@ final class OtherNodes: Sendable {
 
     let name: String
     private let version: String
-    private let channel: any NodeChannel
+    let channel: any NodeChannel
     private let store: HubStore
     /// The conditions under which this node may have duties.
     let eligibility: LeaseEligibility

@@ -31,8 +31,7 @@ struct RequestForwarding: Sendable {
 
     let writers: WriterWatch
     let channel: any NodeChannel
-    let store: HubStore
-    let writer: HubWriter
+    let served: ServedHubs
 
     /// Passes a request on, if another node writes.
     ///
@@ -48,7 +47,7 @@ struct RequestForwarding: Sendable {
         var newestEntry: UInt64 = 0
         for _ in 0..<Self.maximumAttempts {
             guard let writer = writers.otherWriter, .now < end else { break }
-            newestEntry = max(newestEntry, store.newestEntry)
+            newestEntry = max(newestEntry, served.store.newestEntry)
             let forwarded = ForwardedRequest(
                 head: request.head,
                 peer: allowed.context.peer,
@@ -109,7 +108,7 @@ struct RequestForwarding: Sendable {
     /// Returns the response when this node has the change, so that a client can read here what it has written.
     private func response(to reply: ForwardedReply) async -> Response {
         // The change has been made, even if this node cannot follow now.
-        if store.head.number < reply.position { try? await writer.catchUp(to: .entry(reply.position)) }
+        if served.store.head.number < reply.position { try? await served.writer.catchUp(to: .entry(reply.position)) }
         return reply.response
     }
 

@@ -17,60 +17,50 @@ final class WriterWatch: Service {
         var looks = 0
     }
 
-    private let node: String
-    private let store: HubStore
-    private let writer: HubWriter
-    private let channel: any NodeChannel
-    private let clock: @Sendable () -> Duration
+    private let served: ServedHubs
+    private let others: OtherNodes
     private let state: Mutex<State>
 
-    /// Watches for the node with the name `node`; `clock` never jumps.
-    init(
-        node: String,
-        store: HubStore,
-        writer: HubWriter,
-        channel: any NodeChannel,
-        clock: @escaping @Sendable () -> Duration
-    ) {
-        self.node = node
-        self.store = store
-        self.writer = writer
-        self.channel = channel
-        self.clock = clock
-        state = Mutex(State(claims: WriterClaims(node: node)))
+    init(_ served: ServedHubs, _ others: OtherNodes) {
+        self.served = served
+        self.others = others
+        state = Mutex(State(claims: WriterClaims(node: others.name)))
     }
+
+    /// The time of a clock that never jumps.
+    private var now: Duration { served.configuration.monotonic() }
 
     func run() async throws {
         await repeatUntilStopped(every: Self.interval, startsNow: true) { self.look() }
     }
 
     /// The other node that writes; `nil` if this node should write.
-    var otherWriter: WriterClaims.Heard? { state.withLock { $0.claims.otherWriter(at: clock()) } }
+    var otherWriter: WriterClaims.Heard? { state.withLock { $0.claims.otherWriter(at: now) } }
 
     /// True if another node has not been heard for ``WriterClaims/patience``.
-    func isSilent(_ name: String) -> Bool { state.withLock { $0.claims.isSilent(name, at: clock()) } }
+    func isSilent(_ name: String) -> Bool { state.withLock { $0.claims.isSilent(name, at: now) } }
 
     /// Returns when a claim of another node has expired there, or when the task is cancelled.
     func expiry(of heard: WriterClaims.Heard) async {
-        while clock() - heard.at < WriterClaims.patience, (try? await Task.sleep(for: Self.interval)) != nil {}
+        while now - heard.at < WriterClaims.patience, (try? await Task.sleep(for: Self.interval)) != nil {}
     }
 
     /// This node's claim; `nil` without one.
     var claim: WriterClaim? { state.withLock { $0.claims.announced } }
 
     /// True if this node still has a claim that it made, and has confirmed it recently; see ``WriterClaims``.
-    func holds(_ claim: WriterClaim) -> Bool { state.withLock { $0.claims.holds(claim, at: clock()) } }
+    func holds(_ claim: WriterClaim) -> Bool { state.withLock { $0.claims.holds(claim, at: now) } }
 
     /// True if this node was not paused within a time before now.
-    func isAwake(for time: Duration) -> Bool { state.withLock { $0.claims.isAwake(for: time, at: clock()) } }
+    func isAwake(for time: Duration) -> Bool { state.withLock { $0.claims.isAwake(for: time, at: now) } }
 
     /// Begins, ends or repeats this node's claim; a new one is announced at once.
     func look() {
-        let (head, now) = (store.head, clock())
-        let canWrite = writer.health.failureReason == nil
+        let (head, now) = (served.store.head, now)
+        let canWrite = served.writer.health.failureReason == nil
         let claim = state.withLock { state -> WriterClaim? in
             let former = state.claims.own
-            state.claims.look(at: now, written: head.node == node ? head.number : nil, canWrite: canWrite)
+            state.claims.look(at: now, written: head.node == others.name ? head.number : nil, canWrite: canWrite)
             let own = state.claims.own
             state.looks = own == former ? (state.looks + 1) % Self.looksPerHeartbeat : 0
             return state.looks == 0 ? state.claims.announced : nil
@@ -82,9 +72,9 @@ final class WriterWatch: Service {
         var bytes = EntryWriter()
         bytes.append(NodeMessages.Kind.heartbeat)
         bytes.append(number: claim.since)
-        bytes.append(text: node)
+        bytes.append(text: others.name)
         bytes.append(claim)
-        channel.announce(bytes.bytes)
+        others.channel.announce(bytes.bytes)
     }
 
     /// Notes the heartbeat of another node.
@@ -99,7 +89,7 @@ final class WriterWatch: Service {
 
     /// Notes a claim of another node; `nil` for one of an earlier version.
     func note(_ claim: WriterClaim?, since: UInt64, of name: String) {
-        state.withLock { $0.claims.note(name, since: since, claim, at: clock()) }
+        state.withLock { $0.claims.note(name, since: since, claim, at: now) }
     }
 
     /// Notes that another node does not listen.

@@ -20,13 +20,6 @@ package struct LocalHub: Sendable {
     /// The hub's name, in its original spelling.
     package let name: HubName
     let management: HubManagement
-    let logger: Logger
-
-    init(_ name: HubName, _ management: HubManagement, logger: Logger) {
-        self.name = name
-        self.management = management
-        self.logger = logger
-    }
 
     var directory: HubDirectory { management.directory }
 
@@ -69,7 +62,7 @@ package struct LocalHub: Sendable {
             // Only a stop cancels requests.
             throw HubError(.stopping)
         } catch {
-            logger.error(
+            management.served.logger.error(
                 "an operation failed",
                 metadata: ["hub.name": "\(name)", "error.reason": "\(DatabaseFileError.reason(error))"]
             )
@@ -87,10 +80,11 @@ package struct LocalHub: Sendable {
 
     /// An operation's answer; `nil` for a 404.
     private func unlessAbsent<Answer>(
-        _ operation: () async throws(HubError) -> Answer
+        isRead: Bool,
+        _ operation: (HubOperations) async throws -> Answer
     ) async throws(HubError) -> Answer? {
         do throws(HubError) {
-            return try await operation()
+            return try await call(isRead: isRead, operation)
         } catch .refused(404, _, _, _) {
             return nil
         }
@@ -112,19 +106,14 @@ extension LocalHub: NotificationHub {
 
     @discardableResult
     package func delete(_ id: InstallationID, channel: PushChannelSecret?) async throws(HubError) -> Bool {
-        let deleted: Void? = try await unlessAbsent { () throws(HubError) in
-            try await asIs { try await $0.deleteInstallation(id, channel: channel) }
-        }
-        return deleted != nil
+        try await unlessAbsent(isRead: false) { try await $0.deleteInstallation(id, channel: channel) } != nil
     }
 
     package func installation(
         _ id: InstallationID,
         comparing channel: PushChannel?
     ) async throws(HubError) -> FoundInstallation? {
-        let stored = try await unlessAbsent { () throws(HubError) in
-            try await upToDate { try await $0.installation(id, channel: nil) }
-        }
+        let stored = try await unlessAbsent(isRead: true) { try await $0.installation(id, channel: nil) }
         guard let stored else { return nil }
         var installation = stored.installation
         guard installation.platform == .stream else {
@@ -161,10 +150,7 @@ extension LocalHub: NotificationHub {
 
     @discardableResult
     package func delete(_ id: RegistrationID) async throws(HubError) -> Bool {
-        let deleted: Void? = try await unlessAbsent { () throws(HubError) in
-            try await asIs { try await $0.deleteRegistration(id, if: .exists) }
-        }
-        return deleted != nil
+        try await unlessAbsent(isRead: false) { try await $0.deleteRegistration(id, if: .exists) } != nil
     }
 
     package func registration(_ id: RegistrationID) async throws(HubError) -> Registration {
@@ -207,10 +193,7 @@ extension LocalHub {
     }
 
     package func cancel(_ id: MessageID) async throws(HubError) -> Bool {
-        let canceled: Void? = try await unlessAbsent { () throws(HubError) in
-            try await asIs { try await $0.cancel(id) }
-        }
-        return canceled != nil
+        try await unlessAbsent(isRead: false) { try await $0.cancel(id) } != nil
     }
 
     package func test(
@@ -224,7 +207,7 @@ extension LocalHub {
     }
 
     package func details(of id: MessageID) async throws(HubError) -> NotificationDetails? {
-        try await unlessAbsent { () throws(HubError) in try await upToDate { try await $0.details(of: id).details } }
+        try await unlessAbsent(isRead: true) { try await $0.details(of: id).details }
     }
 
     package func recipients(tags: String, format: MessageFormat) async throws(HubError) -> RecipientCounts {
@@ -283,7 +266,7 @@ extension LocalHub {
     }
 
     package func browserKey() async throws(HubError) -> BrowserKeyReport? {
-        try await unlessAbsent { () throws(HubError) in try await upToDate { try $0.browserKey() } }
+        try await unlessAbsent(isRead: true) { try $0.browserKey() }
     }
 
     package func report(

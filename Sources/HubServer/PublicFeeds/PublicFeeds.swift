@@ -21,23 +21,11 @@ package struct PublicFeeds: Sendable {
     private let hubs: HubDirectory
     private let configuration: HubConfiguration
     private let accessPolicy: PageAccessPolicy
-    private let client: ClientAddress
-    private let connections: ConnectionQuota
-    private let responses: ResponseCounts
-    private let refusals: RefusalReplies
+    private let edge: ServerEdge
 
-    init(
-        _ hubs: HubDirectory,
-        _ configuration: HubConfiguration,
-        client: ClientAddress,
-        connections: ConnectionQuota,
-        responses: ResponseCounts,
-        logger: Logger
-    ) {
-        (self.hubs, self.configuration, self.client) = (hubs, configuration, client)
-        (self.connections, self.responses) = (connections, responses)
+    init(_ hubs: HubDirectory, _ configuration: HubConfiguration, _ edge: ServerEdge) {
+        (self.hubs, self.configuration, self.edge) = (hubs, configuration, edge)
         accessPolicy = PageAccessPolicy(configuration)
-        refusals = RefusalReplies(logger: logger)
     }
 
     /// Answers a request for a feed of a hub.
@@ -61,11 +49,11 @@ package struct PublicFeeds: Sendable {
         let grant = grant(request, hub?.tokens ?? hubs.namespaceTokens)
         // A page of another origin could read from a shared cache what was answered to a key with Manage.
         let isForEverybody = accessPolicy.access == .public && grant?.rights.contains(.manage) != true
-        var response = await refusals.answer(request) {
+        var response = await RefusalReplies(logger: edge.logger).answer(request) {
             let isProven = isProven || grant != nil
             return try await feed(request, hub, file, channel, isProven: isProven, isShared: isForEverybody)
         }
-        responses.add("GET \(Self.address)", status: response.status.code)
+        edge.responses.add("GET \(Self.address)", status: response.status.code)
         if isForEverybody {
             for field in CrossOrigin.publicFeed { response.headers[field.name] = field.value }
         }
@@ -87,9 +75,9 @@ package struct PublicFeeds: Sendable {
         guard accessPolicy.admits(request, peer: peer, isProven: isProven), let hub, !hub.status.isDisabled,
             let (tag, type) = Self.file(file)
         else { throw nothing }
-        if isProven { connections.prove(channel) }
+        if isProven { edge.connections.prove(channel) }
         guard let page = try await hub.publicFeeds.page(of: tag, as: type, in: hub) else { throw nothing }
-        let authority = client.authority(request.head, peer: peer, local: channel.localAddress?.networkAddress)
+        let authority = edge.client.authority(request.head, peer: peer, local: channel.localAddress?.networkAddress)
         return response(page, type, request, origin: "https://\(authority)", isShared: isShared)
     }
 

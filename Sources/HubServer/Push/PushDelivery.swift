@@ -37,7 +37,7 @@ final class PushDelivery: Service {
         var reconciling: Task<Void, Never>?
     }
 
-    private let hubs: @Sendable () -> [Hub]
+    private let directory: HubDirectory
     private let lease: NodeLease
     private let isClockSteady: @Sendable () -> Bool
     private let logger: Logger
@@ -45,12 +45,12 @@ final class PushDelivery: Service {
     private let wakeUp = AsyncSignal()
 
     init(
-        hubs: @escaping @Sendable () -> [Hub],
-        lease: NodeLease,
+        _ directory: HubDirectory,
+        _ lease: NodeLease,
         isClockSteady: @escaping @Sendable () -> Bool,
         logger: Logger
     ) {
-        self.hubs = hubs
+        self.directory = directory
         self.lease = lease
         self.isClockSteady = isClockSteady
         self.logger = logger
@@ -125,7 +125,7 @@ final class PushDelivery: Service {
 
     /// Warns once a day about credentials that expire within a month.
     private func warnOfExpiry() {
-        for hub in hubs() {
+        for hub in directory.hubs {
             let now = hub.configuration.timestamp
             for (platform, end) in hub.push.expiries where end < now + PushServiceDirectory.expiryNotice {
                 let key = LaneKey(hub: hub.record.id, platform: platform)
@@ -186,7 +186,7 @@ final class PushDelivery: Service {
     /// Runs the lanes that a hub needs: one for each credential and for each platform with pending messages.
     private func reconcile(_ key: HubKey) async {
         let term = lease.term
-        let hub = hubs().first { $0.record.id == key }
+        let hub = directory.hubs.first { $0.record.id == key }
         let credentials = hub.map { PushCredentials($0.status.credentials, $0.configuration) }
         var platforms = Set(credentials?.platforms ?? [])
         if let hub { platforms.formUnion((try? await hub.store.openPlatforms(hub: key)) ?? []) }

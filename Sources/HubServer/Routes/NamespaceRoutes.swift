@@ -74,7 +74,7 @@ enum NamespaceRoutes {
         Route(method: .get, address: "/", scope: .namespace) { request in
             let list = PublicServiceList(
                 host: "\(request.authority)",
-                hubs: request.hubs.directory.all.map(\.hub.record.name),
+                hubs: request.hubs.directory.hubs.map(\.record.name),
                 at: request.hubs.configuration.timestamp
             )
             return Response(list.xml, PublicServiceList.contentType)

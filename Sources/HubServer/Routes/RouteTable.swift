@@ -81,20 +81,17 @@ enum RouteTable {
     /// `pages` is `nil` for requests that other nodes have passed on, `forwarding` for a hub with one node.
     static func responder(
         hubs: HubManagement,
-        client: ClientAddress,
-        connections: ConnectionQuota,
-        responses: ResponseCounts,
+        edge: ServerEdge,
         pages: OwnPages?,
-        forwarding: RequestForwarding?,
-        logger: Logger
+        forwarding: RequestForwarding?
     ) -> RouterResponder<HubRequestContext> {
         let router = Router(context: HubRequestContext.self, options: [.caseInsensitive, .autoGenerateHeadEndpoints])
-        router.add(middleware: ResponseCounting(counts: responses))
+        router.add(middleware: ResponseCounting(counts: edge.responses))
         router.add(middleware: HeadMiddleware())
         let crossOrigin = CrossOrigin(hubs.configuration.corsOrigins)
         let webApps = CrossOriginMiddleware(crossOrigin, routes)
         if crossOrigin.isOn { router.add(middleware: webApps) }
-        router.add(middleware: ErrorMiddleware(logger: logger))
+        router.add(middleware: ErrorMiddleware(logger: edge.logger))
         pages?.add(to: router)
         for route in routes {
             // Some clients escape the dollar sign of `$Resources`.
@@ -103,15 +100,15 @@ enum RouteTable {
                     switch route.operation {
                     case .ofHub(let handle):
                         let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
-                            try allow(request, context, client, route, hubs.directory)
+                            try allow(request, context, edge.client, route, hubs.directory)
                         }
-                        if let channel = context.channel { connections.prove(channel) }
+                        if let channel = context.channel { edge.connections.prove(channel) }
                         return try await forward(allowed, route, forwarding, or: handle)
                     case .ofNamespace(let handle):
                         let allowed = try await hubs.upToDate(isRead: route.isRead) { () throws(ProtocolError) in
-                            try allow(request, context, client, route, hubs)
+                            try allow(request, context, edge.client, route, hubs)
                         }
-                        if let channel = context.channel { connections.prove(channel) }
+                        if let channel = context.channel { edge.connections.prove(channel) }
                         return try await forward(allowed, route, forwarding, or: handle)
                     }
                 }

@@ -16,38 +16,35 @@ final class ReleaseService: Service {
     /// Reading both clocks takes no longer than this unless the process stood still in between.
     private static let instant = Duration.seconds(1)
 
-    private struct State {
-        var clock: ClockGuard
-        var hasSaidWaiting = false
-        var hasSaidFailure = false
-    }
-
-    private let hubs: @Sendable () -> [Hub]
+    private let directory: HubDirectory
     private let lease: NodeLease
     private let configuration: HubConfiguration
     private let logger: Logger
-    private let state: Mutex<State>
+    private let clock: Mutex<ClockGuard>
+    private let attempts = Attempts()
+    private let waiting = Once()
 
     /// `lastSeen` is the wall clock as it was last noted before this start.
     init(
-        hubs: @escaping @Sendable () -> [Hub],
-        lease: NodeLease,
-        configuration: HubConfiguration,
-        logger: Logger,
-        lastSeen: Timestamp?
+        _ directory: HubDirectory,
+        _ lease: NodeLease,
+        _ configuration: HubConfiguration,
+        lastSeen: Timestamp?,
+        logger: Logger
     ) {
-        self.hubs = hubs
+        self.directory = directory
         self.lease = lease
         self.configuration = configuration
         self.logger = logger
         let (wall, monotonic) = Self.read(configuration)
-        let clock = ClockGuard(
-            wall: wall,
-            monotonic: monotonic,
-            lastSeen: lastSeen,
-            longestAbsence: configuration.timeToLive
+        clock = Mutex(
+            ClockGuard(
+                wall: wall,
+                monotonic: monotonic,
+                lastSeen: lastSeen,
+                longestAbsence: configuration.timeToLive
+            )
         )
-        state = Mutex(State(clock: clock))
     }
 
     func run() async throws {
@@ -59,7 +56,7 @@ final class ReleaseService: Service {
 
     private func lookAtClock() -> (now: Timestamp, isSteady: Bool) {
         let (now, monotonic) = Self.read(configuration)
-        return (now, state.withLock { $0.clock.look(wall: now, monotonic: monotonic) == .steady })
+        return (now, clock.withLock { $0.look(wall: now, monotonic: monotonic) == .steady })
     }
 
     /// Releases the messages that are due, if this node has the duties.
@@ -67,7 +64,7 @@ final class ReleaseService: Service {
         let (now, isSteady) = lookAtClock()
         guard let term = lease.current else { return }
         // A disabled hub sends nothing until it is enabled again.
-        for hub in hubs() {
+        for hub in directory.hubs {
             let status = hub.status
             guard !status.isDisabled, let next = status.scheduled.nextDue, next <= now else { continue }
             guard isSteady else {
@@ -76,21 +73,13 @@ final class ReleaseService: Service {
             }
             await release(hub, at: now, term)
         }
-        if isSteady { state.withLock { $0.hasSaidWaiting = false } }
+        if isSteady { waiting.reset() }
     }
 
     private func release(_ hub: Hub, at now: Timestamp, _ term: LeaseTerm) async {
-        do {
+        await attempts.make {
             while try await hub.scheduled.releaseDue(at: now, in: term) {}
-            state.withLock { $0.hasSaidFailure = false }
-        } catch is LeaseLost {
-            // Another node releases them.
-        } catch is CancellationError {
-            // The hub is stopping.
-        } catch is ProtocolError {
-            // The writer has logged why it cannot write, or the hub was deleted; the next check tries again.
-        } catch {
-            guard isFirst(\.hasSaidFailure) else { return }
+        } report: { error in
             logger.warning(
                 "cannot release scheduled messages; the hub tries again",
                 metadata: ["hub.name": "\(hub.record.name)", "error.reason": "\(error)"]
@@ -99,17 +88,10 @@ final class ReleaseService: Service {
     }
 
     private func noteWaiting() {
-        guard isFirst(\.hasSaidWaiting) else { return }
+        guard waiting.isFirst() else { return }
         logger.warning(
             "the clock has jumped: scheduled messages wait until it has been steady for an hour"
         )
-    }
-
-    private func isFirst(_ hasSaid: sending WritableKeyPath<State, Bool>) -> Bool {
-        state.withLock { state in
-            defer { state[keyPath: hasSaid] = true }
-            return !state[keyPath: hasSaid]
-        }
     }
 
     /// Reads both clocks at one moment: a process that was stopped between the two readings would see a jump.

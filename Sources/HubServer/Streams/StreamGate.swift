@@ -11,34 +11,13 @@ import NIOHTTPTypesHTTP1
 import WebEdge
 
 /// Accepts stream requests that are the first on their connection.
-final class StreamGate: Sendable {
+struct StreamGate: Sendable {
     static let decoderName = "stream request decoder"
 
-    let responses: ResponseCounts
-    let client: ClientAddress
-    private let hubs: HubDirectory
-    private let applications: [MountedApplication]
-    private let connections: ConnectionQuota
-    private let crossOrigin: CrossOrigin
-    private let logger: Logger
-
-    init(
-        hubs: HubDirectory,
-        applications: [MountedApplication],
-        client: ClientAddress,
-        connections: ConnectionQuota,
-        responses: ResponseCounts,
-        crossOrigin: CrossOrigin,
-        logger: Logger
-    ) {
-        self.crossOrigin = crossOrigin
-        self.hubs = hubs
-        self.applications = applications
-        self.client = client
-        self.connections = connections
-        self.responses = responses
-        self.logger = logger
-    }
+    let hubs: HubDirectory
+    let applications: [MountedApplication]
+    let edge: ServerEdge
+    let crossOrigin: CrossOrigin
 
     /// True if a request line is `GET /{hub}/installations/{id}/stream`, in any case, or that of an application's
     /// stream.
@@ -67,7 +46,7 @@ final class StreamGate: Sendable {
         guard let streams = applications.lazy.compactMap({ $0.streams(at: path) }).first else {
             return open(head, on: channel, output: output)
         }
-        let logger = logger
+        let logger = edge.logger
         let answer = channel.eventLoop.makeFutureWithTask {
             let request = Request(
                 head: try HTTPRequest(head, secure: false, splitCookie: false),
@@ -88,8 +67,8 @@ final class StreamGate: Sendable {
                 switch try result.get() {
                 case .response(let head, let body): output.end(whole: head, body)
                 case .stream(let opening):
-                    self.connections.prove(channel)
-                    output.fields = self.crossOrigin.lines(for: nil)
+                    edge.connections.prove(channel)
+                    output.fields = crossOrigin.lines(for: nil)
                     try opening.open(output, on: channel)
                 }
             } catch {
@@ -123,8 +102,8 @@ final class StreamGate: Sendable {
                 needs: .listen
             )
             if grant.rights.contains(.manage) { output.fields = crossOrigin.lines(for: nil) }
-            connections.prove(channel)
-            let source = client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
+            edge.connections.prove(channel)
+            let source = edge.client.source(head.headers, peer: channel.remoteAddress?.networkAddress)
             let opening = StreamOpening(
                 operations: HubOperations(hub: hub, directory: hubs, grant: grant, source: source),
                 installation: try InstallationID(pathSegment: String(segments[2])),

@@ -64,7 +64,7 @@ final class StreamRequestHandler: ChannelInboundHandler, RemovableChannelHandler
 
     private func handOver(_ context: ChannelHandlerContext, _ head: HTTPRequestHead) {
         let output = ChannelOutput(
-            answered: { [responses = gate.responses] in responses.add(ResponseCounts.stream, status: $0) },
+            answered: { [responses = gate.edge.responses] in responses.add(ResponseCounts.stream, status: $0) },
             refusal: { ErrorReply($0).wholeResponse(fields: $1) }
         )
         let channel = context.channel

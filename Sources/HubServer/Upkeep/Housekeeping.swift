@@ -31,10 +31,6 @@ final class Housekeeping: Service {
         var clock: ClockGuard
         /// Jumps of the clock that stored instants must still follow.
         var jumps: [Jump] = []
-        var hasSaidSettling = false
-        var hasSaidFull = false
-        var hasSaidChanges = false
-        var hasSaidFailure = false
     }
 
     private struct Jump {
@@ -55,37 +51,23 @@ final class Housekeeping: Service {
         }
     }
 
-    private let store: HubStore
-    private let writer: HubWriter
-    private let directory: HubDirectory
-    private let lease: NodeLease
+    private let served: ServedHubs
     private let generationFile: GenerationFile
-    private let configuration: HubConfiguration
-    private let logger: Logger
     private let state: Mutex<State>
+    private let attempts = Attempts()
+    private let settling = Once()
+    private let fullLog = Once()
+    private let manyChanges = Once()
 
-    init(
-        store: HubStore,
-        writer: HubWriter,
-        directory: HubDirectory,
-        lease: NodeLease,
-        generationFile: GenerationFile,
-        configuration: HubConfiguration,
-        logger: Logger,
-        lastSeen: Timestamp?
-    ) {
-        self.store = store
-        self.writer = writer
-        self.directory = directory
-        self.lease = lease
-        self.generationFile = generationFile
-        self.configuration = configuration
-        self.logger = logger
+    /// Begins with the clock and the generation of the opened file.
+    init(_ served: ServedHubs, _ opened: OpenedHubs) {
+        self.served = served
+        generationFile = opened.generationFile
         let clock = ClockGuard(
-            wall: configuration.timestamp,
+            wall: served.configuration.timestamp,
             monotonic: Self.monotonic,
-            lastSeen: lastSeen,
-            longestAbsence: configuration.timeToLive
+            lastSeen: opened.lastSeen,
+            longestAbsence: served.configuration.timeToLive
         )
         state = Mutex(State(clock: clock))
     }
@@ -105,7 +87,7 @@ final class Housekeeping: Service {
             }
         }
         // The streams have ended; their last progress is on its way through the writer.
-        await writer.passInOrder()
+        await served.writer.passInOrder()
         await attempt { try await self.flushProgress() }
         // A copy that was made while the hub was running is older than the present state.
         await attempt { try await self.countGeneration() }
@@ -117,7 +99,7 @@ final class Housekeeping: Service {
         let file = generationFile
         let pool = NIOThreadPool.singleton
         let inFile = try await pool.runIfActive { try file.read() }
-        let next = try await writer.perform { transaction, _ in
+        let next = try await served.writer.perform { transaction, _ in
             try transaction.requireRoom(bytes: room)
             let next = GenerationFile.next(after: try transaction.generation(), inFile)
             try transaction.set(next)
@@ -128,55 +110,35 @@ final class Housekeeping: Service {
 
     /// Writes the file after a failure, so that the hub becomes ready again even if no message is sent.
     func recover() async throws {
-        guard writer.health.failureReason != nil else { return }
+        guard served.writer.health.failureReason != nil else { return }
         // A small write may still fit into the write-ahead log on a full disk.
-        if let space = DiskSpace(at: configuration.databasePath), space.available < Self.roomToRecover { return }
+        if let space = DiskSpace(at: served.configuration.databasePath), space.available < Self.roomToRecover { return }
         try await countGeneration(requiringRoom: Self.roomToRecover)
     }
 
     /// Does work that the next check repeats if it fails.
-    ///
-    /// The writer logs why it cannot write. Other failures are logged once, until an attempt succeeds.
     private func attempt(_ work: () async throws -> Void) async {
-        do {
-            try await work()
-            state.withLock { $0.hasSaidFailure = false }
-        } catch is ProtocolError {
-        } catch is LeaseLost {
-            // Another node does it.
-        } catch is CancellationError {
-            // The hub is stopping.
-        } catch {
-            guard isFirst(\.hasSaidFailure) else { return }
-            logger.warning("housekeeping failed; trying again", metadata: ["error.reason": "\(error)"])
-        }
-    }
-
-    private func isFirst(_ hasSaid: sending WritableKeyPath<State, Bool>) -> Bool {
-        state.withLock { state in
-            defer { state[keyPath: hasSaid] = true }
-            return !state[keyPath: hasSaid]
+        await attempts.make(work) { error in
+            served.logger.warning("housekeeping failed; trying again", metadata: ["error.reason": "\(error)"])
         }
     }
 
     func lookAtRules() async throws {
         // A hub that is created or changed after this has newer rules than those read now.
-        let looked = hubs.map { (hub: $0, revision: $0.status.rulesRevision) }
-        let all = try await store.allAccessRules()
-        writer.observe(namespaceRules: all.namespace)
+        let looked = served.directory.hubs.map { (hub: $0, revision: $0.status.rulesRevision) }
+        let all = try await served.store.allAccessRules()
+        served.writer.observe(namespaceRules: all.namespace)
         for (hub, revision) in looked {
             let rules = AccessRules(hub: all.hubs[hub.record.id] ?? [], namespace: all.namespace)
             let status = hub.status
             guard status.rules != rules, status.rulesRevision == revision else { continue }
-            writer.post(.rulesObserved(rules, revision: revision), to: hub.record.id)
-            logger.notice("access rules have changed", metadata: ["hub.name": "\(hub.record.name)"])
+            served.writer.post(.rulesObserved(rules, revision: revision), to: hub.record.id)
+            served.logger.notice("access rules have changed", metadata: ["hub.name": "\(hub.record.name)"])
         }
     }
 
-    private var hubs: [Hub] { directory.all.map(\.hub) }
-
     func flushProgress() async throws {
-        try await forEachHub { hub in
+        try await served.directory.forEachHub { hub in
             try await hub.flushProgress()
             try await hub.flushRecounted()
         }
@@ -187,11 +149,11 @@ final class Housekeeping: Service {
     /// Nothing expires while the clock cannot be trusted; the size still limits the log. A node without the duties only
     /// watches its own clock.
     func purge(monotonic: Duration = Housekeeping.monotonic) async throws {
-        let now = configuration.timestamp
+        let now = served.configuration.timestamp
         let verdict = state.withLock { $0.clock.look(wall: now, monotonic: monotonic) }
         note(verdict)
         let isSteady = verdict == .steady
-        guard let term = lease.current else {
+        guard let term = served.lease.current else {
             // Expiry follows the clock of the node with the duties.
             state.withLock { $0.jumps = [] }
             if isSteady { try await noteClock(now) }
@@ -199,12 +161,12 @@ final class Housekeeping: Service {
         }
         if case .jumped(let jump) = verdict { state.withLock { $0.jumps.append(Jump(jump, now: now)) } }
         try await followJumps(in: term)
-        let cutoff = isSteady ? now - configuration.timeToLive : nil
-        let keyCutoff = isSteady ? now - configuration.keyLifetime : nil
-        let maximumBytes = configuration.maximumLogBytes
+        let cutoff = isSteady ? now - served.configuration.timeToLive : nil
+        let keyCutoff = isSteady ? now - served.configuration.keyLifetime : nil
+        let maximumBytes = served.configuration.maximumLogBytes
         var isDone = false
         while !isDone {
-            let dropped = try await writer.perform { transaction, _ in
+            let dropped = try await served.writer.perform { transaction, _ in
                 try term.check(transaction)
                 // The next start must not find an untrusted time.
                 if isSteady { try transaction.noteClock(now) }
@@ -224,7 +186,7 @@ final class Housekeeping: Service {
         }
         try await compactChanges(in: term)
         guard isSteady else { return }
-        try await forEachHub { hub in
+        try await served.directory.forEachHub { hub in
             let limit = Self.purgeRows
             while try await hub.installations.removeExpired(at: now, limit: limit, in: term) == limit {}
             while try await hub.registrations.endExpired(at: now, limit: limit, in: term) == limit {}
@@ -232,7 +194,7 @@ final class Housekeeping: Service {
     }
 
     private func noteClock(_ now: Timestamp) async throws {
-        try await writer.perform { transaction, _ in
+        try await served.writer.perform { transaction, _ in
             try transaction.noteClock(now)
             return ((), [])
         }
@@ -242,13 +204,13 @@ final class Housekeeping: Service {
     ///
     /// With Listen, a client can register and change again and again.
     private func compactChanges(in term: LeaseTerm) async throws {
-        let limit = configuration.maximumChangeBytes
-        guard try await store.changeSize().bytes > limit else { return }
-        let before = try await store.changeSize().rows
+        let limit = served.configuration.maximumChangeBytes
+        guard try await served.store.changeSize().bytes > limit else { return }
+        let before = try await served.store.changeSize().rows
         // A quarter is freed at once, so that the hub does not repeat this every minute.
-        try await forEachHub { hub in
+        try await served.directory.forEachHub { hub in
             var isDone = false
-            while !isDone, try await store.changeSize().bytes > limit - limit / 4 {
+            while !isDone, try await served.store.changeSize().bytes > limit - limit / 4 {
                 let dropped = try await hub.perform { transaction, _ in
                     try term.check(transaction)
                     return (try transaction.dropChanges(hub: hub.record.id, limit: Self.purgeRows), [])
@@ -256,35 +218,19 @@ final class Housekeeping: Service {
                 isDone = dropped < Self.purgeRows
             }
         }
-        let dropped = max(0, before - (try await store.changeSize().rows))
-        guard dropped > 0, isFirst(\.hasSaidChanges) else { return }
-        logger.warning(
+        let dropped = max(0, before - (try await served.store.changeSize().rows))
+        guard dropped > 0, manyChanges.isFirst() else { return }
+        served.logger.warning(
             "registry changes exceed their limit: the oldest are dropped; agents that were away since then see a gap",
             metadata: ["changes.limit.bytes": "\(limit)", "changes.dropped": "\(dropped)"]
         )
-    }
-
-    /// Works on all hubs but those that are deleted meanwhile; throws the error of a hub after the last one.
-    private func forEachHub(_ work: (Hub) async throws -> Void) async throws {
-        var failure: (any Error)?
-        for hub in hubs {
-            do {
-                try await work(hub)
-            } catch let error as CancellationError {
-                throw error
-            } catch  where hub.isDeleted {
-            } catch {
-                failure = failure ?? error
-            }
-        }
-        if let failure { throw failure }
     }
 
     /// Moves the instants stored before a jump of the clock by that jump, so that nothing becomes older.
     private func followJumps(in term: LeaseTerm) async throws {
         while let jump = state.withLock({ $0.jumps.first }) {
             let after = jump.through ?? (0, 0)
-            let last = try await writer.perform { transaction, _ in
+            let last = try await served.writer.perform { transaction, _ in
                 try term.check(transaction)
                 if jump.through == nil { try transaction.moveKeys(by: jump.distance, noted: jump.noted) }
                 let last = (
@@ -311,7 +257,7 @@ final class Housekeeping: Service {
                 }
             }
             if last.sequence == nil && last.ordinal == nil {
-                logger.debug(
+                served.logger.debug(
                     "stored times were moved by the jump of the clock",
                     metadata: ["clock.jump.seconds": "\(jump.distance.components.seconds)"]
                 )
@@ -321,11 +267,11 @@ final class Housekeeping: Service {
 
     private func note(_ verdict: ClockGuard.Verdict) {
         switch verdict {
-        case .steady: state.withLock { $0.hasSaidSettling = false }
+        case .steady: settling.reset()
         case .settling: noteStart()
         case .jumped(let distance):
-            guard isFirst(\.hasSaidSettling) else { return }
-            logger.warning(
+            guard settling.isFirst() else { return }
+            served.logger.warning(
                 "the clock has jumped; nothing expires until it has been steady for an hour",
                 metadata: ["clock.jump.seconds": "\(distance.components.seconds)"]
             )
@@ -334,28 +280,30 @@ final class Housekeeping: Service {
 
     /// Logs that the clock of this start cannot be trusted yet.
     private func noteStart() {
-        guard isFirst(\.hasSaidSettling) else { return }
+        guard settling.isFirst() else { return }
         guard let behind = state.withLock({ $0.clock.behind }) else {
-            logger.warning(
+            served.logger.warning(
                 "the clock is far ahead of the last stop; nothing expires until it has been steady for an hour"
             )
             return
         }
         // The machine's clock has no battery, or the clock was set back.
-        logger.warning(
+        served.logger.warning(
             "the clock is behind the hub's last stored time; nothing expires until it has been steady for an hour",
             metadata: [
-                "clock.now": "\(ISODateTime.formatSeconds(configuration.now()))",
+                "clock.now": "\(ISODateTime.formatSeconds(served.configuration.now()))",
                 "clock.behind.seconds": "\(behind.components.seconds)",
             ]
         )
     }
 
     private func noteSize(_ messages: Int) {
-        guard isFirst(\.hasSaidFull) else { return }
-        logger.warning(
+        guard fullLog.isFirst() else { return }
+        served.logger.warning(
             "the message log is full: the oldest messages are dropped before they expire, and agents see a gap",
-            metadata: ["log.limit.bytes": "\(configuration.maximumLogBytes)", "log.dropped.messages": "\(messages)"]
+            metadata: [
+                "log.limit.bytes": "\(served.configuration.maximumLogBytes)", "log.dropped.messages": "\(messages)",
+            ]
         )
     }
 

@@ -7,7 +7,7 @@ import Signals
 /// Drops the rows of deleted hubs in small transactions, so that the changes of other hubs do not wait long.
 ///
 /// After a stop, the next start continues.
-final class HubPurgeService: Service {
+struct HubPurgeService: Service {
     /// Maximum number of rows that one transaction drops.
     static let rows = 500
     /// Pause after a failure, such as a full disk.
@@ -15,74 +15,50 @@ final class HubPurgeService: Service {
     /// Time after which deleted hubs are looked for although no deletion was signalled.
     private static let interval = Duration.seconds(3_600)
 
-    private let store: HubStore
-    private let writer: HubWriter
-    private let jobs: JobService
-    private let lease: NodeLease
-    private let configuration: HubConfiguration
-    private let logger: Logger
-    private let deletions: AsyncSignal
-
-    /// `deletions` is signalled when a hub was deleted, and when this node has gained or lost the duties.
-    init(
-        store: HubStore,
-        writer: HubWriter,
-        jobs: JobService,
-        lease: NodeLease,
-        deletions: AsyncSignal,
-        configuration: HubConfiguration,
-        logger: Logger
-    ) {
-        self.store = store
-        self.writer = writer
-        self.jobs = jobs
-        self.lease = lease
-        self.configuration = configuration
-        self.deletions = deletions
-        self.logger = logger
-    }
+    let served: ServedHubs
+    let jobs: JobService
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
                 var rest = Self.interval
                 do {
-                    try await self.purge()
+                    try await purge()
                 } catch is CancellationError {
                     return
                 } catch is LeaseLost {
                     // The node that has taken over continues.
                 } catch {
                     // The writer logs why it cannot write.
-                    self.logger.debug(
+                    served.logger.debug(
                         "cannot drop the rows of a deleted hub; trying again",
                         metadata: ["error.reason": "\(error)"]
                     )
                     rest = Self.pause
                 }
-                await self.deletions.wait(atMost: rest)
+                await served.deletions.wait(atMost: rest)
             }
         }
     }
 
     /// Drops all rows of deleted hubs if this node has the duties, and removes the files of this node's jobs in any case.
     func purge() async throws {
-        let at = configuration.timestamp
-        for hub in try await store.hubsToPurge() {
-            await jobs.removeFiles(of: try await store.jobs(hub: hub, limit: .max))
-            guard let term = lease.current else { continue }
+        let at = served.configuration.timestamp
+        for hub in try await served.store.hubsToPurge() {
+            await jobs.removeFiles(of: try await served.store.jobs(hub: hub, limit: .max))
+            guard let term = served.lease.current else { continue }
             var isDone = false
             while !isDone {
                 try Task.checkCancellation()
                 let begun = ContinuousClock.now
-                isDone = try await writer.perform { transaction, _ in
+                isDone = try await served.writer.perform { transaction, _ in
                     try term.check(transaction)
                     return (try transaction.purge(hub: hub, limit: Self.rows, at: at), [])
                 }
                 // Other changes get the writer for as long as this step had it.
                 if !isDone { try await Task.sleep(for: .now - begun) }
             }
-            logger.notice("all rows of a deleted hub were dropped", metadata: ["hub.id": "\(hub)"])
+            served.logger.notice("all rows of a deleted hub were dropped", metadata: ["hub.id": "\(hub)"])
         }
     }
 }

@@ -20,80 +20,45 @@ final class LeaseKeeper: Service {
     private struct State {
         /// The row as last seen while another node had the duties, and since when.
         var seen: (record: LeaseRecord, since: Duration)?
-        var hasSaidFailure = false
         /// The reason, last logged, why this node must not have duties.
         var obstacle: LeaseObstacle?
     }
 
-    private let node: String
-    private let lease: NodeLease
-    private let proof: KeyProof
-    private let store: HubStore
-    private let writer: HubWriter
-    private let interval: Duration
-    private let clock: @Sendable () -> Duration
-    private let logger: Logger
-    /// Called when this node may act again, and when it has lost its duties.
-    private let changed: @Sendable () -> Void
+    private let served: ServedHubs
+    private let others: OtherNodes
     private let state = Mutex(State())
+    private let attempts = Attempts()
 
-    /// Makes the keeper of the node with the name `node`; `clock` never jumps.
-    init(
-        node: String,
-        lease: NodeLease,
-        proof: KeyProof,
-        store: HubStore,
-        writer: HubWriter,
-        interval: Duration,
-        clock: @escaping @Sendable () -> Duration,
-        logger: Logger,
-        changed: @escaping @Sendable () -> Void
-    ) {
-        self.node = node
-        self.lease = lease
-        self.proof = proof
-        self.store = store
-        self.writer = writer
-        self.interval = interval
-        self.clock = clock
-        self.logger = logger
-        self.changed = changed
+    init(_ served: ServedHubs, _ others: OtherNodes) {
+        self.served = served
+        self.others = others
     }
 
+    private var node: String { others.name }
+    private var lease: NodeLease { served.lease }
+
     func run() async throws {
-        await repeatUntilStopped(every: interval, startsNow: true) { await self.look() }
+        await repeatUntilStopped(every: served.configuration.leaseInterval, startsNow: true) { await self.look() }
         await giveBack()
     }
 
     /// Takes over or renews the duties if that is due.
     func look() async {
-        do {
-            try await proof.look(in: store)
+        await attempts.make {
+            try await others.eligibility.proof.look(in: served.store)
             let obstacle = lease.obstacle
             note(obstacle)
             if obstacle != nil {
                 guard lease.term != nil else { return }
                 await giveBack()
-                changed()
+                served.noteLease()
             } else if let term = lease.term {
                 try await keep(term)
             } else {
                 try await takeOverIfDue()
             }
-            state.withLock { $0.hasSaidFailure = false }
-        } catch is LeaseLost {
-            // Another node was first.
-        } catch is ProtocolError {
-            // The writer has logged why it cannot write.
-        } catch is CancellationError {
-            // The hub is stopping.
-        } catch {
-            let isFirst = state.withLock { state in
-                defer { state.hasSaidFailure = true }
-                return !state.hasSaidFailure
-            }
-            guard isFirst else { return }
-            logger.warning("cannot read the holder of the duties", metadata: ["error.reason": "\(error)"])
+        } report: { error in
+            served.logger.warning("cannot read the holder of the duties", metadata: ["error.reason": "\(error)"])
         }
     }
 
@@ -104,42 +69,45 @@ final class LeaseKeeper: Service {
             return state.obstacle
         }
         guard let obstacle else {
-            if former != nil { logger.notice("this node may have duties again") }
+            if former != nil { served.logger.notice("this node may have duties again") }
             return
         }
         guard !obstacle.isSameKind(as: former) else { return }
-        logger.warning("this node takes no duties until that is corrected", metadata: ["error.reason": "\(obstacle)"])
+        served.logger.warning(
+            "this node takes no duties until that is corrected",
+            metadata: ["error.reason": "\(obstacle)"]
+        )
     }
 
     private func keep(_ term: LeaseTerm) async throws {
-        let record = try await store.lease()
+        let record = try await served.store.lease()
         guard record.term == term.number, record.node == node else { return lose(to: record) }
-        let now = clock()
+        let now = served.configuration.monotonic()
         guard now - (lease.renewedAt ?? .zero) >= Self.renewal else { return }
         let hasLapsed = lease.current == nil
         do {
-            try await writer.perform { transaction, _ in
+            try await served.writer.perform { transaction, _ in
                 try term.check(transaction)
                 try transaction.renewLease()
                 return ((), [])
             }
         } catch let error as LeaseLost {
-            lose(to: try await store.lease())
+            lose(to: try await served.store.lease())
             throw error
         }
         lease.note(term, at: now)
-        if hasLapsed { changed() }
+        if hasLapsed { served.noteLease() }
     }
 
     private func lose(to record: LeaseRecord) {
         lease.end()
-        logger.warning("this node has lost its duties", metadata: ["node.holder": "\(record.node ?? "")"])
-        changed()
+        served.logger.warning("this node has lost its duties", metadata: ["node.holder": "\(record.node ?? "")"])
+        served.noteLease()
     }
 
     private func takeOverIfDue() async throws {
-        let record = try await store.lease()
-        let now = clock()
+        let record = try await served.store.lease()
+        let now = served.configuration.monotonic()
         let since = state.withLock { state in
             if state.seen?.record != record { state.seen = (record, now) }
             return state.seen?.since ?? now
@@ -148,23 +116,23 @@ final class LeaseKeeper: Service {
         let isFree = record.node == nil || record.node == node
         guard isFree || now - since >= Self.patience else { return }
         let node = node
-        let number = try await writer.perform { transaction, _ in
+        let number = try await served.writer.perform { transaction, _ in
             guard try transaction.lease() == record else { throw LeaseLost() }
             return (try transaction.takeLease(by: node), [])
         }
         lease.note(LeaseTerm(number: number), at: now)
-        logger.notice(
+        served.logger.notice(
             "this node has the hub's duties",
             metadata: ["node.name": "\(node)", "node.former": "\(record.node ?? "")", "duty.term": "\(number)"]
         )
-        changed()
+        served.noteLease()
     }
 
     /// Lets another node take over at once.
     private func giveBack() async {
         guard let term = lease.term else { return }
         lease.end()
-        _ = try? await writer.perform { transaction, _ in
+        _ = try? await served.writer.perform { transaction, _ in
             try term.check(transaction)
             try transaction.releaseLease()
             return ((), [])
