@@ -49,43 +49,44 @@ struct MetricsPage: Sendable {
         )
     }
 
+    /// A figure of the server.
+    private typealias Figure = (name: String, kind: PrometheusText.Kind, help: String, value: Double)
+    /// A figure that each hub has.
+    private typealias OfHub = (name: String, kind: PrometheusText.Kind, help: String, value: (Hub) -> Int)
+
     private func addMessages(to page: inout PrometheusText) {
-        let counted: [(String, String, (HubCounters) -> Int)] = [
-            ("newswire_messages_accepted_total", "Messages that the hub accepted.", { $0.accepted.count }),
-            ("newswire_messages_repeated_total", "Repeated sends, recognized by their key.", { $0.repeated.count }),
+        let messages: [OfHub] = [
             (
-                "newswire_messages_written_total", "Messages written to streams, counted for each stream.",
-                { $0.streams.written.count }
+                "newswire_messages_accepted_total", .counter, "Messages that the hub accepted.",
+                { $0.counters.accepted.count }
             ),
             (
-                "newswire_messages_oversize_total", "Renderings that were too large to send.",
-                { $0.streams.oversize.count }
+                "newswire_messages_repeated_total", .counter, "Repeated sends, recognized by their key.",
+                { $0.counters.repeated.count }
+            ),
+            (
+                "newswire_messages_written_total", .counter, "Messages written to streams, counted for each stream.",
+                { $0.counters.streams.written.count }
+            ),
+            (
+                "newswire_messages_oversize_total", .counter, "Renderings that were too large to send.",
+                { $0.counters.streams.oversize.count }
             ),
         ]
-        for (name, help, count) in counted {
-            page.add(name, .counter, help, each { count($0.counters) })
-        }
+        add(messages, to: &page)
         page.add(
             "newswire_messages_owed_total",
             .counter,
             "Recipients of messages: installations of platform stream, registrations or handles of other platforms.",
-            members.flatMap { hub -> [PrometheusText.Sample] in
-                let matched = hub.counters.matched.withLock { counts in counts }
-                return matched.sorted { $0.key < $1.key }.map { platform, count in
-                    .init(count, ["hub": "\(hub.record.name)", "platform": platform])
-                }
-            }
+            byPlatform { hub in hub.counters.matched.withLock { counts in counts } }
         )
         page.add(
             "newswire_push_outcomes_total",
             .counter,
             "Targets of push services with a final outcome, by platform and outcome.",
-            members.flatMap { hub in
+            samples { hub, name in
                 hub.counters.push.all.sorted { "\($0.key)" < "\($1.key)" }.map { kind, count in
-                    .init(
-                        count,
-                        ["hub": "\(hub.record.name)", "platform": "\(kind.platform)", "outcome": "\(kind.outcome)"]
-                    )
+                    .init(count, ["hub": name, "platform": "\(kind.platform)", "outcome": "\(kind.outcome)"])
                 }
             }
         )
@@ -93,11 +94,9 @@ struct MetricsPage: Sendable {
             "newswire_push_credential_refused",
             .gauge,
             "1 for a credential that its push service refuses, or that cannot be used; with a host, for that host.",
-            members.flatMap { hub -> [PrometheusText.Sample] in
-                let name = "\(hub.record.name)"
-                let hosts = hub.push.hostRefusals.sorted { $0.key < $1.key }
-                return hub.push.refusals.keys.sorted().map { .init(1, ["hub": name, "platform": "\($0)"]) }
-                    + hosts.flatMap { platform, refusals in
+            samples { hub, name in
+                hub.push.refusals.keys.sorted().map { .init(1, ["hub": name, "platform": "\($0)"]) }
+                    + hub.push.hostRefusals.sorted { $0.key < $1.key }.flatMap { platform, refusals in
                         refusals.keys.sorted().map { .init(1, ["hub": name, "platform": "\(platform)", "host": $0]) }
                     }
             }
@@ -106,11 +105,8 @@ struct MetricsPage: Sendable {
             "newswire_push_paused",
             .gauge,
             "1 for a push service that keeps failing or has asked for a pause; with a host, for that host.",
-            members.flatMap { hub -> [PrometheusText.Sample] in
-                let name = "\(hub.record.name)"
-                return hub.push.pauses(at: configuration.timestamp).sorted { $0.key < $1.key }.flatMap {
-                    platform,
-                    hosts in
+            samples { hub, name in
+                hub.push.pauses(at: configuration.timestamp).sorted { $0.key < $1.key }.flatMap { platform, hosts in
                     hosts.map { host in
                         host.isEmpty
                             ? .init(1, ["hub": name, "platform": "\(platform)"])
@@ -123,65 +119,39 @@ struct MetricsPage: Sendable {
             "newswire_push_credential_expires_timestamp_seconds",
             .gauge,
             "Expiry of a credential for a push service, in seconds since 1970.",
-            members.flatMap { hub in
-                hub.push.expiries.sorted { $0.key < $1.key }.map {
-                    .init($0.value.seconds, ["hub": "\(hub.record.name)", "platform": "\($0.key)"])
-                }
-            }
+            byPlatform { $0.push.expiries.mapValues(\.seconds) }
         )
-        page.add(
-            "newswire_messages_scheduled",
-            .gauge,
-            "Scheduled messages that have not been sent yet.",
-            members.map { hub in
-                .init(hub.status.scheduled.messages, ["hub": "\(hub.record.name)"])
-            }
-        )
-        page.add(
-            "newswire_stream_gaps_total",
-            .counter,
-            "Gaps sent to streams because pending messages are gone.",
-            each { $0.counters.streams.gaps.count }
-        )
-        page.add(
-            "newswire_listen_items",
-            .gauge,
-            "Installations and registrations that were last written with Listen.",
-            members.map { hub in
-                .init(hub.status.listenUsage.count, ["hub": "\(hub.record.name)"])
-            }
-        )
-        page.add(
-            "newswire_listen_bytes",
-            .gauge,
-            "Size of the installations and registrations last written with Listen, as the quota counts it.",
-            members.map { hub in
-                .init(hub.status.listenUsage.bytes, ["hub": "\(hub.record.name)"])
-            }
-        )
+        let stored: [OfHub] = [
+            (
+                "newswire_messages_scheduled", .gauge, "Scheduled messages that have not been sent yet.",
+                { $0.status.scheduled.messages }
+            ),
+            (
+                "newswire_stream_gaps_total", .counter, "Gaps sent to streams because pending messages are gone.",
+                { $0.counters.streams.gaps.count }
+            ),
+            (
+                "newswire_listen_items", .gauge, "Installations and registrations that were last written with Listen.",
+                { $0.status.listenUsage.count }
+            ),
+            (
+                "newswire_listen_bytes", .gauge,
+                "Size of the installations and registrations last written with Listen, as the quota counts it.",
+                { $0.status.listenUsage.bytes }
+            ),
+        ]
+        add(stored, to: &page)
         page.add(
             "newswire_installations",
             .gauge,
             "Registered installations.",
-            members.flatMap { hub in
-                hub.status.installationCounts.sorted { $0.key < $1.key }.map {
-                    platform,
-                    count in
-                    .init(count, ["hub": "\(hub.record.name)", "platform": "\(platform)"])
-                }
-            }
+            byPlatform(\.status.installationCounts)
         )
         page.add(
             "newswire_registrations",
             .gauge,
             "Native and template registrations, including those of installations.",
-            members.flatMap { hub in
-                hub.status.registrationCounts.sorted { $0.key < $1.key }.map {
-                    platform,
-                    count in
-                    .init(count, ["hub": "\(hub.record.name)", "platform": "\(platform)"])
-                }
-            }
+            byPlatform(\.status.registrationCounts)
         )
     }
 
@@ -201,19 +171,19 @@ struct MetricsPage: Sendable {
 
     private func addWriter(to page: inout PrometheusText) {
         let backlog = served.writer.backlog
-        page.add(
-            "newswire_writer_healthy",
-            .gauge,
-            "1 while commits succeed, 0 while the hub cannot write its file or follow the log that it shares.",
-            [.init(served.writer.health.failureReason == nil ? 1 : 0)]
-        )
-        page.add("newswire_writer_waiting", .gauge, "Changes that wait for a commit.", [.init(backlog.changes)])
-        page.add(
-            "newswire_writer_oldest_seconds",
-            .gauge,
-            "Time for which the oldest change has waited for its commit.",
-            [.init(backlog.oldest.seconds)]
-        )
+        let figures: [Figure] = [
+            (
+                "newswire_writer_healthy", .gauge,
+                "1 while commits succeed, 0 while the hub cannot write its file or follow the log that it shares.",
+                served.writer.health.failureReason == nil ? 1 : 0
+            ),
+            ("newswire_writer_waiting", .gauge, "Changes that wait for a commit.", Double(backlog.changes)),
+            (
+                "newswire_writer_oldest_seconds", .gauge,
+                "Time for which the oldest change has waited for its commit.", backlog.oldest.seconds
+            ),
+        ]
+        add(figures, to: &page)
     }
 
     /// The log that several servers share.
@@ -274,42 +244,36 @@ struct MetricsPage: Sendable {
     }
 
     private func addLog(to page: inout PrometheusText) async throws {
-        let log = try await served.store.logSize()
+        let (log, changes) = (try await served.store.logSize(), try await served.store.changeSize())
         let age = log.oldest.map { max(configuration.timestamp - $0, .zero).seconds } ?? 0
-        page.add("newswire_log_bytes", .gauge, "Size of the messages in the log.", [.init(log.bytes)])
-        page.add(
-            "newswire_log_limit_bytes",
-            .gauge,
-            "Size above which the oldest messages are dropped before they expire.",
-            [.init(configuration.maximumLogBytes)]
-        )
-        let changes = try await served.store.changeSize()
-        page.add("newswire_registry_changes", .gauge, "Registry changes that are stored.", [.init(changes.rows)])
-        page.add(
-            "newswire_registry_change_bytes",
-            .gauge,
-            "Size of the stored registry changes, with the former choices of installations.",
-            [.init(changes.bytes)]
-        )
-        page.add(
-            "newswire_registry_change_limit_bytes",
-            .gauge,
-            "Size above which the oldest registry changes are dropped.",
-            [.init(configuration.maximumChangeBytes)]
-        )
-        page.add("newswire_log_oldest_seconds", .gauge, "Age of the oldest row of the log.", [.init(age)])
-        page.add(
-            "newswire_log_time_to_live_seconds",
-            .gauge,
-            "Time after which a pending message expires.",
-            [.init(configuration.timeToLive.seconds)]
-        )
-        page.add(
-            "newswire_log_dropped_unexpired_total",
-            .counter,
-            "Messages dropped because the log was full before they expired, since the hub was created.",
-            [.init(log.droppedBySize)]
-        )
+        let figures: [Figure] = [
+            ("newswire_log_bytes", .gauge, "Size of the messages in the log.", Double(log.bytes)),
+            (
+                "newswire_log_limit_bytes", .gauge,
+                "Size above which the oldest messages are dropped before they expire.",
+                Double(configuration.maximumLogBytes)
+            ),
+            ("newswire_registry_changes", .gauge, "Registry changes that are stored.", Double(changes.rows)),
+            (
+                "newswire_registry_change_bytes", .gauge,
+                "Size of the stored registry changes, with the former choices of installations.", Double(changes.bytes)
+            ),
+            (
+                "newswire_registry_change_limit_bytes", .gauge,
+                "Size above which the oldest registry changes are dropped.", Double(configuration.maximumChangeBytes)
+            ),
+            ("newswire_log_oldest_seconds", .gauge, "Age of the oldest row of the log.", age),
+            (
+                "newswire_log_time_to_live_seconds", .gauge, "Time after which a pending message expires.",
+                configuration.timeToLive.seconds
+            ),
+            (
+                "newswire_log_dropped_unexpired_total", .counter,
+                "Messages dropped because the log was full before they expired, since the hub was created.",
+                Double(log.droppedBySize)
+            ),
+        ]
+        add(figures, to: &page)
         page.add(
             "newswire_database_bytes",
             .gauge,
@@ -325,8 +289,26 @@ struct MetricsPage: Sendable {
     var configuration: HubConfiguration { served.configuration }
     var members: [Hub] { served.directory.hubs }
 
-    private func each(_ value: (Hub) -> Int) -> [PrometheusText.Sample] {
-        members.map { .init(value($0), ["hub": "\($0.record.name)"]) }
+    private func add(_ figures: [Figure], to page: inout PrometheusText) {
+        for (name, kind, help, value) in figures { page.add(name, kind, help, [.init(value)]) }
+    }
+
+    private func add(_ figures: [OfHub], to page: inout PrometheusText) {
+        for (name, kind, help, value) in figures {
+            page.add(name, kind, help, samples { hub, name in [.init(value(hub), ["hub": name])] })
+        }
+    }
+
+    private func samples(_ of: (Hub, _ name: String) -> [PrometheusText.Sample]) -> [PrometheusText.Sample] {
+        members.flatMap { of($0, "\($0.record.name)") }
+    }
+
+    private func byPlatform<Key: Comparable, Value: BinaryInteger>(
+        _ values: (Hub) -> [Key: Value]
+    ) -> [PrometheusText.Sample] {
+        samples { hub, name in
+            values(hub).sorted { $0.key < $1.key }.map { .init($0.value, ["hub": name, "platform": "\($0.key)"]) }
+        }
     }
 }
 
