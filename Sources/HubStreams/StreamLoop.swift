@@ -165,14 +165,11 @@ package final class StreamLoop: @unchecked Sendable {
         switch command {
         case .attach(let id, let attachment): attach(id, attachment)
         case .refuse(let id, let error):
-            guard let session = sessions[id.number] else { return }
-            refuse(session, error)
+            if let session = session(id) { refuse(session, error) }
         case .move(let id, let recipient, let sequence):
-            guard let session = sessions[id.number] else { return }
-            move(session, to: recipient, at: sequence)
+            if let session = session(id) { move(session, to: recipient, at: sequence) }
         case .end(let id, let reason):
-            guard let session = sessions[id.number] else { return }
-            end(session, reason)
+            if let session = session(id) { end(session, reason) }
         case .publish, .deliver: break
         case .head(let sequence): head = max(head, sequence)
         }

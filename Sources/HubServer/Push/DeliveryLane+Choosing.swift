@@ -71,18 +71,7 @@ extension DeliveryLane {
     private func sendSome(at now: Timestamp, isProbe: Bool) async throws -> Bool {
         giveBackWaiting(at: now)
         let limit = isProbe ? 1 : Self.chunk
-        // Targets whose outcomes are recorded during the read leave `pending`, but the read can still show them as due.
-        let sent = pending
-        var due = try await hub.store.dueRetries(
-            hub: hub.record.id,
-            platform: platform,
-            at: now,
-            latest: now + Self.longestRetry,
-            limit: Self.chunk + sent.count
-        ).filter { !sent.contains(TargetKey($0)) }
-        due = Array(due.prefix(Self.chunk))
-        due += try await awaitedRetries(at: now, besides: sent.union(due.map(TargetKey.init)))
-        if isProbe { due = due.randomElement().map { [$0] } ?? [] }
+        let due = try await dueRetries(at: now, isProbe: isProbe)
         var count = 0
         for (key, retries) in Dictionary(grouping: due, by: \.key).sorted(by: { $0.key.sequence < $1.key.sequence }) {
             guard let course = try await course(of: key), !isExpired(course.rendering, at: now) else { continue }
@@ -108,6 +97,22 @@ extension DeliveryLane {
             if hasFreshNews, turns >= 2 { break }
         }
         return count > 0
+    }
+
+    /// Chooses retries that are due, and those that wait for hosts which have room again; only one for a probe.
+    private func dueRetries(at now: Timestamp, isProbe: Bool) async throws -> [DeliveryRetry] {
+        // Targets whose outcomes are recorded during the read leave `pending`, but the read can still show them as due.
+        let sent = pending
+        var due = try await hub.store.dueRetries(
+            hub: hub.record.id,
+            platform: platform,
+            at: now,
+            latest: now + Self.longestRetry,
+            limit: Self.chunk + sent.count
+        ).filter { !sent.contains(TargetKey($0)) }
+        due = Array(due.prefix(Self.chunk))
+        due += try await awaitedRetries(at: now, besides: sent.union(due.map(TargetKey.init)))
+        return isProbe ? due.randomElement().map { [$0] } ?? [] : due
     }
 
     /// Returns targets that wait in the store for hosts which have room now, at most ``chunk``.
@@ -137,7 +142,7 @@ extension DeliveryLane {
                 isFinished = reading.isEmpty && !slowHosts.names.contains(host)
             }
             if isFinished, hostRefusals.forget(host) {
-                self.hub.push.set(hostRefusals: hostRefusals.reasons, platform)
+                self.hub.push.note(platform) { $0.hostRefusals = hostRefusals.reasons }
             }
             found += retries.lazy.filter { !others.contains(TargetKey($0)) }.prefix(room)
         }
@@ -183,8 +188,8 @@ extension DeliveryLane {
                 throw error
             }
         }
-        guard hasNews, hasFreshNews else { return hasFreshNews = false }
-        try await openNewest()
+        forgetFreshNews(ifAllAreOpened: true)
+        if hasFreshNews { try await openNewest() }
     }
 
     /// Opens the next messages in the order in which they came.
@@ -220,7 +225,7 @@ extension DeliveryLane {
         for delivery in page where courses[delivery.key]?.isOpened != true {
             if try await open(delivery), !reading.contains(delivery.key) { reading.insert(delivery.key, at: 0) }
         }
-        hasFreshNews = false
+        forgetFreshNews()
     }
 
     /// Opens a message, unless that was done before its turn.

@@ -82,7 +82,7 @@ extension DeliveryLane {
     /// Turns answers into changes to record, and draws conclusions about the credential and the service.
     private func judge(_ landed: [OutcomeBuffer.Landed]) {
         for (landing, result) in landed {
-            unwritten.targets.append(TargetKey(key: landing.key, ordinal: landing.ordinal))
+            unwritten.targets.append(landing.targetKey)
             switch result {
             case .refused(let refusal): unwritten.fail(landing, refusal.outcome, refusal.reason)
             case .givenBack: giveBack(landing)
@@ -99,7 +99,7 @@ extension DeliveryLane {
         if askedPauseUntil > wallTime { pauses[""] = max(pauses[""] ?? askedPauseUntil, askedPauseUntil) }
         guard pauses != reportedPauses else { return }
         reportedPauses = pauses
-        hub.push.set(pauses: pauses, platform)
+        hub.push.note(platform) { $0.pauses = pauses }
     }
 
     private func judge(_ outcome: PushOutcome, of landing: PushLanding) {
@@ -110,10 +110,7 @@ extension DeliveryLane {
             noteWorking(landing)
             unwritten.succeed(landing)
             if case .replacedHandle(let new) = outcome { unwritten.replace(landing, by: new) }
-        case .dropped(let reason):
-            rejectionGuard.noteOther()
-            noteWorking(landing)
-            unwritten.fail(landing, .dropped, reason)
+        case .dropped(let reason): fail(landing, .dropped, reason)
         case .deadHandle(let dead):
             noteWorking(landing)
             let isBelieved = dead.isCertain || rejectionGuard.noteDoubtful()
@@ -121,18 +118,9 @@ extension DeliveryLane {
             guard isBelieved else { return unwritten.fail(landing, .badChannel, dead.reason) }
             unwritten.fail(landing, .expiredChannel, dead.reason, deadHandle: landing.channel?.handle)
             unwritten.remove(landing, since: dead.since)
-        case .badMessage(let reason):
-            rejectionGuard.noteOther()
-            noteWorking(landing)
-            unwritten.fail(landing, .invalidNotificationFormat, reason)
-        case .tooLarge(let reason):
-            rejectionGuard.noteOther()
-            noteWorking(landing)
-            unwritten.fail(landing, .invalidNotificationSize, reason)
-        case .badRoute(let reason):
-            rejectionGuard.noteOther()
-            noteWorking(landing)
-            unwritten.fail(landing, .wrongToken, reason)
+        case .badMessage(let reason): fail(landing, .invalidNotificationFormat, reason)
+        case .tooLarge(let reason): fail(landing, .invalidNotificationSize, reason)
+        case .badRoute(let reason): fail(landing, .wrongToken, reason)
         case .unsendable(let reason):
             // The service was not asked, so that this says nothing about it.
             endProbe(landing, at: now)
@@ -167,6 +155,13 @@ extension DeliveryLane {
         case .refusedSender(let reason): noteHostRefusal(landing, reason)
         case .refusedCredential(let reason): noteRefusal(landing, reason)
         }
+    }
+
+    /// Records a message or a target that a working service does not accept.
+    private func fail(_ landing: PushLanding, _ outcome: OutcomeName, _ reason: String) {
+        rejectionGuard.noteOther()
+        noteWorking(landing)
+        unwritten.fail(landing, outcome, reason)
     }
 
     private func endProbe(_ landing: PushLanding, at now: Timestamp) {
@@ -236,7 +231,7 @@ extension DeliveryLane {
     ///
     /// `answers` is the number of good answers so far, by which the next refusal of the target is judged.
     private func endsRefusedAlone(_ landing: PushLanding, _ answers: Int, _ refused: String, _ reason: String) -> Bool {
-        let target = TargetKey(key: landing.key, ordinal: landing.ordinal)
+        let target = landing.targetKey
         if let former = refusedFor[target], former < answers {
             refusedFor[target] = nil
             endProbe(landing, at: wallTime)
@@ -249,7 +244,7 @@ extension DeliveryLane {
     }
 
     private func refuseCredential(_ reason: String) {
-        hub.push.set(refusal: reason, platform)
+        hub.push.note(platform) { $0.refusal = reason }
         guard circuit.refuse(reason, at: wallTime) else { return }
         hub.logger.error(
             "a push service refuses the hub's credential; messages wait until it is accepted again or replaced",
@@ -271,7 +266,7 @@ extension DeliveryLane {
             )
         }
         if case .nothing = hostRefusals.allowance(landing.host, at: now) {
-            hub.push.set(hostRefusals: hostRefusals.reasons, platform)
+            hub.push.note(platform) { $0.hostRefusals = hostRefusals.reasons }
             putOffUntilRecovery(landing, reason)
         } else {
             putOff(landing, for: HostRefusals.shortWait * Double.random(in: 0.5...1), reason)
@@ -281,7 +276,7 @@ extension DeliveryLane {
     private func noteWorking(_ landing: PushLanding) {
         hostFailures.noteSuccess(landing.host, begunAt: landing.startedAt)
         if !landing.host.isEmpty, hostRefusals.accept(landing.host) {
-            hub.push.set(hostRefusals: hostRefusals.reasons, platform)
+            hub.push.note(platform) { $0.hostRefusals = hostRefusals.reasons }
             hub.logger.notice(
                 "a push service accepts the hub's key and contact again",
                 metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)"]
@@ -290,7 +285,7 @@ extension DeliveryLane {
         if landing.isHostProbe { noteRecovery() }
         goodAnswers += 1
         guard circuit.accept() else { return }
-        hub.push.set(refusal: nil, platform)
+        hub.push.note(platform) { $0.refusal = nil }
         hub.logger.notice(
             "a push service accepts the hub's credential again",
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)"]

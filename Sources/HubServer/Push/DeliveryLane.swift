@@ -9,6 +9,8 @@ import Synchronization
 
 /// Delivers a hub's messages to one push service with one credential.
 ///
+/// A step chooses targets, renders their messages and sends; outcomes are recorded beside it. Each has an extension.
+///
 /// The store is the queue: a lane holds the targets in flight and its position in each message. Messages take turns by
 /// chunk. The hub's writer records outcomes ten times a second, or sooner when there are many.
 actor DeliveryLane {
@@ -68,10 +70,13 @@ actor DeliveryLane {
     struct TargetKey: Hashable {
         let key: DeliveryKey
         let ordinal: Ordinal
+    }
 
-        init(key: DeliveryKey, ordinal: Ordinal) { (self.key, self.ordinal) = (key, ordinal) }
-
-        init(_ retry: DeliveryRetry) { self.init(key: retry.key, ordinal: retry.ordinal) }
+    private struct News {
+        /// True if there may be messages after ``openedThrough``.
+        var exists = true
+        /// True if a message has come since the newest ones were opened.
+        var isFresh = false
     }
 
     let platform: Platform
@@ -91,10 +96,7 @@ actor DeliveryLane {
     /// Messages whose targets are being read, in the order of their turns.
     var reading: [DeliveryKey] = []
     var openedThrough = LogSequence.start
-    /// True if there may be messages after ``openedThrough``.
-    var hasNews = true
-    /// True if a message has come since the newest ones were opened.
-    var hasFreshNews = false
+    private let news = Mutex(News())
     var nextExpiryLook = Timestamp.distantPast
     var expiries = MessageExpiries()
     /// The last message whose expiry is in ``expiries``, if it has one of its own.
@@ -102,7 +104,7 @@ actor DeliveryLane {
     /// Targets that were sent and are not recorded yet.
     var pending: Set<TargetKey> = []
     /// Targets that have a slot and are not handed to the service yet.
-    var outbox: [(push: ReadyPush, target: PushTarget, landing: PushLanding)] = []
+    var outbox: [(target: PreparedTarget, landing: PushLanding)] = []
     var unwritten = PushBatch()
     /// The latest write, which the next one waits for.
     var writing: Task<Void, Never>?
@@ -156,13 +158,20 @@ actor DeliveryLane {
 
     /// Wakes the lane for a new message.
     nonisolated func wake() {
-        Task { await noteNews() }
+        news.withLock { $0 = News(exists: true, isFresh: true) }
+        wakeUp.signal()
     }
 
-    private func noteNews() {
-        hasNews = true
-        hasFreshNews = true
-        wakeUp.signal()
+    var hasNews: Bool {
+        get { news.withLock { $0.exists } }
+        set { news.withLock { $0.exists = newValue } }
+    }
+
+    var hasFreshNews: Bool { news.withLock { $0.isFresh } }
+
+    /// Notes that the newest messages were opened, or that they are among those that were opened in turn.
+    func forgetFreshNews(ifAllAreOpened: Bool = false) {
+        news.withLock { if !ifAllAreOpened || !$0.exists { $0.isFresh = false } }
     }
 
     /// Delivers until the task is cancelled; then requests in flight end on their own, and their outcomes are recorded.
@@ -295,4 +304,8 @@ actor DeliveryLane {
             metadata: ["hub.name": "\(hub.record.name)", "push.platform": "\(platform)", "error.reason": "\(error)"]
         )
     }
+}
+
+extension DeliveryLane.TargetKey {
+    init(_ retry: DeliveryRetry) { self.init(key: retry.key, ordinal: retry.ordinal) }
 }

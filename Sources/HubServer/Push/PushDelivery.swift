@@ -247,14 +247,12 @@ final class PushDelivery: Service {
         _ platform: Platform,
         _ hub: Hub
     ) -> (any PushService)? {
-        hub.push.set(refusal: nil, platform)
-        hub.push.set(hostRefusals: [:], platform)
-        hub.push.set(pauses: [:], platform)
+        hub.push.note(platform) { $0 = PushServicesInUse.Obstacles() }
         guard let credential else { return nil }
         do {
             return try hub.configuration.pushServices.service(for: credential)
         } catch {
-            hub.push.set(refusal: error.description, platform)
+            hub.push.note(platform) { $0.refusal = error.description }
             logger.error(
                 "a credential cannot be used: messages for its push service wait until it is replaced",
                 metadata: [

@@ -6,9 +6,7 @@ import Signals
 import Synchronization
 
 /// An attempt for one target, whose outcome is on its way to the store.
-///
-/// A class, since it is passed on several times.
-final class PushLanding: Sendable {
+struct PushLanding: Sendable {
     enum Result: Sendable {
         case answered(PushOutcome)
         /// Nothing was sent.
@@ -27,50 +25,28 @@ final class PushLanding: Sendable {
         case waits(until: Timestamp, String)
     }
 
-    let key: DeliveryKey
-    let ordinal: Ordinal
+    let targetKey: DeliveryLane.TargetKey
+    /// `nil` if the target was refused before a message was rendered for it.
+    var target: PreparedTarget?
     /// Number of this attempt; 0 if nothing was sent.
-    let attempt: Int
-    /// True if the target is stored as a retry.
-    let isRetry: Bool
-    /// The channel that the message was sent to.
-    let channel: PushChannel?
-    /// The host in the channel; empty if it names none.
-    let host: String
-    let collapseKey: String?
-    let startedAt: Timestamp
-    /// Latest start of an attempt.
-    let lastChance: Timestamp
+    var attempt = 0
+    var startedAt = Timestamp.distantPast
     /// True if the attempt finds out whether the service accepts the credential again.
-    let isProbe: Bool
+    var isProbe = false
     /// True if the attempt finds out whether its host, which is paused, has recovered.
-    let isHostProbe: Bool
+    var isHostProbe = false
 
-    init(
-        key: DeliveryKey,
-        ordinal: Ordinal,
-        attempt: Int = 0,
-        isRetry: Bool = false,
-        channel: PushChannel? = nil,
-        host: String = "",
-        collapseKey: String? = nil,
-        startedAt: Timestamp = .distantPast,
-        lastChance: Timestamp = .distantFuture,
-        isProbe: Bool = false,
-        isHostProbe: Bool = false
-    ) {
-        self.key = key
-        self.ordinal = ordinal
-        self.attempt = attempt
-        self.isRetry = isRetry
-        self.channel = channel
-        self.host = host
-        self.collapseKey = collapseKey
-        self.startedAt = startedAt
-        self.lastChance = lastChance
-        self.isProbe = isProbe
-        self.isHostProbe = isHostProbe
-    }
+    var key: DeliveryKey { targetKey.key }
+    var ordinal: Ordinal { targetKey.ordinal }
+    /// True if the target is stored as a retry.
+    var isRetry: Bool { target?.attempts != nil }
+    /// The channel that the message was sent to.
+    var channel: PushChannel? { target?.pushTarget.channel }
+    /// The host in the channel; empty if it names none.
+    var host: String { target?.host ?? "" }
+    var collapseKey: String? { target?.push.collapseKey }
+    /// Latest start of an attempt.
+    var lastChance: Timestamp { target?.lastChance ?? .distantFuture }
 }
 
 extension PushRefusal {

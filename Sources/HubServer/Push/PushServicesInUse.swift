@@ -4,14 +4,20 @@ import Synchronization
 
 /// A hub's push services that are in use, by platform.
 final class PushServicesInUse: Sendable {
-    private struct Use {
-        var service: (any PushService)?
+    /// The reasons why messages for a push service wait.
+    struct Obstacles {
         /// The reason why the credential is not used.
         var refusal: String?
-        /// Reasons of refusals by host.
+        /// The hosts that refuse the hub's key or contact, with their reasons.
         var hostRefusals: [String: String] = [:]
-        /// Paused hosts, with the times until which that is reported.
+        /// The hosts to which nothing is sent for now, with the times until which that is reported; a service with hosts
+        /// of its own has an empty name.
         var pauses: [String: Timestamp] = [:]
+    }
+
+    private struct Use {
+        var service: (any PushService)?
+        var obstacles = Obstacles()
         var audience: (credential: PlatformCredential, audience: String?)?
     }
 
@@ -31,31 +37,23 @@ final class PushServicesInUse: Sendable {
     }
 
     /// Returns the reason why a credential is not used; `nil` while it is.
-    func refusal(_ platform: Platform) -> String? { uses.withLock { $0[platform]?.refusal } }
+    func refusal(_ platform: Platform) -> String? { uses.withLock { $0[platform]?.obstacles.refusal } }
 
-    func set(refusal: String?, _ platform: Platform) { change(platform) { $0.refusal = refusal } }
-
-    /// Notes the hosts of a platform that refuse the hub's key or contact, with their reasons.
-    func set(hostRefusals: [String: String], _ platform: Platform) {
-        change(platform) { $0.hostRefusals = hostRefusals }
-    }
-
-    /// Notes the hosts of a platform to which nothing is sent for now, with the times until which that is reported; a
-    /// service with hosts of its own has an empty name.
-    func set(pauses: [String: Timestamp], _ platform: Platform) { change(platform) { $0.pauses = pauses } }
+    /// Changes the reasons why messages for a platform's service wait.
+    func note(_ platform: Platform, _ note: (inout Obstacles) -> Void) { change(platform) { note(&$0.obstacles) } }
 
     /// Returns the paused hosts by platform.
     func pauses(at now: Timestamp) -> [Platform: [String]] {
-        all { $0.pauses.isEmpty ? nil : $0.pauses }.mapValues { hosts in hosts.filter { $0.value > now }.keys.sorted() }
+        all { $0.obstacles.pauses.isEmpty ? nil : $0.obstacles.pauses }.mapValues { hosts in
+            hosts.filter { $0.value > now }.keys.sorted()
+        }
     }
 
     /// Forgets the refusals and pauses of platforms that are not in use any more.
     func forgetRefusals(except platforms: Set<Platform>) {
         uses.withLock { uses in
             for platform in uses.keys where !platforms.contains(platform) {
-                uses[platform]?.refusal = nil
-                uses[platform]?.hostRefusals = [:]
-                uses[platform]?.pauses = [:]
+                uses[platform]?.obstacles = Obstacles()
             }
         }
     }
@@ -73,8 +71,10 @@ final class PushServicesInUse: Sendable {
     var expiries: [Platform: Timestamp] { all { $0.service?.credentialExpiresAt } }
 
     /// Credentials that are not used, with the reason.
-    var refusals: [Platform: String] { all(\.refusal) }
+    var refusals: [Platform: String] { all(\.obstacles.refusal) }
 
     /// Hosts of browsers' push services that refuse the hub's key or contact, with their reasons, by platform.
-    var hostRefusals: [Platform: [String: String]] { all { $0.hostRefusals.isEmpty ? nil : $0.hostRefusals } }
+    var hostRefusals: [Platform: [String: String]] {
+        all { $0.obstacles.hostRefusals.isEmpty ? nil : $0.obstacles.hostRefusals }
+    }
 }
