@@ -9,10 +9,6 @@ struct ConfiguredHubsReader {
         case credentials
     }
 
-    private static let credentialKinds: [String: PlatformCredential.Kind] = [
-        "apns": .apns, "fcm": .fcmV1, "wns": .wns, "browser": .browser,
-    ]
-
     private enum RuleKey: String, CaseIterable {
         case rights
         case primaryKeyFile = "primary-key-file"
@@ -105,12 +101,12 @@ struct ConfiguredHubsReader {
         else { return [] }
         var credentials: [ConfiguredCredential] = []
         for (key, node) in mapping {
-            guard let kind = Self.credentialKinds[key.scalar?.string ?? ""] else {
+            guard let kind = PlatformCredential.Kind.configurable[key.scalar?.string ?? ""] else {
                 problems.append(
                     SettingsProblem.unknown(
                         key,
                         kind: "push service",
-                        known: Self.credentialKinds.keys.sorted(),
+                        known: PlatformCredential.Kind.configurable.keys.sorted(),
                         file: file,
                         instead: "apns: FILE"
                     )

@@ -19,18 +19,19 @@ package struct Platform: RawRepresentable, Sendable, Codable, CustomStringConver
     package static let browser = Platform(rawValue: "browser")
     package static let xiaomi = Platform(rawValue: "xiaomi")
 
-    package static let known: [Platform] = [
-        .stream, .apns, .wns, .mpns, .gcm, .fcmv1, .adm, .baidu, .browser, .xiaomi,
-    ]
+    package static let known = PlatformDefinition.all.map(\.platform)
 
     /// The platform in lower case, as the hub stores and reports it.
     package var folded: Platform { Platform(rawValue: foldedName) }
 
     private var foldedName: String { rawValue.utf8.allSatisfy(\.hasNoCase) ? rawValue : rawValue.lowercased() }
 
-    package var isKnown: Bool { Self.known.contains(self) }
+    package var isKnown: Bool { PlatformDefinition.byPlatform[self] != nil }
 
     package var description: String { rawValue }
+
+    /// The name that people read.
+    package var label: String { PlatformDefinition.byPlatform[self]?.label ?? rawValue }
 
     /// True if templates of this platform are XML; all others are JSON objects.
     var takesXML: Bool { self == .wns || self == .mpns }

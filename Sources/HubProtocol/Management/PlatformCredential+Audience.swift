@@ -1,18 +1,15 @@
 extension PlatformCredential.Kind {
+    var definition: PlatformDefinition? { PlatformDefinition.byCredential[self] }
+
     /// The platform whose registrations the credential reaches; `nil` for a kind that this version does not know.
-    package var platform: Platform? {
-        switch self {
-        case .apns: .apns
-        case .wns: .wns
-        case .gcm: .gcm
-        case .mpns: .mpns
-        case .adm: .adm
-        case .baidu: .baidu
-        case .fcmV1: .fcmv1
-        case .browser: .browser
-        default: nil
+    package var platform: Platform? { definition?.platform }
+
+    /// The kinds of the push services to which this version delivers, by their names in files of settings.
+    package static let configurable = Dictionary(
+        uniqueKeysWithValues: PlatformDefinition.all.compactMap { definition in
+            definition.credential?.settingsName.map { ($0, definition.credentialKind) }
         }
-    }
+    )
 }
 
 extension PlatformCredential {
@@ -21,13 +18,9 @@ extension PlatformCredential {
     /// Waiting messages are not sent with a credential of another audience, for which their handles mean nothing. `nil`
     /// if the properties do not name it, as with a certificate, whose audience `PushServiceMaker` finds.
     package var audience: String? {
-        let names: [String]
-        switch kind {
-        case .apns: return apnsAudience
-        case .fcmV1: names = ["ProjectId"]
-        case .wns: names = self["PackageSid"] == nil ? ["ClientId", "TenantId"] : ["PackageSid"]
-        default: return nil
-        }
+        if kind == .apns { return apnsAudience }
+        let sets = kind.definition?.credential?.audience ?? []
+        guard let names = sets.first(where: { self[$0[0]] != nil }) ?? sets.last else { return nil }
         let values = names.map { self[$0]?.lowercased() ?? "" }
         return values[0].isEmpty ? nil : values.joined(separator: " ")
     }

@@ -49,43 +49,11 @@ package struct PlatformCredential: Sendable, Equatable, Codable {
 // MARK: - Changes
 
 extension PlatformCredential {
-    /// The secrets of each kind, which an update may omit.
-    ///
-    /// A kind with two ways to authenticate has two sets, which are alternatives.
-    private static let secrets: [Kind: [[String]]] = [
-        .apns: [["ApnsCertificate", "CertificateKey", "Thumbprint"], ["Token", "KeyId", "AppName", "AppId"]],
-        .wns: [["SecretKey"]], .gcm: [["GoogleApiKey"]], .mpns: [["MpnsCertificate", "CertificateKey"]],
-        .adm: [["ClientSecret"]], .baidu: [["BaiduSecretKey"]], .fcmV1: [["PrivateKey"]],
-        .browser: [["VapidPrivateKey", "FormerVapidPrivateKeys"]],
-    ]
-
-    /// The properties that a push service requires: all of one set.
-    ///
-    /// MPNS can do without any (.NET's documentation of `MpnsCredential`).
-    fileprivate static let required: [Kind: [[String]]] = [
-        .apns: [["ApnsCertificate"], ["Token", "KeyId", "AppName", "AppId"]],
-        .wns: [["PackageSid", "SecretKey"], ["ClientId", "TenantId", "SecretKey"]], .gcm: [["GoogleApiKey"]],
-        .adm: [["ClientId", "ClientSecret"]], .baidu: [["BaiduApiKey", "BaiduSecretKey"]],
-        .fcmV1: [["ProjectId", "PrivateKey", "ClientEmail"]],
-        .browser: [["Subject", "VapidPublicKey", "VapidPrivateKey"]],
-    ]
-
-    /// The names that SDKs of Azure know; other ones, ours, are in no description: they break the Java SDK, which then
-    /// reads no hub of the namespace.
-    ///
-    /// Source: the models of the .NET, Java and JavaScript SDKs.
-    private static let sdkNames: [Kind: Set<String>] = [
-        .apns: ["apnscertificate", "certificatekey", "endpoint", "thumbprint", "token", "keyid", "appname", "appid"],
-        .wns: ["packagesid", "secretkey", "windowsliveendpoint", "wnscertificate", "certificatekey"],
-        .gcm: ["gcmendpoint", "googleapikey"], .mpns: ["mpnscertificate", "certificatekey", "thumbprint"],
-        .adm: ["clientid", "clientsecret", "authtokenurl", "sendurltemplate"],
-        .baidu: ["baiduapikey", "baiduendpoint", "baidusecretkey"], .fcmV1: ["privatekey", "projectid", "clientemail"],
-        .browser: ["subject", "vapidpublickey", "vapidprivatekey"],
-    ]
+    private var definition: CredentialDefinition? { kind.definition?.credential }
 
     /// True for a property that SDKs do not know, and so cannot send back.
     private func isOurs(_ property: Property) -> Bool {
-        Self.sdkNames[kind]?.contains(property.name.lowercased()) == false
+        definition?.sdkNames.contains(property.name.lowercased()) == false
     }
 
     /// The stored properties that an SDK has not seen, unless what it sends replaces what they belong to.
@@ -116,7 +84,7 @@ extension PlatformCredential {
     private func keepingOmittedSecrets(of stored: PlatformCredential) -> PlatformCredential {
         if kind == .browser { return keepingFormerKeys(of: stored) }
         let given = Set(properties.map { $0.name.lowercased() })
-        let sets = (Self.secrets[kind] ?? []).map { Set($0.map { $0.lowercased() }) }
+        let sets = (definition?.secrets ?? []).map { Set($0.map { $0.lowercased() }) }
         // A client that sends a token does not want to keep the certificate.
         let meant = sets.filter { !$0.isDisjoint(with: given) }
         let kept = (meant.isEmpty ? sets : meant).reduce(into: Set<String>()) { $0.formUnion($1) }.subtracting(given)
@@ -160,7 +128,8 @@ extension PlatformCredential {
 
     /// - Throws: ``ProtocolError`` 400 with the missing properties.
     package func validate() throws(ProtocolError) {
-        guard let sets = Self.required[kind] else { return }
+        let sets = definition?.required ?? []
+        guard !sets.isEmpty else { return }
         let missing = sets.map { set in set.filter { self[$0] == nil } }
         guard missing.allSatisfy({ !$0.isEmpty }) else { return }
         // The set of which some properties are given, if there is one.
@@ -188,7 +157,7 @@ extension PlatformCredential.Property {
 
 extension PlatformCredential.Kind {
     /// True for a kind of which a credential without properties means none; MPNS and unknown kinds can do without.
-    var needsProperties: Bool { PlatformCredential.required[self] != nil }
+    var needsProperties: Bool { definition?.credential?.required.isEmpty == false }
 }
 
 // MARK: - XML

@@ -20,33 +20,17 @@ package struct MessageFormat: RawRepresentable, Sendable, Codable, CustomStringC
     package static let browser = MessageFormat(rawValue: "browser")
     package static let xiaomi = MessageFormat(rawValue: "xiaomi")
 
-    package static let known: [MessageFormat] = [
-        .template, .stream, .apple, .windows, .windowsphone, .gcm, .fcmv1, .adm, .baidu, .browser, .xiaomi,
-    ]
+    package static let known = [.template] + PlatformDefinition.all.map(\.format)
 
     package var isKnown: Bool { Self.known.contains(self) }
 
     /// The platform whose native registrations a message of this format reaches; `nil` for templates and unknown ones.
-    package var platform: Platform? {
-        switch rawValue.lowercased() {
-        case "stream": .stream
-        case "apple": .apns
-        case "windows": .wns
-        case "windowsphone": .mpns
-        case "gcm": .gcm
-        case "fcmv1": .fcmv1
-        case "adm": .adm
-        case "baidu": .baidu
-        case "browser": .browser
-        case "xiaomi": .xiaomi
-        default: nil
-        }
-    }
+    package var platform: Platform? { PlatformDefinition.byFormat[self]?.platform }
 
     /// The format of a platform's native messages, by which telemetry names the platform; an unknown one keeps its
     /// name.
     package init(of platform: Platform) {
-        self = Self.known.first { $0.platform == platform } ?? MessageFormat(rawValue: platform.rawValue)
+        self = PlatformDefinition.byPlatform[platform]?.format ?? MessageFormat(rawValue: platform.rawValue)
     }
 
     package var description: String { rawValue }

@@ -7,18 +7,10 @@
 package enum NotificationSize {
     /// In bytes; `nil` where none is known.
     ///
-    /// The 4,096 bytes of Android and Apple are those of the message itself; a browser's limit is for the text before
-    /// encryption.
+    /// The 4,096 bytes of Android and Apple are those of the message itself.
     package static func limit(for format: MessageFormat, headers: ForwardedHeaders = .none) -> Int? {
-        switch format {
-        case .apple: headers["apns-push-type"]?.lowercased() == "voip" ? 5_120 : 4_096
-        case .gcm, .fcmv1: 4_096
-        case .windows: 5_000
-        case .windowsphone: 3_072
-        case .adm: 6_144
-        case .browser: 3_993
-        default: nil
-        }
+        if format == .apple, headers["apns-push-type"]?.lowercased() == "voip" { return 5_120 }
+        return PlatformDefinition.byFormat[format]?.maximumBytes
     }
 
     /// The limit that a body exceeds; `nil` if it exceeds none.

@@ -39,7 +39,7 @@ package struct DevicesPage: WebPage {
         ) {
             self.kind = kind
             self.id = id
-            self.platform = platform.map { PlatformLabel.text($0.rawValue) } ?? "Unknown device"
+            self.platform = platform?.label ?? "Unknown device"
             let names = categories.map(\.text).joined(separator: ", ")
             self.categories = names.isEmpty ? "No categories" : "Categories: \(names)"
             day = ISODateTime.formatDay(changedAt.date)

@@ -1,3 +1,5 @@
+import HubProtocol
+
 /// A form that sends a message to a user by name.
 package struct SendForm: Sendable, Equatable {
     package struct Platform: Sendable, Equatable {
@@ -7,7 +9,7 @@ package struct SendForm: Sendable, Equatable {
 
         init(name: String, isChosen: Bool) {
             self.name = name
-            label = PlatformLabel.text(name)
+            label = HubProtocol.Platform(rawValue: name).label
             self.isChosen = isChosen
         }
     }
@@ -56,14 +58,4 @@ package struct SendForm: Sendable, Equatable {
             frame.user == nil
             ? "Sign in to send." : mayNotifyOthers ? nil : "You may notify only yourself."
     }
-}
-
-/// The display names of platforms.
-package enum PlatformLabel {
-    private static let labels = [
-        "apns": "Apple (apns)", "gcm": "Android, legacy (gcm)", "fcmv1": "Android (fcmv1)", "wns": "Windows (wns)",
-        "mpns": "Windows Phone (mpns)", "browser": "Browsers (browser)", "stream": "Agents and open pages (stream)",
-    ]
-
-    package static func text(_ name: String) -> String { labels[name.lowercased()] ?? name }
 }
