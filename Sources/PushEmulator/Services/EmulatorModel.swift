@@ -5,15 +5,22 @@ import Synchronization
 struct EmulatorAnswer: Sendable {
     let reply: EmulatorReply
     /// Delay before the reply.
-    var delay = Duration.zero
+    private(set) var delay = Duration.zero
     /// True if the connection ends with a GOAWAY instead of a reply.
-    var isGoingAway = false
+    let isGoingAway: Bool
     /// The delivery to put into the inbox when the reply is sent.
     var delivery: Delivery?
 
     struct Delivery: Sendable {
         let device: EmulatedDevice
         let content: EmulatedDelivery
+    }
+
+    /// Creates the answer with a reply; `fault` is one that does not change the reply itself.
+    init(_ reply: EmulatorReply, fault: PushFault.Effect? = nil) {
+        self.reply = reply
+        isGoingAway = fault == .goAway
+        if case .slow(let delay)? = fault { self.delay = delay }
     }
 }
 
@@ -39,8 +46,8 @@ final class EmulatorModel: Sendable {
         case .tokens(let issuer): tokens(request, issuer)
         // A different interface of Apple's, or a mistake.
         case nil where request.path.hasPrefix("/3/") || request.path.hasPrefix("/4/"):
-            EmulatorAnswer(reply: ApnsAnswers.reply(404, "BadPath", request))
-        case nil: EmulatorAnswer(reply: EmulatorReply(404))
+            EmulatorAnswer(ApnsAnswers.reply(404, "BadPath", request))
+        case nil: EmulatorAnswer(EmulatorReply(404))
         }
     }
 
@@ -79,19 +86,13 @@ final class EmulatorModel: Sendable {
         do throws(EmulatorReply) {
             push = try answers.check(request)
         } catch {
-            return EmulatorAnswer(reply: error)
+            return EmulatorAnswer(error)
         }
-        guard let device = push.device else { return EmulatorAnswer(reply: push.reply) }
+        guard let device = push.device else { return EmulatorAnswer(push.reply) }
         let fault = state.withLock { $0.faults.take(for: device) }
-        if let fault, let reply = answers.reply(to: push, request, fault) { return EmulatorAnswer(reply: reply) }
-        var answer = EmulatorAnswer(reply: push.reply)
-        switch fault?.effect {
-        case .goAway:
-            answer.isGoingAway = true
-            return answer
-        case .slow(let delay): answer.delay = delay
-        default: break
-        }
+        if let fault, let reply = answers.reply(to: push, request, fault) { return EmulatorAnswer(reply) }
+        var answer = EmulatorAnswer(push.reply, fault: fault?.effect)
+        guard !answer.isGoingAway else { return answer }
         answer.delivery = EmulatorAnswer.Delivery(
             device: device,
             content: EmulatedDelivery(
@@ -114,14 +115,8 @@ final class EmulatorModel: Sendable {
             state.withLock { $0.tokens }.issue(for: audience, lifetime: lifetime, at: now)
         }
         let fault = state.withLock { $0.faults.take(for: .tokens(issuer.service)) }
-        if let fault, let reply = answers.reply(fault) { return EmulatorAnswer(reply: reply) }
-        var answer = EmulatorAnswer(reply: answers.answer(request, issuer))
-        switch fault {
-        case .slow(let delay): answer.delay = delay
-        case .goAway: answer.isGoingAway = true
-        default: break
-        }
-        return answer
+        if let fault, let reply = answers.reply(fault) { return EmulatorAnswer(reply) }
+        return EmulatorAnswer(answers.answer(request, issuer), fault: fault)
     }
 }
 
