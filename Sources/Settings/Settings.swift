@@ -15,6 +15,9 @@ package struct Settings: Sendable {
     private let values: [String: any Sendable]
     private let origins: [String: SettingOrigin]
 
+    /// The settings without file, environment and flags.
+    package static let defaults = Settings(file: nil, hubs: ConfiguredHubs(), values: [:], origins: [:])
+
     /// Finds, reads and validates the whole configuration, for every section.
     ///
     /// The file is the named one; else `$NEWSWIRE_CONFIG`; else ``systemFile``, if it exists; else

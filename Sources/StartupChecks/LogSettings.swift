@@ -1,40 +1,27 @@
 import HostSystem
-package import NetworkAddresses
 package import ReplicatedLog
 package import Settings
 
 /// The settings of the log that several hubs share.
 package struct LogSettings: Sendable {
-    package let servers: [LogServer]?
-    package let name: String
-    package let node: String?
-    package let replicas: Int
-    package let credentials: String?
-    package let authority: String?
-    package let certificate: String?
-    package let key: String?
+    private let settings: Settings
 
     /// Reads them from settings, flags included.
-    package init(_ settings: Settings) {
-        servers = settings.value(HubSettings.logServers)
-        name = settings.value(HubSettings.logName)
-        node = settings.value(HubSettings.logNode)
-        replicas = settings.value(HubSettings.logReplicas)
-        credentials = settings.value(HubSettings.logCredentials)
-        authority = settings.value(HubSettings.logAuthority)
-        certificate = settings.value(HubSettings.logCertificate)
-        key = settings.value(HubSettings.logKey)
-    }
+    package init(_ settings: Settings) { self.settings = settings }
 
     /// The log's servers and this hub's part in it; `nil` for a hub without a shared log.
     package var configuration: ReplicatedLogConfiguration? {
-        guard let servers else { return nil }
-        var configuration = ReplicatedLogConfiguration(servers: servers, name: name, node: node ?? Self.machine)
-        configuration.replicas = replicas
-        configuration.credentials = credentials
-        configuration.authority = authority
-        configuration.certificate = certificate
-        configuration.key = key
+        guard let servers = settings.value(HubSettings.logServers) else { return nil }
+        var configuration = ReplicatedLogConfiguration(
+            servers: servers,
+            name: settings.value(HubSettings.logName),
+            node: settings.value(HubSettings.logNode) ?? Self.machine
+        )
+        configuration.replicas = settings.value(HubSettings.logReplicas)
+        configuration.credentials = settings.value(HubSettings.logCredentials)
+        configuration.authority = settings.value(HubSettings.logAuthority)
+        configuration.certificate = settings.value(HubSettings.logCertificate)
+        configuration.key = settings.value(HubSettings.logKey)
         return configuration
     }
 
@@ -53,7 +40,11 @@ package struct LogSettings: Sendable {
     /// Each hub has its own databases of accounts and of readers of pages.
     package func problems(hasAppBackend: Bool, hasPages: Bool) -> [String] {
         guard let configuration else {
-            let isLeft = [node, credentials, authority, certificate, key].contains { $0 != nil }
+            let others = [
+                HubSettings.logNode, HubSettings.logCredentials, HubSettings.logAuthority, HubSettings.logCertificate,
+                HubSettings.logKey,
+            ]
+            let isLeft = others.contains { settings.value($0) != nil }
             return isLeft ? ["settings of a log are set, but 'log-servers' is not"] : []
         }
         var problems = configuration.problems

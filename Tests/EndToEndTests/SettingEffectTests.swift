@@ -100,7 +100,7 @@ import Testing
         let command = try await BackendCommand.asyncParse(arguments)
         let settings = settings.overridden(by: command.flags.values)
         let state = try command.stateOptions.directory(settings)
-        var configuration = command.backendConfiguration(settings)
+        var configuration = BackendConfiguration(settings)
         configuration.hasher = hasher
         let parts: [Any] = [
             try command.listenConfiguration(settings, state), configuration,

@@ -6,7 +6,7 @@ package import HubProtocol
 package import HubStreams
 package import NetworkAddresses
 package import PushServices
-import Settings
+package import Settings
 
 /// The configuration of a hub server; every value is decided before the start.
 package struct HubConfiguration: Sendable {
@@ -23,21 +23,21 @@ package struct HubConfiguration: Sendable {
     /// The folder for the files of jobs: jobs read and write no files outside it.
     package var jobsFolder: String
     /// An address of this machine.
-    package var host = HubSettings.listen.fallback
+    package var host: String
     /// 0 means any free port.
-    package var port = HubSettings.port.fallback
+    package var port: Int
     /// The source of the TLS certificate; `nil` for plain HTTP only.
     package var certificate: CertificateSource?
     /// True if plain HTTP is accepted from other machines although the hub serves TLS.
-    package var takesPlainHTTP = HubSettings.insecureListen.fallback
+    package var takesPlainHTTP: Bool
     /// The address at which clients reach the hub, for replies to requests that do not name it themselves.
     package var publicAddress = PublicAddress.own(.name("localhost"))
     /// The configured names of the hub; with some, addresses in replies have no other host that a client has invented.
-    package var hostNames: [HostName] = []
+    package var hostNames: [HostName]
     /// Proxies whose `X-Forwarded-Host`, `-Port` and `-Proto` are trusted.
-    package var trustedProxies: [AddressBlock] = []
+    package var trustedProxies: [AddressBlock]
     /// Origins of web apps that may use the hub from browsers.
-    package var corsOrigins: [WebOrigin] = []
+    package var corsOrigins: [WebOrigin]
     /// The name of the first hub of a new file; programs on this machine find its connection strings.
     package var hubName: HubName
     /// True if a new file gets the hub ``hubName``; otherwise it gets only the hubs of ``provisions``.
@@ -45,24 +45,24 @@ package struct HubConfiguration: Sendable {
     /// Hubs and rules that are created or updated at the start.
     package var provisions = HubProvisions()
     /// Time for which a message stays pending.
-    package var timeToLive = HubSettings.timeToLive.fallback
+    package var timeToLive: Duration
     /// Maximum size of messages in the log in bytes, with tags, headers and targets; above it unexpired ones are
     /// dropped.
-    package var maximumLogBytes = HubSettings.logSize.fallback
+    package var maximumLogBytes: Int64
     /// Maximum size of registry changes in bytes: the former choices of installations, for disconnected agents.
-    package var maximumChangeBytes = HubSettings.changeSize.fallback
+    package var maximumChangeBytes: Int64
     /// Time for which an idempotency key is remembered.
     package var keyLifetime = Duration.seconds(7 * 86_400)
     /// Maximum number of tags of a registration, or of an installation together with one template.
-    package var maximumTags = Installation.maximumTags
+    package var maximumTags: Int
     /// Limits of tag expressions in sends.
-    package var expressionLimits = TagExpression.Limits.standard
+    package var expressionLimits: TagExpression.Limits
     /// Limits of what holders of Listen may store.
     package var listenQuota = ListenQuota()
     /// Prefixes of tags that can be set and removed only with Manage.
-    package var reservedTags = ReservedTagPrefixes.standard
+    package var reservedTags: ReservedTagPrefixes
     /// Maximum duration of a stop.
-    package var drain = HubSettings.drain.fallback
+    package var drain: Duration
     /// Number of threads that serve connections.
     package var eventLoops = 2
     /// Limits of the memory for streams that lag.
@@ -76,7 +76,7 @@ package struct HubConfiguration: Sendable {
     /// Limits of the changes that a rule may make from one address.
     package var writeLimit = WriteLimit()
     /// True if messages in the format of the retired GCM, and to its registrations, are sent through FCM v1.
-    package var sendsGcmThroughFcm = HubSettings.gcmThroughFcm.fallback
+    package var sendsGcmThroughFcm: Bool
     /// The contact address that browsers' push services may use, `mailto:` or `https:` (RFC 8292 §2.1).
     package var pushContact: String?
     /// Emulates the push services, for trying out an app; `nil` to use the real ones.
@@ -94,7 +94,7 @@ package struct HubConfiguration: Sendable {
     package var alarmTag: Tag?
     package var alarmRules = AlarmRules()
     /// Agents that should be connected, once they have registered for the first time.
-    package var alarmAgents: [InstallationID] = []
+    package var alarmAgents: [InstallationID]
     /// The program's version, for `/metrics`.
     package var version: String?
     /// Called with a text for the operator, about twice a second, while a start waits for other nodes.
@@ -117,13 +117,44 @@ package struct HubConfiguration: Sendable {
     /// A clock that never jumps.
     var monotonic: @Sendable () -> Duration = { Housekeeping.monotonic }
 
-    package init(databasePath: String, hubName: HubName) {
+    /// Creates a configuration whose other values are those of settings, or defaults.
+    package init(databasePath: String, hubName: HubName, settings: Settings = .defaults) {
         self.databasePath = databasePath
         let folder = URL(filePath: databasePath).deletingLastPathComponent().path
         generationPath = GenerationFile.path(beside: databasePath)
         secretsPath = folder + "/secrets.key"
         jobsFolder = folder + "/jobs"
         self.hubName = hubName
+        host = settings.value(HubSettings.listen)
+        port = settings.value(HubSettings.port)
+        takesPlainHTTP = settings.value(HubSettings.insecureListen)
+        hostNames = settings.value(HubSettings.hostNames) ?? []
+        trustedProxies = settings.value(HubSettings.trustedProxies) ?? []
+        corsOrigins = settings.value(HubSettings.corsOrigins) ?? []
+        timeToLive = settings.value(HubSettings.timeToLive)
+        maximumLogBytes = settings.value(HubSettings.logSize)
+        maximumChangeBytes = settings.value(HubSettings.changeSize)
+        maximumTags = settings.value(HubSettings.maximumTags)
+        expressionLimits = TagExpression.Limits(
+            tags: settings.value(HubSettings.maximumExpressionTags),
+            alternatives: settings.value(HubSettings.maximumAlternatives)
+        )
+        reservedTags = settings.value(HubSettings.reservedTagPrefixes)
+        streamLimit.open = settings.value(HubSettings.streamsPerAddress)
+        streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings)
+        listenQuota.count = settings.value(HubSettings.listenRegistrations)
+        listenQuota.bytes = Int(settings.value(HubSettings.listenSize))
+        writeLimit.perSecond = settings.value(HubSettings.listenWrites)
+        sendsGcmThroughFcm = settings.value(HubSettings.gcmThroughFcm)
+        pushContact = settings.value(HubSettings.pushContact)
+        pages = settings.value(HubSettings.pages)
+        webSubHub = settings.value(HubSettings.webSubHub)
+        alarmTag = settings.value(HubSettings.alarmTag)
+        for silence in settings.value(HubSettings.alarmSilences) ?? [] {
+            alarmRules.silences[silence.category] = silence.limit
+        }
+        alarmAgents = settings.value(HubSettings.alarmAgents) ?? []
+        drain = settings.value(HubSettings.drain)
     }
 
     var timestamp: Timestamp { Timestamp(now()) }

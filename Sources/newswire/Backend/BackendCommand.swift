@@ -72,7 +72,7 @@ struct BackendCommand: AsyncParsableCommand {
         try await DatabaseFileError.naming(state.file(HubFiles.backend)) {
             try await withHTTP(connectionsPerHost: Self.connectionsToHub) { http in
                 let server = try ResponderService(listening, logger: logger)
-                var configuration = backendConfiguration(settings)
+                var configuration = BackendConfiguration(settings)
                 configuration.onSignedIn = { server.prove($0) }
                 let metrics = ServerMetrics(version: Program.version, startedAt: Date().timeIntervalSince1970)
                 configuration.serverMetrics = { metrics.text }
@@ -116,20 +116,6 @@ struct BackendCommand: AsyncParsableCommand {
             trustedProxies: settings.value(BackendSettings.trustedProxies) ?? [],
             drain: settings.value(BackendSettings.drain)
         )
-    }
-
-    func backendConfiguration(_ settings: Settings) -> BackendConfiguration {
-        var configuration = BackendConfiguration()
-        configuration.trustedProxies = TrustedProxies(
-            settings.value(BackendSettings.trustedProxies) ?? []
-        )
-        configuration.reservedTags = settings.value(BackendSettings.reservedTagPrefixes)
-        configuration.maximumTags = settings.value(BackendSettings.maximumTags)
-        configuration.notifications = settings.value(BackendSettings.notifications)
-        configuration.secureText = settings.value(BackendSettings.secureText)
-        configuration.secureAlert = settings.value(BackendSettings.secureAlert)
-        configuration.secureNotice = settings.value(BackendSettings.secureNotice)
-        return configuration
     }
 
     private func serve(

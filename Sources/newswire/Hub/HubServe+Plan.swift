@@ -56,9 +56,6 @@ extension HubServe {
         )
         configuration.certificate = endpoint.certificate
         configuration.publicAddress = endpoint.publicAddress
-        configuration.hostNames = settings.value(HubSettings.hostNames) ?? []
-        configuration.corsOrigins = settings.value(HubSettings.corsOrigins) ?? []
-        configuration.pushContact = settings.value(HubSettings.pushContact)
         return HubPlan(
             configuration: configuration,
             log: log,
@@ -70,28 +67,13 @@ extension HubServe {
 
     private func hubConfiguration(_ settings: Settings, _ state: StateDirectory) throws -> HubConfiguration {
         let name = try HubName(given: settings.value(HubSettings.name))
-        var configuration = HubConfiguration(databasePath: state.file(HubFiles.database), hubName: name)
+        var configuration = HubConfiguration(
+            databasePath: state.file(HubFiles.database),
+            hubName: name,
+            settings: settings
+        )
         configuration.generationPath = state.file(HubFiles.generation)
         configuration.version = Program.version
-        configuration.host = settings.value(HubSettings.listen)
-        configuration.port = settings.value(HubSettings.port)
-        configuration.takesPlainHTTP = settings.value(HubSettings.insecureListen)
-        configuration.trustedProxies = settings.value(HubSettings.trustedProxies) ?? []
-        configuration.timeToLive = settings.value(HubSettings.timeToLive)
-        configuration.maximumLogBytes = settings.value(HubSettings.logSize)
-        configuration.maximumTags = settings.value(HubSettings.maximumTags)
-        configuration.expressionLimits = TagExpression.Limits(
-            tags: settings.value(HubSettings.maximumExpressionTags),
-            alternatives: settings.value(HubSettings.maximumAlternatives)
-        )
-        configuration.reservedTags = settings.value(HubSettings.reservedTagPrefixes)
-        configuration.streamLimit.open = settings.value(HubSettings.streamsPerAddress)
-        configuration.streamLimit.openingsPerSecond = settings.value(HubSettings.streamOpenings)
-        configuration.listenQuota.count = settings.value(HubSettings.listenRegistrations)
-        configuration.listenQuota.bytes = Int(settings.value(HubSettings.listenSize))
-        configuration.writeLimit.perSecond = settings.value(HubSettings.listenWrites)
-        configuration.maximumChangeBytes = settings.value(HubSettings.changeSize)
-        configuration.sendsGcmThroughFcm = settings.value(HubSettings.gcmThroughFcm)
         let hosts = settings.value(HubSettings.pushHosts) ?? []
         configuration.pushServices = PushServiceDirectory(
             emulation: pushOrigin.map { origin in
@@ -106,14 +88,21 @@ extension HubServe {
             tokens: ProviderTokenFile(path: state.file(HubFiles.apnsTokens), secretsPath: configuration.secretsPath),
             userAgent: "newswire/\(Program.version)"
         )
-        configuration.pages = settings.value(HubSettings.pages)
-        configuration.webSubHub = settings.value(HubSettings.webSubHub)
-        configuration.alarmTag = settings.value(HubSettings.alarmTag)
-        for silence in settings.value(HubSettings.alarmSilences) ?? [] {
-            configuration.alarmRules.silences[silence.category] = silence.limit
-        }
-        configuration.alarmAgents = settings.value(HubSettings.alarmAgents) ?? []
-        configuration.drain = settings.value(HubSettings.drain)
         return configuration
+    }
+
+    /// Returns the configuration of the log that this hub shares with others; `nil` without one.
+    ///
+    /// - Throws: ``Failure`` for settings that cannot be combined.
+    private func logConfiguration(
+        _ settings: Settings,
+        _ hub: HubConfiguration,
+        hasAppBackend: Bool
+    ) throws -> ReplicatedLogConfiguration? {
+        let log = LogSettings(settings)
+        let problems = log.problems(hasAppBackend: hasAppBackend, hasPages: hub.pages != .off)
+        if let problem = problems.first { throw Failure(.badConfiguration, problem) }
+        guard emulate, log.configuration != nil else { return log.configuration }
+        throw Failure(.usage, "--emulate serves this machine only, and 'log-servers' is set", hint: "omit one of them")
     }
 }
