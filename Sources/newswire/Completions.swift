@@ -130,8 +130,6 @@ private enum Candidates {
         let settings = try settings()
         return HubConnection(
             hub: try HubName(settings.value(connection.hub)),
-            isHubNamed: false,
-            fileFlag: nil,
             file: settings.value(connection.connectionFile),
             authorityFile: settings.value(connection.authorityFile),
             allowPlainHTTP: settings.value(connection.allowPlainHTTP),

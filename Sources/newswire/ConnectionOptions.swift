@@ -15,13 +15,18 @@ func withHTTP<Output>(
     _ work: (OutboundClient) async throws -> Output
 ) async throws -> Output {
     let http = OutboundClient(userAgent: userAgent, maximumConnectionsPerHost: connectionsPerHost)
+    return try await closing({ await http.shutdown() }) { try await work(http) }
+}
+
+/// Calls `work`, and then `close`, also after an error; `defer` cannot wait.
+func closing<Output>(_ close: () async -> Void, after work: () async throws -> Output) async throws -> Output {
     let result: Result<Output, any Error>
     do {
-        result = .success(try await work(http))
+        result = .success(try await work())
     } catch {
         result = .failure(error)
     }
-    await http.shutdown()
+    await close()
     return try result.get()
 }
 
@@ -106,14 +111,14 @@ extension HubName {
 struct HubConnection: Sendable {
     let hub: HubName
     /// True if the name is not the default.
-    let isHubNamed: Bool
-    let fileFlag: String?
+    var isHubNamed = false
+    var fileFlag: String?
     /// The connection file from the environment or the configuration file.
-    let file: String?
+    var file: String?
     /// The file of trusted authorities for the hub's certificate; `nil` for the system's.
-    let authorityFile: String?
+    var authorityFile: String?
     /// `nil` if neither flag nor configuration sets it.
-    let allowPlainHTTP: Bool?
+    var allowPlainHTTP: Bool?
     /// The configured state directory of a hub on this machine; `nil` for the default.
     let hubState: String?
 

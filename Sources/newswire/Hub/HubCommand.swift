@@ -1,16 +1,11 @@
 import ArgumentParser
-import Certificates
 import Foundation
 import HostSystem
 import HubProtocol
 import HubServer
 import Logging
-import MountedBackend
-import NetworkAddresses
 import OutboundHTTP
-import PageServer
 import PushEmulator
-import ReplicatedLog
 import SQLiteFiles
 import Settings
 
@@ -122,139 +117,19 @@ struct HubServe: AsyncParsableCommand {
         var configuration = plan.configuration
         let emulated = try await emulate ? emulatePush(&configuration, state, settings, plan.logger) : nil
         try await DatabaseFileError.naming(configuration.databasePath) {
-            try await withHTTP { try await serve(configuration, plan, state, settings, $0) }
+            try await withHTTP { http in
+                let launch = HubLaunch(
+                    configuration: configuration,
+                    plan: plan,
+                    state: state,
+                    settings: settings,
+                    isEmulated: emulate,
+                    http: http
+                )
+                try await launch.serve()
+            }
         }
         await emulated?.emulator.stop()
-    }
-
-    private func serve(
-        _ configuration: HubConfiguration,
-        _ plan: HubPlan,
-        _ state: StateDirectory,
-        _ settings: Settings,
-        _ http: OutboundClient
-    ) async throws {
-        LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
-        // Closing the terminal must end a hub that was started there; a service ignores hang-ups.
-        if !Console.isInteractive { TerminationSignals.ignoreHangUps() }
-        let replicated: ReplicatedLog? =
-            if let shared = plan.log { try await ReplicatedLog.connect(shared, logger: plan.logger) } else { nil }
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(
-                try await serve(configuration, replicated, plan, state, settings, http)
-            )
-        } catch {
-            outcome = .failure(error)
-        }
-        await replicated?.close()
-        try outcome.get()
-    }
-
-    private func serve(
-        _ configuration: HubConfiguration,
-        _ replicated: ReplicatedLog?,
-        _ plan: HubPlan,
-        _ state: StateDirectory,
-        _ settings: Settings,
-        _ http: OutboundClient
-    ) async throws {
-        let (listen, endpoint, logger) = (configuration.host, plan.endpoint, plan.logger)
-        let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
-        var configuration = configuration
-        configuration.onWaiting = { notifier?.waiting($0) }
-        let service: HubService =
-            if let replicated {
-                try await HubService(configuration, log: replicated.log, channel: replicated.channel, logger: logger)
-            } else {
-                try await HubService(configuration, logger: logger)
-            }
-        let backendLock = plan.servesAppBackend ? try backendLock(state, logger) : nil
-        defer { backendLock?.close() }
-        let backend = try backendLock.map { _ in try mount(on: service, configuration, state, settings, http, logger) }
-        let pages = try pageServer(on: service, configuration, state, backend: backend, logger)
-        let log = logger
-        let isBehindProxy = endpoint.publicAddress.isOfProxy(trusted: configuration.trustedProxies, listen: listen)
-        do {
-            let watchdog = notifier.flatMap { notifier in
-                notifier.watchdogInterval.map { interval in
-                    HubWatchdog(interval: interval) { notifier.watchdog() }
-                }
-            }
-            let say = { @Sendable (port: Int, isFirst: Bool) in
-                do {
-                    try announce(
-                        service,
-                        endpoint,
-                        state,
-                        listen: listen,
-                        port: port,
-                        isBehindProxy: isBehindProxy,
-                        pages: pages,
-                        isFirst: isFirst
-                    )
-                } catch {
-                    log.error("cannot write the connection strings", metadata: ["error.reason": "\(error)"])
-                }
-            }
-            try await service.run(
-                mounting: [backend?.application, pages?.application].compactMap(\.self),
-                stopsOnSignals: true,
-                watchdog: watchdog
-            ) { boundPort in
-                say(boundPort, true)
-                log.notice(
-                    "the hub is ready",
-                    metadata: ["listen.address": "\(listen):\(boundPort)", "state.path": "\(state.path)"]
-                )
-                notifier?.ready()
-            } onKeysChanged: { boundPort in
-                say(boundPort, false)
-            } onStopping: {
-                notifier?.stopping()
-            }
-        } catch let error as HubListenError {
-            throw Failure(error, listen: listen, port: configuration.port)
-        }
-    }
-
-    /// Writes the connection strings for this machine to the state directory, and prints those for other machines on a
-    /// terminal.
-    private func announce(
-        _ service: HubService,
-        _ endpoint: HubEndpoint,
-        _ state: StateDirectory,
-        listen: String,
-        port: Int,
-        isBehindProxy: Bool,
-        pages: PageServer?,
-        isFirst: Bool
-    ) throws {
-        let local = HubEndpoint.localEndpoint(listen: listen, port: port)
-        try HubFiles.write(
-            hub: try service.connectionStrings(endpoint: local),
-            namespace: try service.namespaceConnectionStrings(endpoint: local),
-            to: state
-        )
-        let shown = endpoint.connectionEndpoint(port: port)
-        try PrivateFile.write("\(shown)\n", to: state.file(HubFiles.endpoint))
-        guard isFirst, Console.isInteractive else { return }
-        for string in try service.connectionStrings(endpoint: shown) {
-            let isForAgents = string.keyName == AccessRule.defaultListenName
-            Console.notice("\(isForAgents ? "for agents" : "for publishers, keep it secret"): \(string)")
-        }
-        if let pages {
-            let page = "\(local)-/\(service.primaryHubName)/"
-            let isOpen = pages.isOpenHere
-            Console.notice(isOpen ? "for readers on this machine: \(page)" : "for readers: newswire hub invite")
-        }
-        if emulate {
-            let file = state.file(HubFiles.Connection.full.rawValue)
-            return Console.notice("your programs on this machine find the hub with NEWSWIRE_CONNECTION_FILE=\(file)")
-        }
-        // The clients of a proxy meet its certificate.
-        guard case .local = endpoint.certificate, !isBehindProxy else { return }
-        Console.notice("clients on other machines must trust the hub's certificate: see 'newswire hub certificate'")
     }
 }
 
