@@ -17,8 +17,31 @@ import SQLiteFiles
 import Settings
 import SubscriberAgent
 
+/// An error that ends a command: its exit code, its lines for people, and advice.
+protocol CommandError: Error {
+    var exit: ExitStatus { get }
+    /// One line for each problem.
+    var lines: [String] { get }
+    /// A step that may help, if there is one.
+    var advice: String? { get }
+}
+
+extension CommandError {
+    var lines: [String] { ["\(self)"] }
+    var advice: String? { nil }
+}
+
+/// An error that can clear on its own; if it cannot, files or settings must be corrected.
+protocol TemporaryError: CommandError {
+    var isTemporary: Bool { get }
+}
+
+extension TemporaryError {
+    var exit: ExitStatus { isTemporary ? .tryLater : .badConfiguration }
+}
+
 /// A failure that is reported in one line and ends the program.
-struct Failure: Error {
+struct Failure: CommandError {
     let status: ExitStatus
     let text: String
     let hint: String?
@@ -28,68 +51,98 @@ struct Failure: Error {
         self.text = text
         self.hint = hint
     }
+
+    /// The failure of an argument that names no known thing.
+    init(unknown kind: String, _ name: String, known: [String]) {
+        let near = NearestName.of(name, among: known).map { "did you mean '\($0)'? " } ?? ""
+        self.init(.usage, "unknown \(kind) '\(name)'", hint: "\(near)known are \(known.joined(separator: ", "))")
+    }
+
+    /// The failure that any error amounts to.
+    init(_ error: any Error) {
+        if let error = error as? any CommandError {
+            self.init(error.exit, error.lines.joined(separator: "; "), hint: error.advice)
+        } else if let problem = HubLogFile.problem(error) {
+            self.init(problem.isTemporary ? .tryLater : .badConfiguration, problem.reason)
+        } else {
+            self.init(.failed, "\(error)")
+        }
+    }
+
+    var exit: ExitStatus { status }
+    var lines: [String] { [text] }
+    var advice: String? { hint }
 }
 
-/// The exit code, message and hint of each library error.
-extension Failure {
-    init(_ error: any Error) {
-        switch error {
-        case let failure as Failure: self = failure
-        case let error as HostError: self.init(Self.status(error), "\(error)")
-        case let error as CertificateProblem: self.init(error.host.map(Self.status) ?? .badConfiguration, "\(error)")
-        case let error as AgentError: self.init(error.exit, error.description, hint: error.hint.map(Self.text))
-        case let error as HubError: self.init(error)
-        case let error as ConnectionStringError:
-            if case .plainHTTP = error {
-                let hint = "plain HTTP is allowed on this machine only, unless you pass --allow-plain-http"
-                self.init(.badConfiguration, "\(error)", hint: hint)
-            } else {
-                self.init(.badConfiguration, "\(error)")
-            }
-        case let error as SampleFeedsError:
-            let hint = "newswire's source directory has them in 'feeds/samples'; --samples PATH names another place"
-            self.init(.badConfiguration, "\(error)", hint: hint)
-        case let error as HandlerFailure: self.init(.failed, error.reason)
-        case let error as HubProvisionError: self.init(.badConfiguration, "\(error)")
-        case let error as HubKeysError:
-            let hint: String? = if case .noHub = error { "start it once: newswire hub" } else { nil }
-            self.init(.usage, "\(error)", hint: hint)
-        case let error as FeedChoiceError:
-            self.init(.usage, "\(error)", hint: error.isFile ? "pass --local for a file of your own" : nil)
-        case let error as AccountError: self.init(.usage, "\(error)")
-        case let error as ReplicatedLogError:
-            self.init(error.isTemporary ? .tryLater : .badConfiguration, "\(error)")
-        case let error as DatabaseFileError:
-            self.init(error.isTemporary ? .tryLater : .badConfiguration, "\(error)", hint: Self.hint(error))
-        case let error as DatabaseCopyError where error.isTemporary: self.init(.tryLater, "\(error)")
-        case let error as FeedSearchError: self.init(.failed, TerminalText.safe("\(error)"))
-        default:
-            let problem = HubLogFile.problem(error)
-            let status: ExitStatus = problem.map { $0.isTemporary ? .tryLater : .badConfiguration } ?? .failed
-            self.init(status, problem?.reason ?? "\(error)")
-        }
-    }
+// MARK: - Errors of libraries
 
-    private init(_ error: HubError) {
-        let hint = error.hint.map(Self.text)
-        switch error {
-        case .refused(401, ProtocolError.Code.expiredToken, _, _):
-            let text = "the hub refuses a new token as expired: its clock and this machine's differ"
-            self.init(.tryLater, text, hint: hint)
-        case .unreachable, .malformedReply: self.init(.hubUnreachable, "\(error)", hint: hint ?? "is the hub running?")
-        case .refused(let status, _, _, _) where [401, 403, 404].contains(status):
-            self.init(.badConfiguration, "\(error)", hint: hint)
-        case .unsupported: self.init(.badConfiguration, "\(error)", hint: hint)
-        case .refused(let status, _, _, _) where status == 429 || status >= 500: self.init(.tryLater, "\(error)")
-        case .refused, .cancelled: self.init(.failed, "\(error)")
-        }
-    }
+extension HostError: TemporaryError {}
+extension ReplicatedLogError: TemporaryError {}
 
-    private static func hint(_ error: DatabaseFileError) -> String? {
-        switch error.cause {
+extension CertificateProblem: TemporaryError {
+    var isTemporary: Bool { host?.isTemporary ?? false }
+}
+
+extension SettingsError: CommandError {
+    var exit: ExitStatus { .badConfiguration }
+    var lines: [String] { problems.map(\.description) }
+}
+
+extension FeedListsError: CommandError {
+    var exit: ExitStatus { .badConfiguration }
+    var lines: [String] { problems.map(\.description) }
+    var advice: String? { missingDirectory.map(InstalledFeedLists.hint) }
+}
+
+extension AgentError: CommandError {
+    var advice: String? { hint.map(Failure.text) }
+}
+
+extension ConnectionStringError: CommandError {
+    var exit: ExitStatus { .badConfiguration }
+    var advice: String? { if case .plainHTTP = self { Failure.text(AgentHint.plainHTTP) } else { nil } }
+}
+
+extension SampleFeedsError: CommandError {
+    var exit: ExitStatus { .badConfiguration }
+    var advice: String? {
+        "newswire's source directory has them in 'feeds/samples'; --samples PATH names another place"
+    }
+}
+
+extension HandlerFailure: CommandError {
+    var exit: ExitStatus { .failed }
+    var lines: [String] { [reason] }
+}
+
+extension HubProvisionError: CommandError {
+    var exit: ExitStatus { .badConfiguration }
+}
+
+extension HubKeysError: CommandError {
+    var exit: ExitStatus { .usage }
+    var advice: String? { if case .noHub = self { "start it once: newswire hub" } else { nil } }
+}
+
+extension FeedChoiceError: CommandError {
+    var exit: ExitStatus { .usage }
+    var advice: String? { isFile ? "pass --local for a file of your own" : nil }
+}
+
+extension AccountError: CommandError {
+    var exit: ExitStatus { .usage }
+}
+
+extension DatabaseCopyError: CommandError {
+    var exit: ExitStatus { isTemporary ? .tryLater : .failed }
+}
+
+extension DatabaseFileError: TemporaryError {
+    var advice: String? {
+        switch cause {
         case .newerVersion: "install that version, or restore a copy that this one has made"
         case .lost, .damaged:
-            switch URL(filePath: error.path).lastPathComponent {
+            switch URL(filePath: path).lastPathComponent {
             case HubFiles.database:
                 """
                 restore a copy: newswire hub restore FILE; to begin anew, with new keys and without registrations: \
@@ -105,14 +158,42 @@ extension Failure {
                 "repair it, or move it away: the next pass then records what the feeds contain and announces none of it"
             default: nil
             }
-        case .temporary where URL(filePath: error.path).lastPathComponent == PublisherFiles.database:
+        case .temporary where URL(filePath: path).lastPathComponent == PublisherFiles.database:
             "nothing is lost: the next pass continues from here"
         case .notDurable, .rights, .temporary, .other: nil
         }
     }
+}
 
-    private static func status(_ error: HostError) -> ExitStatus { error.isTemporary ? .tryLater : .badConfiguration }
+extension HubError: CommandError {
+    var exit: ExitStatus {
+        switch self {
+        case .unreachable, .malformedReply: .hubUnreachable
+        case .refused(401, ProtocolError.Code.expiredToken, _, _): .tryLater
+        case .refused(let status, _, _, _) where [401, 403, 404].contains(status): .badConfiguration
+        case .unsupported: .badConfiguration
+        case .refused(let status, _, _, _) where status == 429 || status >= 500: .tryLater
+        case .refused, .cancelled: .failed
+        }
+    }
 
+    var lines: [String] {
+        guard case .refused(401, ProtocolError.Code.expiredToken, _, _) = self else { return ["\(self)"] }
+        return ["the hub refuses a new token as expired: its clock and this machine's differ"]
+    }
+
+    var advice: String? {
+        switch self {
+        case .unreachable, .malformedReply: hint.map(Failure.text) ?? "is the hub running?"
+        case .refused(let status, _, _, _) where ![401, 403, 404].contains(status): nil
+        case .refused, .unsupported, .cancelled: hint.map(Failure.text)
+        }
+    }
+}
+
+// MARK: - Texts of hints
+
+extension Failure {
     private static let clockHint = "correct the clock that is wrong; 'timedatectl' shows this machine's"
 
     private static let authorityHint = "check the file of certificate authorities that --ca-file or SSL_CERT_FILE names"
@@ -218,19 +299,10 @@ func report(_ error: any Error) throws {
     case is ExitCode, is ValidationError, is CleanExit: throw error
     // A signal stopped the program, or the reader closed standard output.
     case is CancellationError, is OutputClosed, HandlerFailure.outputClosed: return
-    case let error as SettingsError: try reportAll(error.problems)
-    case let error as FeedListsError:
-        try reportAll(error.problems, hint: error.missingDirectory.map(InstalledFeedLists.hint))
     default:
-        let failure = Failure(error)
-        Console.error(failure.text)
-        if let hint = failure.hint { Console.hint(hint) }
-        throw ExitCode(failure.status.rawValue)
+        let failure = error as? any CommandError ?? Failure(error)
+        for line in failure.lines { Console.error(line) }
+        if let advice = failure.advice { Console.hint(advice) }
+        throw ExitCode(failure.exit.rawValue)
     }
-}
-
-private func reportAll(_ problems: [some CustomStringConvertible], hint: String? = nil) throws(ExitCode) {
-    for problem in problems { Console.error("\(problem)") }
-    if let hint { Console.hint(hint) }
-    throw ExitCode(ExitStatus.badConfiguration.rawValue)
 }
