@@ -35,6 +35,13 @@ struct OperatorRequest: Sendable {
         return PercentEncoding.decode(raw) ?? raw
     }
 
+    /// The part of a list that begins where the query says, and where the next one begins.
+    func part<Item>(of items: [Item], _ count: Int) -> (items: ArraySlice<Item>, next: Int?) {
+        let first = min(max(0, query["from"].flatMap { Int($0) } ?? 0), items.count)
+        let next = first + count
+        return (items[first...].prefix(count), next < items.count ? next : nil)
+    }
+
     func refusal(_ status: HTTPResponse.Status, _ heading: String, _ text: String) -> PageRefusal {
         PageRefusal(status, frame, heading, text)
     }

@@ -12,12 +12,11 @@ extension OperatorRoutes {
 
     static func alarms(_ request: OperatorRequest) async throws -> Response {
         let list = try await request.hub.alarms()
-        let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), list.alarms.count)
-        let rows = list.alarms[first...].prefix(shownAlarms).map { row($0, request) }
+        let (shown, next) = request.part(of: list.alarms, shownAlarms)
         let table = OperatorTable(
             "Alarms",
             ["Alarm", "What to do", "Since", "State", "Silence", "Silence for a day"],
-            rows,
+            shown.map { row($0, request) },
             empty: "There are no alarms."
         )
         var page = request.page(.alarms, "Alarms")
@@ -30,16 +29,12 @@ extension OperatorRoutes {
             section.lines.append("\(Counted.text(omitted, "more alarm is", "more alarms are")) not shown.")
         }
         page.sections = [section]
-        let next = first + shownAlarms
-        if next < list.alarms.count {
-            page.more = OperatorLink("More alarms", href: "\(request.root)alarms?from=\(next)")
-        }
+        page.more = next.map { OperatorLink("More alarms", href: "\(request.root)alarms?from=\($0)") }
         return request.base.page(page)
     }
 
     private static func row(_ alarm: AlarmReport, _ request: OperatorRequest) -> [OperatorTable.Cell] {
         let address = "\(request.root)alarms/\(PercentEncoding.encode(alarm.id))"
-        let silence = alarm.silencedUntil.map { "silenced until \(OperatorText.time($0))" } ?? "silenced until it ends"
         let actions: [OperatorTable.Cell] =
             alarm.isSilenced
             ? [.init(button: "End the silence", action: "\(address)/unsilence"), .init("")]
@@ -49,7 +44,7 @@ extension OperatorRoutes {
             ]
         return [
             .init(alarm.title, isBad: alarm.isRaised && !alarm.isSilenced), .init(alarm.text),
-            .init(alarm.since.map(OperatorText.time) ?? "ended"), .init(alarm.isSilenced ? silence : "sent"),
+            .init(alarm.since.map(words.time) ?? "ended"), .init(words.silence(alarm) ?? "sent"),
         ] + actions
     }
 
@@ -71,20 +66,5 @@ extension OperatorRoutes {
             try await request.hub.endSilence(alarm: id)
         }
         return request.base.seeOther("\(request.root)alarms")
-    }
-
-    /// The alarms on the overview.
-    static func alarmSection(_ overview: HubOverview, _ request: OperatorRequest) -> OperatorSection {
-        let count = overview.alarms?.values.reduce(0, +) ?? 0
-        let silenced = overview.silencedAlarms ?? 0
-        var section = OperatorSection(
-            "Alarms",
-            facts: [
-                OperatorFact("Active alarms", "\(count)", isBad: count > silenced),
-                OperatorFact("Silenced", "\(silenced)"),
-            ]
-        )
-        section.link = OperatorLink("Alarms", href: "\(request.root)alarms")
-        return section
     }
 }

@@ -92,8 +92,8 @@ extension OperatorRoutes {
         let rows = page.installations.map { entry -> [OperatorTable.Cell] in
             [
                 .init(entry.id.text, link: "\(request.root)devices/\(PercentEncoding.encode(entry.id.text))"),
-                .init(entry.user ?? ""), .init(OperatorText.tags(entry.tags.compactMap { try? Tag($0) })),
-                .init(entry.expiresAt.map(OperatorText.time) ?? "never"),
+                .init(entry.user ?? ""), .init(words.firstTags(entry.tags)),
+                .init(entry.expiresAt.map(words.time) ?? "never"),
             ]
         }
         let table = OperatorTable(
@@ -134,18 +134,13 @@ extension OperatorRoutes {
                 registration.id.text,
                 link: "\(request.root)registrations/\(PercentEncoding.encode(registration.id.text))"
             ),
-            .init("\(registration.platform)"), .init(kind(registration)),
-            .init(OperatorText.shortHandle(registration.pushChannel.handle)),
-            .init(OperatorText.tags(registration.tags)),
+            .init("\(registration.platform)"), .init(words.kind(registration)),
+            .init(words.shortHandle(registration.pushChannel.handle)),
+            .init(words.firstTags(registration.tags.map(\.text))),
             device.map { id in
                 .init(id.text, link: "\(request.root)devices/\(PercentEncoding.encode(id.text))")
             } ?? .init(""),
         ]
-    }
-
-    private static func kind(_ registration: Registration) -> String {
-        guard let template = registration.template else { return "native" }
-        return template.name.isEmpty ? "template" : "template '\(template.name)'"
     }
 
     // MARK: One device
@@ -156,21 +151,7 @@ extension OperatorRoutes {
             throw request.refusal(.notFound, "There is no such device", "The hub has no installation with this id.")
         }
         var page = request.page(.devices, "Device")
-        let handle = installation.pushChannel?.handle ?? "a secret of the device"
-        var facts = [
-            OperatorFact("Id", id.text), OperatorFact("Platform", "\(installation.platform)"),
-            OperatorFact("User", installation.userID?.text ?? "none"),
-            OperatorFact(
-                "Push handle",
-                installation.pushChannelExpired ? "\(handle), reported dead" : handle,
-                isBad: installation.pushChannelExpired
-            ), OperatorFact("Tags", list(installation.tags)),
-            OperatorFact("Expires", expiry(installation.expirationTime)),
-        ]
-        for (name, value) in installation.pushVariables.sorted(by: { $0.key < $1.key }) {
-            facts.append(OperatorFact("Variable \(name)", value))
-        }
-        var section = OperatorSection("Installation", facts: facts)
+        var section = OperatorSection("Installation", facts: words.facts(installation))
         let escaped = PercentEncoding.encode(id.text)
         section.link = OperatorLink(
             "Which messages it got, and why",
@@ -179,7 +160,7 @@ extension OperatorRoutes {
         let templates = installation.templates.sorted { $0.key < $1.key }.map {
             name,
             template -> [OperatorTable.Cell] in
-            [.init(name), .init(list(template.tags)), .init(String(template.body.prefix(shownBody)))]
+            [.init(name), .init(words.list(template.tags.map(\.text))), .init(String(template.body.prefix(shownBody)))]
         }
         let table = OperatorTable("Templates", ["Name", "Tags", "Body"], templates, empty: "It has no templates.")
         page.sections = [section, OperatorSection("Templates", table: table)]
@@ -191,16 +172,7 @@ extension OperatorRoutes {
         let registration = try await request.hub.registration(id)
         let handle = registration.pushChannel.handle
         var page = request.page(.devices, "Registration")
-        var facts = [
-            OperatorFact("Id", id.text), OperatorFact("Platform", "\(registration.platform)"),
-            OperatorFact("Kind", kind(registration)), OperatorFact("Push handle", handle),
-            OperatorFact("Tags", list(registration.tags)),
-            OperatorFact("Expires", expiry(registration.expirationTime)),
-        ]
-        if let tile = registration.secondaryTileName { facts.append(OperatorFact("Tile", tile)) }
-        if let body = registration.template?.body {
-            facts.append(OperatorFact("Template", String(body.prefix(shownBody))))
-        }
+        let facts = words.facts(registration, bodyLimit: shownBody)
         var section = OperatorSection("Registration", facts: facts)
         section.link = OperatorLink(
             "Which messages it got, and why",
@@ -208,15 +180,6 @@ extension OperatorRoutes {
         )
         page.sections = [section]
         return request.base.page(page)
-    }
-
-    private static func list(_ tags: [Tag]) -> String {
-        tags.isEmpty ? "none" : tags.map(\.text).joined(separator: ", ")
-    }
-
-    private static func expiry(_ date: Date?) -> String {
-        guard let date, !ISODateTime.isNever(date) else { return "never" }
-        return OperatorText.time(Timestamp(date).wholeSecond)
     }
 }
 

@@ -18,10 +18,10 @@ extension OperatorRoutes {
         let rows = reports.map { message -> [OperatorTable.Cell] in
             let query = deviceQuery.map { "?\($0)" } ?? ""
             return [
-                .init(OperatorText.time(message.acceptedAt), link: "\(request.root)messages/\(message.id)\(query)"),
-                .init(OperatorText.title(message)), .init(OperatorText.audience(message)),
-                .init(message.state.rawValue, isBad: message.state.isBad), .init(matched(message)),
-                .init(OperatorText.outcomes(message)),
+                .init(words.time(message.acceptedAt), link: "\(request.root)messages/\(message.id)\(query)"),
+                .init(words.title(message)), .init(words.audience(message)),
+                .init(message.state.rawValue, isBad: message.state.isBad), .init(words.matched(message)),
+                .init(words.outcomes(message)),
             ]
         }
         var page = request.page(.messages, "Messages")
@@ -52,10 +52,6 @@ extension OperatorRoutes {
         return LogSequence(rawValue: place)
     }
 
-    private static func matched(_ message: MessageReport) -> String {
-        message.matched.map { OperatorText.counts($0, none: "nobody") } ?? "not counted"
-    }
-
     // MARK: One message
 
     static func message(_ request: OperatorRequest) async throws -> Response {
@@ -72,9 +68,9 @@ extension OperatorRoutes {
         )
         page.search?.hint = "The id of an installation, or a push handle."
         if let device = report.device {
-            page.sections.append(OperatorSection("This device", lines: OperatorText.lines(device)))
+            page.sections.append(OperatorSection("This device", facts: words.facts(device)))
         }
-        page.sections.append(OperatorSection("Outcome", facts: facts(report)))
+        page.sections.append(OperatorSection("Outcome", facts: words.facts(report)))
         if report.state != .scheduled, report.state != .canceled {
             page.sections.append(try await failures(of: id, request))
         }
@@ -84,31 +80,6 @@ extension OperatorRoutes {
     static func messageID(_ request: OperatorRequest) throws -> MessageID {
         guard let id = try? MessageID(request.parameter("id")) else { throw PageRefusal.notFound }
         return id
-    }
-
-    private static func facts(_ report: MessageReport) -> [OperatorFact] {
-        func time(_ name: String, _ time: String?) -> OperatorFact? {
-            time.map { OperatorFact(name, OperatorText.time($0)) }
-        }
-        var facts = [
-            OperatorFact("Id", report.id.text),
-            report.title != nil || report.withheld != nil ? OperatorFact("Title", OperatorText.title(report)) : nil,
-            report.text.map { OperatorFact("Text", $0) }, time("Accepted", report.acceptedAt),
-            time("Kept until", report.expiresAt), time("Due", report.dueAt), time("Canceled", report.canceledAt),
-            report.format.map { OperatorFact("Format", "\($0)") },
-            OperatorFact("For", OperatorText.audience(report)),
-            OperatorFact("State", report.state.rawValue, isBad: report.state.isBad),
-            OperatorFact("Matched", matched(report)),
-            OperatorFact("Streams", OperatorText.outcomes(report.streams)),
-        ].compactMap { $0 }
-        for (platform, outcomes) in (report.outcomes ?? [:]).sorted(by: { $0.key < $1.key })
-        where platform != Platform.stream.rawValue {
-            facts.append(OperatorFact(platform, OperatorText.counts(outcomes)))
-        }
-        for (name, value) in (report.headers ?? [:]).sorted(by: { $0.key < $1.key }) {
-            facts.append(OperatorFact("Header \(name)", value))
-        }
-        return facts
     }
 
     private static func failures(of id: MessageID, _ request: OperatorRequest) async throws -> OperatorSection {
@@ -140,7 +111,7 @@ extension OperatorRoutes {
         if let id = target.registration {
             return .init(id.text, link: "\(request.root)registrations/\(PercentEncoding.encode(id.text))")
         }
-        return .init(target.handle.map(OperatorText.shortHandle) ?? "gone")
+        return .init(target.handle.map(words.shortHandle) ?? "gone")
     }
 
     // MARK: Scheduled sends
@@ -149,9 +120,9 @@ extension OperatorRoutes {
         let reports = try await request.hub.scheduledMessages(shownScheduled)
         let rows = reports.map { message -> [OperatorTable.Cell] in
             [
-                .init(OperatorText.time(message.dueAt ?? ""), link: "\(request.root)messages/\(message.id)"),
-                .init(OperatorText.title(message)), .init(OperatorText.audience(message)),
-                .init(OperatorText.time(message.acceptedAt)),
+                .init(words.time(message.dueAt ?? ""), link: "\(request.root)messages/\(message.id)"),
+                .init(words.title(message)), .init(words.audience(message)),
+                .init(words.time(message.acceptedAt)),
                 .init(button: "Cancel", action: "\(request.root)scheduled/\(message.id)/cancel"),
             ]
         }
@@ -177,9 +148,4 @@ extension OperatorRoutes {
         }
         return request.base.seeOther("\(request.root)scheduled")
     }
-}
-
-extension MessageState {
-    /// True if the message needs an operator's attention.
-    fileprivate var isBad: Bool { self == .abandoned || self == .noTargetFound }
 }

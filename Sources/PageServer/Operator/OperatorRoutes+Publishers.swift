@@ -15,8 +15,8 @@ extension OperatorRoutes {
         let rows = publishers.map { publisher -> [OperatorTable.Cell] in
             [
                 .init(publisher.publisher, link: address(of: publisher.publisher, request)),
-                .init(OperatorText.time(publisher.reportedAt), isBad: isLate(publisher, request)),
-                .init("\(OperatorText.time(publisher.lastPass)), exit code \(publisher.exitCode)"),
+                .init(words.time(publisher.reportedAt), isBad: isLate(publisher, request)),
+                .init("\(words.time(publisher.lastPass)), exit code \(publisher.exitCode)"),
                 .init("\(publisher.outbox)", isBad: publisher.outbox > 0),
                 .init("\(publisher.failedFeeds) of \(publisher.feedCount)", isBad: publisher.failedFeeds > 0),
                 .init(publisher.version ?? "unknown"),
@@ -38,24 +38,24 @@ extension OperatorRoutes {
         let report = status.report
         // Feeds that need attention come first.
         let feeds = report.feeds.filter(\.isFailing) + report.feeds.filter { !$0.isFailing }
-        let first = min(max(0, request.query["from"].flatMap { Int($0) } ?? 0), feeds.count)
-        let rows = feeds[first...].prefix(shownFeeds).map { feed -> [OperatorTable.Cell] in
+        let (shown, next) = request.part(of: feeds, shownFeeds)
+        let rows = shown.map { feed -> [OperatorTable.Cell] in
             [
                 .init(feed.title ?? feed.url, link: address(of: feed, status.publisher, request)),
                 .init(feed.category), .init(feed.state, isBad: feed.isFailing),
-                .init(feed.lastSuccess.map(OperatorText.time) ?? "never"),
-                .init(feed.nextPoll.map(OperatorText.time) ?? ""), .init(feed.error ?? ""), .init(feed.url),
+                .init(feed.lastSuccess.map(words.time) ?? "never"),
+                .init(feed.nextPoll.map(words.time) ?? ""), .init(feed.error ?? ""), .init(feed.url),
             ]
         }
         var page = request.page(.publishers, "Publisher \(status.publisher)")
-        var facts = [
-            OperatorFact("Last report", OperatorText.time(status.reportedAt)),
-            OperatorFact("Last pass", OperatorText.time(report.lastPass)),
-            OperatorFact("Exit code", "\(report.exitCode)", isBad: report.exitCode != 0),
-            OperatorFact("Messages waiting for the hub", "\(report.outbox)", isBad: report.outbox > 0),
-            OperatorFact("Version", report.version ?? "unknown"),
+        let facts = [
+            ReportFact("Last report", words.time(status.reportedAt)),
+            ReportFact("Last pass", words.time(report.lastPass)),
+            ReportFact("Exit code", "\(report.exitCode)", isBad: report.exitCode != 0),
+            ReportFact("Messages waiting for the hub", "\(report.outbox)", isBad: report.outbox > 0),
+            ReportFact("Version", report.version ?? "unknown"),
+            ReportFact("Feeds left out", report.omittedFeeds.flatMap { $0 > 0 ? "\($0)" : nil }),
         ]
-        if let omitted = report.omittedFeeds, omitted > 0 { facts.append(OperatorFact("Feeds left out", "\(omitted)")) }
         let table = OperatorTable(
             "Feeds",
             ["Feed", "Category", "State", "Last success", "Next poll", "Last error", "Address"],
@@ -65,9 +65,8 @@ extension OperatorRoutes {
         page.sections = [
             OperatorSection("Report", facts: facts), OperatorSection("Feeds, failed ones first", table: table),
         ]
-        let next = first + shownFeeds
-        if next < feeds.count {
-            page.more = OperatorLink("More feeds", href: "\(address(of: status.publisher, request))?from=\(next)")
+        page.more = next.map {
+            OperatorLink("More feeds", href: "\(address(of: status.publisher, request))?from=\($0)")
         }
         return request.base.page(page)
     }
@@ -96,21 +95,20 @@ extension OperatorRoutes {
     }
 
     private static func sections(of feed: PublisherReport.Feed, _ request: OperatorRequest) -> [OperatorSection] {
-        var facts = [
-            OperatorFact("Address", feed.url), OperatorFact("Category", feed.category),
-            OperatorFact("State", feed.state, isBad: feed.isFailing),
-            OperatorFact("Last success", feed.lastSuccess.map(OperatorText.time) ?? "never"),
+        let facts = [
+            ReportFact("Address", feed.url), ReportFact("Category", feed.category),
+            ReportFact("State", feed.state, isBad: feed.isFailing),
+            ReportFact("Last success", feed.lastSuccess.map(words.time) ?? "never"),
+            ReportFact("Language", feed.language), ReportFact("Next poll", feed.nextPoll.map(words.time)),
+            ReportFact("Failing since", feed.failingSince.map(words.time)),
+            ReportFact("Last error", feed.error, isBad: true),
         ]
-        if let language = feed.language { facts.append(OperatorFact("Language", language)) }
-        if let next = feed.nextPoll { facts.append(OperatorFact("Next poll", OperatorText.time(next))) }
-        if let since = feed.failingSince { facts.append(OperatorFact("Failing since", OperatorText.time(since))) }
-        if let error = feed.error { facts.append(OperatorFact("Last error", error, isBad: true)) }
         let rows = (feed.entries ?? []).map { entry -> [OperatorTable.Cell] in
             let message = entry.message.map { "\(request.root)messages/\(PercentEncoding.encode($0))" }
             return [
-                .init(entry.title, link: message), .init(entry.date.map(OperatorText.time) ?? ""),
+                .init(entry.title, link: message), .init(entry.date.map(words.time) ?? ""),
                 .init(entry.reason, isBad: entry.state == PublisherReport.Entry.refused),
-                .init(entry.judgedAt.map(OperatorText.time) ?? ""),
+                .init(entry.judgedAt.map(words.time) ?? ""),
             ]
         }
         let table = OperatorTable(
@@ -135,20 +133,17 @@ extension OperatorRoutes {
     static func feedSection(_ publishers: [PublisherSummary], _ request: OperatorRequest) -> OperatorSection {
         let failed = publishers.map(\.failedFeeds).saturatingSum()
         let late = publishers.count { isLate($0, request) }
-        var section = OperatorSection(
-            "Publishers and feeds",
-            facts: [
-                OperatorFact("Publishers", "\(publishers.count)"),
-                OperatorFact("Without a report for an hour", "\(late)", isBad: late > 0),
-                OperatorFact(
-                    "Failed feeds",
-                    "\(failed) of \(publishers.map(\.feedCount).saturatingSum())",
-                    isBad: failed > 0
-                ),
-            ]
-        )
-        section.link = OperatorLink("Publishers and feeds", href: "\(request.root)publishers")
-        return section
+        let facts = [
+            ReportFact("Publishers", "\(publishers.count)"),
+            ReportFact("Without a report for an hour", "\(late)", isBad: late > 0),
+            ReportFact(
+                "Failed feeds",
+                "\(failed) of \(publishers.map(\.feedCount).saturatingSum())",
+                isBad: failed > 0
+            ),
+        ]
+        let link = OperatorLink("Publishers and feeds", href: "\(request.root)publishers")
+        return OperatorSection("Publishers and feeds", facts: facts, link: link)
     }
 
     /// True if a report is overdue; always false for a publisher that cron or a timer runs.

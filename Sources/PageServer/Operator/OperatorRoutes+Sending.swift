@@ -51,9 +51,9 @@ extension OperatorRoutes {
         return OperatorSendPage.Preview(
             key: Base64URL.encode(RandomBytes.make(count: keyBytes)),
             audience: draft.audience,
-            recipients: OperatorText.counts(counts.platforms, none: "nobody"),
+            recipients: words.counts(counts.platforms, none: "nobody"),
             hasRecipients: counts.total != 0,
-            time: draft.date.map { OperatorText.time(Timestamp($0).wholeSecond) },
+            time: draft.date.map { words.time(Timestamp($0)) },
             shown: ShownMessage(draft.properties)
         )
     }

@@ -8,6 +8,8 @@ import WebPages
 
 /// The operator's view.
 enum OperatorRoutes {
+    static let words = ReportWords.page
+
     static let all =
         entry + [
             page(.get, "") { try await overview($0) },
@@ -116,7 +118,7 @@ extension OperatorRoutes {
         var page = request.page(.audit, "Audit")
         let rows = actions.map { action -> [OperatorTable.Cell] in
             [
-                .init(OperatorText.time(action.at.wholeSecond)), .init(action.who), .init(action.action),
+                .init(words.time(action.at)), .init(action.who), .init(action.action),
                 .init(action.detail), .init(action.outcome), .init(action.network),
             ]
         }

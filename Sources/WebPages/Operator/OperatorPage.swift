@@ -35,14 +35,9 @@ package struct OperatorNav: Sendable {
         var label: String {
             switch self {
             case .overview: "Overview"
-            case .messages: "Messages"
-            case .devices: "Devices"
-            case .categories: "Categories"
             case .publishers: "Feeds"
-            case .alarms: "Alarms"
-            case .send: "Send"
-            case .scheduled: "Scheduled"
-            case .audit: "Audit"
+            case .messages, .devices, .categories, .alarms, .send, .scheduled, .audit:
+                rawValue.prefix(1).uppercased() + rawValue.dropFirst()
             }
         }
     }
@@ -112,33 +107,27 @@ package struct OperatorLink: Sendable {
 
 /// A part of a page, with a heading of its own.
 package struct OperatorSection: Sendable {
-    let title: String
-    package var facts: [OperatorFact]
+    package let title: String
+    package let facts: [ReportFact]
     let hasFacts: Bool
     /// Sentences for the reader.
     package var lines: [String] = []
     package var table: OperatorTable?
     package var link: OperatorLink?
 
-    package init(_ title: String, facts: [OperatorFact] = [], lines: [String] = [], table: OperatorTable? = nil) {
+    package init(
+        _ title: String,
+        facts: [ReportFact?] = [],
+        lines: [String] = [],
+        table: OperatorTable? = nil,
+        link: OperatorLink? = nil
+    ) {
         self.title = title
-        self.facts = facts
-        hasFacts = !facts.isEmpty
+        self.facts = facts.compactMap(\.self)
+        hasFacts = !self.facts.isEmpty
         self.lines = lines
         self.table = table
-    }
-}
-
-package struct OperatorFact: Sendable {
-    let name: String
-    let value: String
-    /// True if an operator should look at it.
-    let isBad: Bool
-
-    package init(_ name: String, _ value: String, isBad: Bool = false) {
-        self.name = name
-        self.value = value
-        self.isBad = isBad
+        self.link = link
     }
 }
 

@@ -3,6 +3,7 @@ import Foundation
 import HostSystem
 import HubClient
 import HubProtocol
+import WebPages
 
 struct HubAlarmsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -30,16 +31,15 @@ struct HubAlarmsListCommand: AsyncParsableCommand {
         let list = try await options.ask { hub in try await hub.alarms() }
         if options.json { return Console.print(try JSON.line(list)) }
         if list.alarms.isEmpty { Console.notice("there are no alarms") }
-        for alarm in list.alarms { Console.print(TerminalText.safe(Self.line(alarm))) }
+        Console.show(.rows(list.alarms.map(Self.row)))
         if let omitted = list.omitted {
             Console.notice("\(Counted.text(omitted, "more alarm is", "more alarms are")) not shown")
         }
     }
 
-    private static func line(_ alarm: AlarmReport) -> String {
-        let silence = alarm.isSilenced ? "silenced until \(alarm.silencedUntil ?? "it ends")" : nil
-        let parts = [alarm.id, alarm.title, alarm.since.map { "since \($0)" } ?? "ended", silence]
-        return parts.compactMap(\.self).joined(separator: "  ")
+    private static func row(_ alarm: AlarmReport) -> [String?] {
+        let since = alarm.since.map { "since \($0)" } ?? "ended"
+        return [alarm.id, alarm.title, since, ReportWords.terminal.silence(alarm)]
     }
 }
 

@@ -1,7 +1,8 @@
 import ArgumentParser
-import HostSystem
+import Formats
 import HubClient
 import HubProtocol
+import WebPages
 
 struct HubCategoriesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,27 +17,22 @@ struct HubCategoriesCommand: AsyncParsableCommand {
 
     @OptionGroup var options: HubRequestOptions
 
-    private struct Row: Encodable, Sendable {
-        let category: String
-        let total: Int
-        /// Numbers of subscribers, keyed by platform.
-        let subscribers: [String: Int]
-    }
-
     func run() async throws {
-        let rows = try await options.ask { hub in
-            var rows: [Row] = []
-            for category in try await hub.listedCategories() ?? [] {
-                let counts = try await hub.recipients(tags: category)
-                rows.append(Row(category: category, total: counts.total, subscribers: counts.platforms))
+        let categories = try await options.ask { hub in
+            var categories: [(name: String, subscribers: RecipientCounts)] = []
+            for name in try await hub.listedCategories() ?? [] {
+                categories.append((name, try await hub.recipients(tags: name)))
             }
-            return rows
+            return categories
         }
-        for row in rows { Console.print(options.json ? try JSON.line(row) : Self.line(row)) }
-    }
-
-    private static func line(_ row: Row) -> String {
-        let counts = row.subscribers.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
-        return TerminalText.safe("\(row.category)  \(counts.isEmpty ? "nobody" : counts)")
+        for (name, subscribers) in categories {
+            let json: JSONText = [
+                "category": JSONText(name),
+                "subscribers": JSONText(sorted: subscribers.platforms.mapValues { JSONText($0) }),
+                "total": JSONText(subscribers.total),
+            ]
+            let counts = ReportWords.terminal.counts(subscribers.platforms, none: "nobody")
+            Console.show(json, asJSON: options.json, .row(name, counts))
+        }
     }
 }

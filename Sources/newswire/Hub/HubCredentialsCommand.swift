@@ -2,6 +2,7 @@ import ArgumentParser
 import HostSystem
 import HubClient
 import HubProtocol
+import WebPages
 
 struct HubCredentialsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -13,18 +14,9 @@ struct HubCredentialsCommand: AsyncParsableCommand {
 
     /// Prints a report, and fails if a credential cannot be used.
     static func show(_ report: CredentialReport, asJSON: Bool) throws {
-        if asJSON {
-            Console.print(try JSON.line(report))
-        } else {
-            if report.credentials.isEmpty { Console.notice("the hub has no credential for a push service") }
-            for credential in report.credentials {
-                let parts = [
-                    "\(credential.platform)", credential.isUsable ? "usable" : "not usable", credential.reason,
-                    credential.expiresAt.map { "expires \($0)" },
-                ]
-                Console.print(TerminalText.safe(parts.compactMap { $0 }.joined(separator: "  ")))
-            }
-        }
+        if !asJSON, report.credentials.isEmpty { Console.notice("the hub has no credential for a push service") }
+        let rows = report.credentials.map { ["\($0.platform)"] + ReportWords.terminal.parts($0) }
+        try Console.show(report, asJSON: asJSON, .rows(rows))
         let unusable = report.credentials.count { !$0.isUsable }
         guard unusable == 0 else {
             throw Failure(.failed, "\(unusable) of \(report.credentials.count) credentials cannot be used")

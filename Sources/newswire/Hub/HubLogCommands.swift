@@ -1,4 +1,5 @@
 import ArgumentParser
+import Formats
 import Foundation
 import HostSystem
 import HubClient
@@ -9,6 +10,7 @@ import ReplicatedLog
 import SQLiteFiles
 import Settings
 import StartupChecks
+import WebPages
 
 struct HubLogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -40,18 +42,13 @@ struct HubLogStatusCommand: AsyncParsableCommand {
     @Option(HubSettings.state)
     var state: String?
 
-    private struct OfflineStatus: Encodable {
-        let position: UInt64
-    }
-
     func run() async throws {
         if offline { return try showFile() }
         let overview = try await options.ask { hub in try await hub.overview() }
         guard let node = overview.node else {
             throw Failure(.failed, "the hub shares no log with others")
         }
-        if options.json { return Console.print(try JSON.line(node)) }
-        for line in Self.lines(node) { Console.print(TerminalText.safe(line)) }
+        try Console.show(node, asJSON: options.json, .facts(ReportWords.terminal.facts(node)))
     }
 
     private func showFile() throws {
@@ -60,44 +57,8 @@ struct HubLogStatusCommand: AsyncParsableCommand {
         guard HostFile.exists(database) else { throw HubStateOptions.noHub(in: directory, flag: state) }
         let position = try DatabaseFileError.naming(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
-        if options.json { return Console.print(try JSON.line(OfflineStatus(position: position))) }
-        Console.print("'\(database)' contains the log up to entry \(position)")
-    }
-
-    private static func lines(_ node: HubOverview.Node) -> [String] {
-        var lines = ["node            \(node.name), this one: entry \(node.position) of \(node.logEnd)"]
-        for peer in node.peers {
-            let lag = node.logEnd - min(peer.position, node.logEnd)
-            let state =
-                peer.seenSecondsAgo > HubOverview.Node.silence
-                ? "not seen for \(peer.seenSecondsAgo) s" : "\(Counted.text(lag, "entry", "entries")) behind"
-            let clock = Self.clock(peer.clockAheadSeconds).map { ", clock \($0)" } ?? ""
-            lines.append(
-                "node            \(peer.name), newswire \(peer.version): entry \(peer.position), \(state)\(clock)"
-            )
-        }
-        lines.append("last writer     \(node.writer ?? "unknown")")
-        lines.append("log             \(node.cutOffSeconds.map { "has not answered for \($0) s" } ?? "answers")")
-        if let replicas = node.replicas { lines.append("replicas        \(Self.text(replicas))") }
-        let clock = node.clockAheadSeconds.map { Self.clock($0) ?? "agrees with the others" }
-        lines.append("clock           \(clock ?? "not compared with others")")
-        if let obstacle = node.dutyObstacle { lines.append("duties          none at this hub: \(obstacle)") }
-        return lines
-    }
-
-    private static func text(_ replicas: HubOverview.Node.Replicas) -> String {
-        let text = "\(replicas.current) of \(replicas.configured) servers have every entry"
-        let late = replicas.late.isEmpty ? "" : "; not \(replicas.late.joined(separator: ", "))"
-        let few =
-            replicas.configured < HubOverview.Node.enoughReplicas
-            ? "; too few, \(HubOverview.Node.enoughReplicas) survive the loss of one" : ""
-        return text + late + few
-    }
-
-    /// A difference of a clock from the median that is worth a look, in words.
-    private static func clock(_ ahead: Double?) -> String? {
-        guard let ahead, abs(ahead) >= 1 else { return nil }
-        return "\(Int(min(abs(ahead), 1e15).rounded())) s \(ahead < 0 ? "behind" : "ahead of") the others"
+        let text = "'\(database)' contains the log up to entry \(position)"
+        Console.show(["position": JSONText(position)], asJSON: options.json, .row(text))
     }
 }
 
@@ -181,9 +142,7 @@ extension HubLogLeaveCommand {
             let failure = Failure(error)
             throw Failure(failure.status, failure.text, hint: error.isTemporary ? hint : nil)
         }
-        let result = await Self.result { try await Self.close(log, hub) }
-        await log.close()
-        try result.get()
+        try await closing({ await log.close() }) { try await Self.close(log, hub) }
     }
 
     private static func close(_ log: ReplicatedLog, _ hub: IdleHub) async throws {
@@ -195,10 +154,6 @@ extension HubLogLeaveCommand {
                 // Another hub still writes; what it wrote is followed, too.
             }
         }
-    }
-
-    private static func result(_ work: () async throws -> Void) async -> Result<Void, any Error> {
-        do { return .success(try await work()) } catch { return .failure(error) }
     }
 }
 

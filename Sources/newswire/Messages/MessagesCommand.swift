@@ -1,4 +1,5 @@
 import ArgumentParser
+import Formats
 import Foundation
 import HostSystem
 import HubClient
@@ -39,14 +40,13 @@ struct HubRequestOptions: ParsableArguments {
             let client = try hub.client(string, http: http)
             do {
                 return try await question(client)
-            } catch HubError.refused(404, let code, let detail, let retryAfter) {
-                // A missing message or device is no error in the configuration.
-                let error = HubError.refused(status: 404, code: code, detail: detail, retryAfter: retryAfter)
-                throw Failure(.failed, "\(error)")
             } catch let error as HubError {
-                // Other hubs do not have the report, nor does a hub of another name.
-                guard case .unsupported = error else { throw error }
-                throw Failure(.failed, "\(error)")
+                switch error {
+                // A missing message or device is no error in the configuration. Other hubs do not have the report, nor
+                // does a hub of another name.
+                case .refused(404, _, _, _), .unsupported: throw Failure(.failed, "\(error)")
+                case .refused, .unreachable, .malformedReply, .cancelled: throw error
+                }
             }
         }
     }
@@ -89,8 +89,8 @@ struct MessagesListCommand: AsyncParsableCommand {
             if let place { return try await hub.messages(before: place, count: last) }
             return try await hub.newestMessages(last)
         }
-        if options.json { return Console.print(try JSON.line(MessageReports(messages: messages))) }
-        for message in messages { Console.print(MessageText.line(message)) }
+        let reports = MessageReports(messages: messages)
+        try Console.show(reports, asJSON: options.json, .rows(messages.map(MessageText.row)))
     }
 }
 
@@ -127,12 +127,10 @@ struct MessagesShowCommand: AsyncParsableCommand {
         }
         switch answer {
         case .report(let report):
-            if options.json { return Console.print(try JSON.line(report)) }
-            for line in MessageText.lines(report) { Console.print(line) }
+            try Console.show(report, asJSON: options.json, .facts(MessageText.facts(report)))
         case .details(let details):
-            if options.json { return Console.print(try JSON.line(TelemetryLine(details))) }
-            for line in MessageText.lines(details) { Console.print(line) }
-            if device != nil { Console.warning("this hub does not report on single devices") }
+            Console.show(details.json, asJSON: options.json, .facts(details.facts))
+            if device != nil, !options.json { Console.warning("this hub does not report on single devices") }
         }
     }
 
@@ -189,7 +187,7 @@ struct MessagesFailuresCommand: AsyncParsableCommand {
             let start = from
             let page = try await options.ask { hub in try await hub.failures(of: id, from: start, count: nil) }
             for target in page.targets {
-                Console.print(options.json ? try JSON.line(target) : MessageText.line(target))
+                try Console.show(target, asJSON: options.json, .rows([MessageText.row(target)]))
             }
             from = page.next
         } while from != nil
@@ -220,9 +218,7 @@ struct MessagesInboxCommand: AsyncParsableCommand {
         if options.json { return Console.print(String(decoding: inbox, as: UTF8.self)) }
         let deliveries = try InboxDocument.decode(inbox).deliveries
         if deliveries.isEmpty { Console.notice("nothing was sent to this handle") }
-        for delivery in deliveries {
-            for line in MessageText.lines(delivery) { Console.print(line) }
-        }
+        Console.show(.lines(deliveries.flatMap(MessageText.lines)))
     }
 }
 
@@ -253,7 +249,7 @@ struct MessagesCancelCommand: AsyncParsableCommand {
                 hint: "'newswire messages list --scheduled' lists the scheduled messages"
             )
         }
-        Console.print(options.json ? try JSON.line(["canceled": id.text]) : "canceled \(id)")
+        Console.show(["canceled": JSONText(id.text)], asJSON: options.json, .row("canceled \(id)"))
     }
 }
 

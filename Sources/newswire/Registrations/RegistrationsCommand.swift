@@ -1,4 +1,5 @@
 import ArgumentParser
+import Formats
 import Foundation
 import HostSystem
 import HubClient
@@ -104,7 +105,7 @@ private struct RegistrationList {
                 try await hub.streamInstallations(with: tag, from: start, count: InstallationList.maximumListed)
             }
             guard let page = found else { break }
-            for entry in page.installations.prefix(limit - list.listed) { try list.print(entry) }
+            for entry in page.installations.prefix(limit - list.listed) { list.show(entry.json, entry.row) }
             start = page.next
             // Each page begins later, so that a hub cannot send pages for ever.
             let next = start.flatMap { Int64($0) }
@@ -118,13 +119,15 @@ private struct RegistrationList {
 
     func addingInstallation(_ id: InstallationID, of hub: HubClient) async throws -> RegistrationList {
         var list = self
-        if let installation = try await hub.installation(id) { try list.print(.init(installation)) }
+        if let installation = try await hub.installation(id) {
+            let entry = InstallationList.Entry(installation)
+            list.show(entry.json, entry.row)
+        }
         return list
     }
 
-    private mutating func print(_ entry: InstallationList.Entry) throws {
-        let output = InstallationOutput(entry)
-        Console.print(json ? try JSON.line(output) : output.line)
+    private mutating func show(_ value: JSONText, _ row: Output) {
+        Console.show(value, asJSON: json, row)
         listed += 1
     }
 
@@ -133,9 +136,7 @@ private struct RegistrationList {
         try await hub.forEachPage(of: choice, limit: limit) { answer in
             for problem in answer.problems { Console.warning("a registration cannot be shown: \(problem)") }
             for registration in answer.registrations.prefix(limit - list.listed) {
-                let output = RegistrationOutput(registration)
-                Console.print(json ? try JSON.line(output) : output.line)
-                list.listed += 1
+                list.show(registration.json, registration.row)
             }
             list.unreadable += answer.problems.count
         }
@@ -160,9 +161,8 @@ struct RegistrationsShowCommand: AsyncParsableCommand {
 
     func run() async throws {
         let id = try identifier()
-        let output = RegistrationOutput(try await options.ask { hub in try await hub.registration(id) })
-        if options.json { return Console.print(try JSON.line(output)) }
-        for line in output.lines { Console.print(line) }
+        let registration = try await options.ask { hub in try await hub.registration(id) }
+        Console.show(registration.json, asJSON: options.json, .facts(registration.facts))
     }
 
     private func identifier() throws(Failure) -> RegistrationID {
