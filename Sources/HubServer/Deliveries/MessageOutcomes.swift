@@ -101,7 +101,7 @@ extension MessageReport {
         else {
             return withheld = .personal
         }
-        let shown = ShownMessage(properties)
+        let shown = NewsText(properties)
         title = shown.title.isEmpty ? nil : shown.title
         text = shown.text
     }

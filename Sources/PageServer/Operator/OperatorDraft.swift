@@ -32,7 +32,7 @@ struct OperatorDraft: Sendable {
             tags = try Self.expression(fields.tags)
         }
         properties = try MessageProperties(json: MessageProperties(values).encoded())
-        if !fields.link.isEmpty, ShownMessage(properties).link == nil {
+        if !fields.link.isEmpty, NewsText(properties).link == nil {
             throw .badRequest("The link is not a web address.")
         }
         date = fields.time.isEmpty ? nil : try ScheduleTime(parsing: fields.time).date

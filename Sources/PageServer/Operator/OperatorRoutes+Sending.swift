@@ -54,7 +54,7 @@ extension OperatorRoutes {
             recipients: words.counts(counts.platforms, none: "nobody"),
             hasRecipients: counts.total != 0,
             time: draft.date.map { words.time(Timestamp($0)) },
-            shown: ShownMessage(draft.properties)
+            shown: NewsText(draft.properties)
         )
     }
 
@@ -71,7 +71,7 @@ extension OperatorRoutes {
         } catch {
             throw request.refusal(.badRequest, "Nothing was sent", error.detail)
         }
-        let title = ShownMessage(draft.properties).title.prefix(auditedTitle)
+        let title = NewsText(draft.properties).title.prefix(auditedTitle)
         let message = draft.message(key: key)
         let id = try await request.perform(
             draft.date == nil ? "send" : "schedule",

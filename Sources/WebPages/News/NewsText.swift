@@ -28,7 +28,7 @@ package struct NewsText: Sendable, Equatable {
     /// Reads the text in a language; the title is empty if the message has no text in that language.
     ///
     /// Without a language it reads the main text, or else the text of the first language by name.
-    init(_ properties: MessageProperties, in chosen: LanguageName? = nil) {
+    package init(_ properties: MessageProperties, in chosen: LanguageName? = nil) {
         func plain(_ name: MessageProperty, _ limit: Int) -> String? {
             let text = properties[name].map { PlainText.clean($0, limit: limit) } ?? ""
             return text.isEmpty ? nil : text

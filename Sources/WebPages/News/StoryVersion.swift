@@ -21,6 +21,8 @@ package struct StoryVersion: Sendable, Equatable {
     /// The stories whose messages this one replaces.
     let replaces: [StoryID]
     let text: NewsText
+    /// The title on the reader's page.
+    package var title: String { text.title }
     /// The sender's name for the story; empty without one, and if it is longer than publishers use.
     let storyName: String
     /// The sender's name for this version of the story: messages of other categories that have it say the same; empty

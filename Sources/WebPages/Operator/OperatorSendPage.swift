@@ -58,7 +58,7 @@ package struct OperatorSendPage: WebPage {
             recipients: String,
             hasRecipients: Bool,
             time: String?,
-            shown: ShownMessage
+            shown: NewsText
         ) {
             self.key = key
             self.audience = audience
