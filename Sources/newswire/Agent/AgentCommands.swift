@@ -1,6 +1,6 @@
 import ArgumentParser
+import Formats
 import Foundation
-import HostSystem
 import HubProtocol
 import SubscriberAgent
 
@@ -44,12 +44,11 @@ struct CategoriesCommand: AsyncParsableCommand {
     }
 
     private func show(_ categories: [CategoryListing]) throws {
-        if json { return Console.print(try JSON.line(categories)) }
-        for category in categories {
-            let mark = category.isChosen ? "*" : " "
-            let note = category.isKnown == false ? "  (no longer announced)" : ""
-            Console.print("\(mark) \(TerminalText.safe(category.name))\(note)")
+        let rows = categories.map { category in
+            let note = category.isKnown == false ? "(no longer announced)" : nil
+            return ["\(category.isChosen ? "*" : " ") \(category.name)", note]
         }
+        try Console.show(categories, asJSON: json, .rows(rows))
     }
 }
 
@@ -81,30 +80,12 @@ struct InboxCommand: AsyncParsableCommand {
         guard last > 0 else { throw ValidationError("--last must be at least 1, not \(last)") }
     }
 
-    fileprivate struct Row: Encodable {
-        let id: String
-        let kind: String
-        let title: String
-        let message: String
-        let link: String
-        let category: String
-        let receivedAt: Date
-        let state: String
-        let attempts: Int
-        let reason: String?
-        let story: String?
-        let status: String?
-        let replaces: String?
-        let superseded: String?
-        let sameAs: String?
-    }
-
     func run() async throws {
         let options = agent
         let hasAgent = try await agent.withExistingAgent { agent, settings in
             let states = failed ? [InboxRecord.State.failed] : InboxRecord.State.allCases
             let records = try await agent.inbox(last: last, states: states)
-            for record in records { Console.print(json ? try JSON.line(Row(record)) : Self.line(record)) }
+            for record in records { Console.show(Self.members(record), asJSON: json, Self.row(record)) }
             let count = try await agent.inboxCount(states: states)
             if count > records.count {
                 let size = options.inboxSize(settings)
@@ -120,42 +101,29 @@ struct InboxCommand: AsyncParsableCommand {
         if !hasAgent { Console.notice("there is no inbox: agent '\(agent.profile)' has never run") }
     }
 
-    private static func line(_ record: InboxRecord) -> String {
-        let content = record.content
-        let text = [content.message, content.title].first { !$0.isEmpty } ?? record.reason ?? ""
+    private static func row(_ record: InboxRecord) -> Output {
+        let text = [record.content.message, record.content.title].first { !$0.isEmpty } ?? record.reason ?? ""
         let isExplained = record.state == .failed || (record.state == .empty && !text.isEmpty && text != record.reason)
-        let explanation = isExplained ? record.reason.map { "  (\($0))" } ?? "" : ""
         let time = ISODateTime.formatSeconds(record.receivedAt.date)
         let marks = [
             record.sameAs == nil ? nil : "same story", record.relation.status?.rawValue,
             record.supersession.map { "\($0.rawValue) later" },
         ]
         let mark = marks.compactMap(\.self).map { "(\($0)) " }.joined()
-        return TerminalText.safe(
-            "\(time)  \(record.state.rawValue)  \(mark)\(record.kind == .gap ? "GAP" : text)\(explanation)"
-        )
+        let content = "\(mark)\(record.kind == .gap ? "GAP" : text)"
+        return .row(time, record.state.rawValue, content, isExplained ? record.reason.map { "(\($0))" } : nil)
     }
-}
 
-extension InboxCommand.Row {
-    fileprivate init(_ record: InboxRecord) {
-        let line = InboxLine(record)
-        self.init(
-            id: record.id,
-            kind: record.kind.rawValue,
-            title: record.content.title,
-            message: record.content.message,
-            link: record.content.link,
-            category: record.content.category,
-            receivedAt: record.receivedAt.date,
-            state: record.state.rawValue,
-            attempts: record.attempts,
-            reason: record.reason,
-            story: line.story,
-            status: line.status,
-            replaces: line.replaces,
-            superseded: line.superseded,
-            sameAs: line.sameAs
-        )
+    private static func members(_ record: InboxRecord) -> JSONText {
+        let (content, line) = (record.content, InboxLine(record))
+        return [
+            "attempts": JSONText(record.attempts), "category": JSONText(content.category), "id": JSONText(record.id),
+            "kind": JSONText(record.kind.rawValue), "link": JSONText(content.link),
+            "message": JSONText(content.message), "reason": JSONText(record.reason),
+            "receivedAt": JSONText(ISODateTime.formatSeconds(record.receivedAt.date)),
+            "replaces": JSONText(line.replaces), "sameAs": JSONText(line.sameAs),
+            "state": JSONText(record.state.rawValue), "status": JSONText(line.status), "story": JSONText(line.story),
+            "superseded": JSONText(line.superseded), "title": JSONText(content.title),
+        ]
     }
 }

@@ -30,30 +30,22 @@ enum FeedImportOutput {
 
     /// Prints the report, and exits with 1 if feeds were refused or `isCut` is true.
     static func print(_ report: FeedImportReport, asJSON: Bool, isCut: Bool = false) throws {
-        if asJSON { Console.print(try JSON.line(report)) } else { print(report) }
+        try Console.show(report, asJSON: asJSON, .rows(rows(report)))
         for hint in FeedImportHint.allCases where report.hints.contains(hint) { Console.hint(Failure.text(hint)) }
         if !report.refused.isEmpty || isCut { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
-    private static func print(_ report: FeedImportReport) {
-        let isDryRun = report.dryRun
-        for feed in report.added {
-            let title = feed.title.map { "  \($0)" } ?? ""
-            show("\(isDryRun ? "to add" : "added")  \(feed.category)  \(feed.url)\(title)")
-        }
-        for feed in report.skipped { show("skipped  \(feed.url): already in \(feed.place)") }
-        for outline in report.refused {
-            let line = outline.line.map { "line \($0): " } ?? ""
-            show("refused  \(line)\(outline.name): \(outline.reason)")
-        }
-        for note in report.notes { show("note  \(note)") }
-        for file in report.files { show("\(isDryRun ? "to write" : "written")  \(file)") }
+    private static func rows(_ report: FeedImportReport) -> [[String?]] {
+        let (added, written) = report.dryRun ? ("to add", "to write") : ("added", "written")
         let counts = [
-            "\(report.added.count) \(isDryRun ? "to add" : "added")", "\(report.skipped.count) skipped",
-            "\(report.refused.count) refused",
+            "\(report.added.count) \(added)", "\(report.skipped.count) skipped", "\(report.refused.count) refused",
         ]
-        Console.print(counts.joined(separator: ", "))
+        return report.added.map { [added, $0.category, $0.url, $0.title] }
+            + report.skipped.map { ["skipped", "\($0.url): already in \($0.place)"] }
+            + report.refused.map { outline in
+                ["refused", "\(outline.line.map { "line \($0): " } ?? "")\(outline.name): \(outline.reason)"]
+            }
+            + report.notes.map { ["note", $0] } + report.files.map { [written, $0] }
+            + [[counts.joined(separator: ", ")]]
     }
-
-    private static func show(_ line: String) { Console.print(TerminalText.safe(line)) }
 }

@@ -39,7 +39,7 @@ struct FeedsListCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    fileprivate struct Row: Encodable {
+    private struct Row: Encodable {
         let category: String
         let url: String
         let title: String?
@@ -52,32 +52,36 @@ struct FeedsListCommand: AsyncParsableCommand {
         let failingSince: Date?
         let trouble: String?
         let push: PushHealth?
+
+        init(_ feed: FeedHealth) {
+            (category, url, title, format) = (feed.category, feed.address.display, feed.title, feed.format)
+            (state, lastSuccess, nextDue, wait) = (feed.state.rawValue, feed.lastSuccess, feed.nextDue, feed.wait)
+            (failures, failingSince, push) = (feed.failures, feed.failingSince, feed.push)
+            trouble = feed.problem.map { Failure.joined($0, feed.hint) }
+        }
     }
 
     func run() async throws {
         let settings = try lists.configuration.load()
         let chosen = try lists.lists(settings).chosen(category: category)
         let health = try chosen.health(storePath: lists.storePath(settings))
-        if json { return Console.print(try JSON.line(health.map(Row.init))) }
-        for feed in health { Self.show(feed) }
+        try Console.show(health.map(Row.init), asJSON: json, .rows(health.flatMap(Self.rows)))
     }
 
-    private static func show(_ feed: FeedHealth) {
+    private static func rows(_ feed: FeedHealth) -> [[String?]] {
         let read = feed.lastSuccess.map { "read \(ISODateTime.formatSeconds($0))" } ?? "never read"
         let word = feed.wait == nil ? "due" : "waits until"
         let due =
             feed.state == .gone
             ? "no longer polled" : feed.nextDue.map { "\(word) \(ISODateTime.formatSeconds($0))" } ?? "due"
-        let failures = feed.failures > 0 ? ["failed \(Counted.times(feed.failures))"] : []
-        let parts = [feed.category, feed.state.rawValue, read, due] + failures + [feed.address.display]
-        Console.print(TerminalText.safe(parts.joined(separator: "  ")))
-        if let problem = feed.problem {
-            Console.print("  \(TerminalText.safe(Failure.joined(problem, feed.hint)))")
-        }
-        if let wait = feed.wait, wait.reason != feed.problem {
-            Console.print("  \(TerminalText.safe("waits because \(wait.reason)"))")
-        }
-        if let push = feed.push { Console.print("  \(TerminalText.safe(Self.text(push)))") }
+        let failures = feed.failures > 0 ? "failed \(Counted.times(feed.failures))" : nil
+        let notes = [
+            feed.problem.map { Failure.joined($0, feed.hint) },
+            feed.wait.flatMap { $0.reason == feed.problem ? nil : "waits because \($0.reason)" },
+            feed.push.map(text),
+        ]
+        return [[feed.category, feed.state.rawValue, read, due, failures, feed.address.display]]
+            + notes.compactMap(\.self).map { ["  \($0)"] }
     }
 
     private static func text(_ push: PushHealth) -> String {
@@ -90,25 +94,6 @@ struct FeedsListCommand: AsyncParsableCommand {
         case .pending: "not pushed by \(push.hub) yet\(reason)"
         case .denied: "not pushed: \(push.hub) denies it\(reason)"
         }
-    }
-}
-
-extension FeedsListCommand.Row {
-    fileprivate init(_ feed: FeedHealth) {
-        self.init(
-            category: feed.category,
-            url: feed.address.display,
-            title: feed.title,
-            format: feed.format,
-            state: feed.state.rawValue,
-            lastSuccess: feed.lastSuccess,
-            nextDue: feed.nextDue,
-            wait: feed.wait,
-            failures: feed.failures,
-            failingSince: feed.failingSince,
-            trouble: feed.problem.map { Failure.joined($0, feed.hint) },
-            push: feed.push
-        )
     }
 }
 

@@ -55,11 +55,7 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
 
     func run() async throws {
         let found = try await search.candidates(of: address, try configuration.load())
-        if json {
-            Console.print(try JSON.line(found))
-        } else {
-            for feed in found { Self.show(feed) }
-        }
+        if json { Console.print(try JSON.line(found)) } else { found.forEach(Self.show) }
         if !found.contains(where: { $0.problem == nil }) { throw search.failure(address) }
     }
 
@@ -68,8 +64,7 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
             return Console.warning(TerminalText.safe("the page links to '\(feed.address)': \(problem)"))
         }
         let count = feed.entries.map { Counted.text($0, "entry", "entries") }
-        let parts = [feed.address, feed.format, count, feed.title].compactMap(\.self)
-        Console.print(TerminalText.safe(parts.joined(separator: "  ")))
+        Console.show(.row(feed.address, feed.format, count, feed.title))
     }
 }
 

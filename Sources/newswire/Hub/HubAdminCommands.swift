@@ -1,4 +1,5 @@
 import ArgumentParser
+import Formats
 import Foundation
 import HostSystem
 import HubClient
@@ -63,10 +64,7 @@ struct NamespaceOptions: ParsableArguments {
     private func connectionString(_ settings: Settings) throws -> (ConnectionString, Endpoints) {
         let connection = HubConnection(
             hub: try HubName(HubName.standard),
-            isHubNamed: false,
             fileFlag: connectionFile,
-            file: nil,
-            authorityFile: nil,
             allowPlainHTTP: allowPlainHttp,
             hubState: settings.value(HubSettings.state, flag: state)
         )
@@ -100,25 +98,17 @@ struct HubListCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    private struct ShownHub: Encodable {
-        let name: String
-        let registrationTimeToLive: String
-        let disabled: Bool
-        let rules: [String]
-    }
-
     func run() async throws {
         let hubs = try await namespace.run { client, _ in try await client.hubs() }
-        guard json else { return hubs.forEach { Console.print("\($0.name)\($0.isDisabled ? " (disabled)" : "")") } }
-        let shown = hubs.map { hub in
-            ShownHub(
-                name: hub.name.text,
-                registrationTimeToLive: hub.registrationTimeToLive.text,
-                disabled: hub.isDisabled,
-                rules: hub.rules.map(\.name)
-            )
+        let members = hubs.map { hub -> JSONText in
+            [
+                "disabled": JSONText(hub.isDisabled), "name": JSONText(hub.name.text),
+                "registrationTimeToLive": JSONText(hub.registrationTimeToLive.text),
+                "rules": JSONText(strings: hub.rules.map(\.name)),
+            ]
         }
-        Console.print(try JSON.line(shown))
+        let lines = hubs.map { "\($0.name)\($0.isDisabled ? " (disabled)" : "")" }
+        Console.show(JSONText(array: members), asJSON: json, .lines(lines))
     }
 }
 
@@ -155,12 +145,6 @@ struct HubCreateCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.")
     var json = false
 
-    private struct MadeHub: Encodable {
-        let name: String
-        /// Keyed by rule name.
-        let connectionStrings: [String: String]
-    }
-
     func run() async throws {
         let (hub, endpoint) = try await namespace.run { client, endpoints in
             do {
@@ -173,11 +157,10 @@ struct HubCreateCommand: AsyncParsableCommand {
             }
         }
         let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
-        if json {
-            let byName = Dictionary(uniqueKeysWithValues: strings.map { ($0.name, $1) })
-            return Console.print(try JSON.line(MadeHub(name: hub.name.text, connectionStrings: byName)))
-        }
-        for (rule, string) in strings { Console.print("\(rule.rights.names.joined(separator: "+")): \(string)") }
+        let byRule = Dictionary(uniqueKeysWithValues: strings.map { ($0.name, $1) })
+        let members: JSONText = ["connectionStrings": JSONText(sorted: byRule), "name": JSONText(hub.name.text)]
+        let lines = strings.map { rule, string in "\(rule.rights.names.joined(separator: "+")): \(string)" }
+        Console.show(members, asJSON: json, .lines(lines))
     }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Formats
 import Foundation
 import HostSystem
 import HubProtocol
@@ -30,15 +31,6 @@ struct HubAuditCommand: AsyncParsableCommand {
     @Flag(help: "Print one line of JSON per action.")
     var json = false
 
-    private struct Row: Encodable {
-        let at: String
-        let who: String
-        let network: String
-        let action: String
-        let detail: String
-        let outcome: String
-    }
-
     func validate() throws {
         guard (1...10_000).contains(last) else { throw ValidationError("--last must be 1 to 10000, not \(last)") }
     }
@@ -47,26 +39,19 @@ struct HubAuditCommand: AsyncParsableCommand {
         let settings = try stateOptions.configuration.load()
         let state = try stateOptions.existing(settings)
         let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
-        let path = state.file(HubFiles.pages)
-        // Opening it would create the file.
-        guard HostFile.exists(path) else {
-            throw stateOptions.noHub(in: state, "no hub with pages has run with the state directory")
-        }
-        let store = try PageStore(path: path)
+        let store = try stateOptions.pages(in: state)
         for action in try await store.actions(of: hub, limit: last) {
-            let row = Row(
-                at: action.at.wholeSecond,
-                who: action.who,
-                network: action.network,
-                action: action.action,
-                detail: action.detail,
-                outcome: action.outcome
+            let at = action.at.wholeSecond
+            let members: JSONText = [
+                "action": JSONText(action.action), "at": JSONText(at), "detail": JSONText(action.detail),
+                "network": JSONText(action.network), "outcome": JSONText(action.outcome), "who": JSONText(action.who),
+            ]
+            let from = "from \(action.network)"
+            Console.show(
+                members,
+                asJSON: json,
+                .row(at, action.who, action.action, action.detail, action.outcome, from)
             )
-            Console.print(json ? try JSON.line(row) : Self.line(row))
         }
-    }
-
-    private static func line(_ row: Row) -> String {
-        TerminalText.safe("\(row.at)  \(row.who)  \(row.action)  \(row.detail)  \(row.outcome)  from \(row.network)")
     }
 }

@@ -1,10 +1,12 @@
 import ArgumentParser
 import Certificates
+import Formats
 import Foundation
 import HostSystem
 import HubProtocol
 import NetworkAddresses
 import Settings
+import WebPages
 
 struct HubCertificateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -46,29 +48,12 @@ struct HubCertificateCommand: AsyncParsableCommand {
 
     // MARK: - The hub's own authority
 
-    private struct ShownAuthority: Encodable {
-        let authorityFile: String
-        let authority: ShownCertificate
-        let certificate: ShownCertificate?
-        /// The page that explains readers how to trust it; absent without pages.
-        let page: String?
-        let commands: [TrustCommand]
-    }
-
-    private struct ShownCertificate: Encodable {
-        let subject: String
-        let names: [String]
-        let validFrom: Date
-        let validUntil: Date
-        let sha256: String
-
-        init(_ facts: CertificateFacts) {
-            subject = facts.subject
-            names = facts.names
-            validFrom = facts.notBefore
-            validUntil = facts.notAfter
-            sha256 = facts.fingerprint
-        }
+    private static func json(_ facts: CertificateFacts) -> JSONText {
+        [
+            "names": JSONText(strings: facts.names), "sha256": JSONText(facts.fingerprint),
+            "subject": JSONText(facts.subject), "validFrom": JSONText(ISODateTime.formatSeconds(facts.notBefore)),
+            "validUntil": JSONText(ISODateTime.formatSeconds(facts.notAfter)),
+        ]
     }
 
     private func show(own state: StateDirectory, _ settings: Settings) throws {
@@ -86,31 +71,27 @@ struct HubCertificateCommand: AsyncParsableCommand {
         let hub = try HubName(given: settings.value(HubSettings.name))
         let page = settings.value(HubSettings.pages) == .off ? nil : "\(endpoint)-/\(hub)/certificate"
         if json {
-            let shown = ShownAuthority(
-                authorityFile: path,
-                authority: ShownCertificate(authority.facts),
-                certificate: certificate.map(ShownCertificate.init),
-                page: page,
-                commands: commands
-            )
-            return Console.print(try JSON.line(shown))
+            let members: JSONText = [
+                "authority": Self.json(authority.facts), "authorityFile": JSONText(path),
+                "certificate": certificate.map(Self.json), "commands": JSONText(array: commands.map(\.json)),
+                // The page that explains readers how to trust it; absent without pages.
+                "page": JSONText(page),
+            ]
+            return Console.print(JSON.line(members))
         }
-        Console.print("authority    \(path)")
-        Console.print("             \(authority.facts.subject), until \(Self.day(authority.facts.notAfter))")
-        Console.print("fingerprint  SHA-256 \(authority.facts.fingerprint)")
-        if let certificate {
-            let end = "until \(Self.day(certificate.notAfter)), renewed automatically"
-            Console.print("certificate  \(certificate.names.joined(separator: ", ")); \(end)")
-        }
-        if let page { Console.print("for readers  \(page) explains how browsers trust it") }
-        Console.print("")
-        Console.print("How to make a client trust it; on another machine, use a copy of the file (--pem prints it):")
-        for command in commands {
-            Console.print("")
-            Console.print("# \(command.client)\(command.note.map { ": \($0)" } ?? "")")
-            if let error = command.errorWithout { Console.print("# without it: \(error)") }
-            for line in command.lines { Console.print(line) }
-        }
+        let facts = [
+            ReportFact("Authority", "\(path)\n\(authority.facts.subject), until \(Self.day(authority.facts.notAfter))"),
+            ReportFact("Fingerprint", "SHA-256 \(authority.facts.fingerprint)"),
+            ReportFact(
+                "Certificate",
+                certificate.map {
+                    "\($0.names.joined(separator: ", ")); until \(Self.day($0.notAfter)), renewed automatically"
+                }
+            ), ReportFact("For readers", page.map { "\($0) explains how browsers trust it" }),
+        ]
+        Console.show(.facts(facts.compactMap(\.self)))
+        let advice = "How to make a client trust it; on another machine, use a copy of the file (--pem prints it):"
+        Console.show(.lines(["", advice] + commands.flatMap { [""] + $0.text }))
     }
 
     /// Returns the address at which clients meet the hub's own certificate; a proxy has another.
@@ -126,12 +107,6 @@ struct HubCertificateCommand: AsyncParsableCommand {
 
     // MARK: - A configured certificate
 
-    private struct ShownFiles: Encodable {
-        let certificateFile: String
-        let issuer: String
-        let certificate: ShownCertificate
-    }
-
     private func show(given path: String, _ settings: Settings) throws {
         let facts = try CertificateFacts.read(path).facts
         if pem {
@@ -141,20 +116,16 @@ struct HubCertificateCommand: AsyncParsableCommand {
                 hint: "clients must trust '\(facts.issuer)'; most know the public ones"
             )
         }
-        if json {
-            let shown = ShownFiles(
-                certificateFile: path,
-                issuer: facts.issuer,
-                certificate: ShownCertificate(facts)
-            )
-            return Console.print(try JSON.line(shown))
-        }
-        Console.print("certificate  \(path)")
-        Console.print("             \(facts.names.joined(separator: ", ")); until \(Self.day(facts.notAfter))")
-        Console.print("issuer       \(facts.issuer)")
-        Console.print("fingerprint  SHA-256 \(facts.fingerprint)")
-        Console.print("")
-        Console.print("Clients must trust its issuer; most know the public ones.")
+        let members: JSONText = [
+            "certificate": Self.json(facts), "certificateFile": JSONText(path), "issuer": JSONText(facts.issuer),
+        ]
+        let names = "\(facts.names.joined(separator: ", ")); until \(Self.day(facts.notAfter))"
+        let text = [
+            ReportFact("Certificate", "\(path)\n\(names)"), ReportFact("Issuer", facts.issuer),
+            ReportFact("Fingerprint", "SHA-256 \(facts.fingerprint)"),
+        ]
+        Console.show(members, asJSON: json, .facts(text.compactMap(\.self)))
+        if !json { Console.show(.lines(["", "Clients must trust its issuer; most know the public ones."])) }
     }
 
     private static func day(_ date: Date) -> String { ISODateTime.formatDay(date) }

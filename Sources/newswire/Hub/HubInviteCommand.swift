@@ -1,4 +1,5 @@
 import ArgumentParser
+import Formats
 import Foundation
 import HostSystem
 import HubProtocol
@@ -73,11 +74,7 @@ struct HubInviteCommand: AsyncParsableCommand {
         let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
         let path = state.file(HubFiles.pages)
         if list || end != nil {
-            // Opening it would create the file.
-            guard HostFile.exists(path) else {
-                throw stateOptions.noHub(in: state, "no hub with pages has run with the state directory")
-            }
-            let store = try PageStore(path: path)
+            let store = try stateOptions.pages(in: state)
             if let end { return try await endInvitation(end, store, of: hub) }
             return try await printInvitations(store, of: hub)
         }
@@ -126,39 +123,26 @@ struct HubInviteCommand: AsyncParsableCommand {
 
     // MARK: - Invitations that can still be used
 
-    private struct Row: Encodable {
-        let id: String
-        let kind: String
-        let isOfReader: Bool
-        let createdAt: String
-        let usedAt: String?
-        let expiresAt: String
-
-        init(_ invitation: OpenInvitation) {
-            id = invitation.id
-            kind = invitation.kind.rawValue
-            isOfReader = invitation.isOfReader
-            createdAt = invitation.createdAt.wholeSecond
-            usedAt = invitation.usedAt?.wholeSecond
-            expiresAt = invitation.expiresAt.wholeSecond
-        }
-
-        var line: String {
-            let what =
-                switch kind {
-                case OpenInvitation.Kind.reader.rawValue: "link for a reader"
-                case OpenInvitation.Kind.operator.rawValue: "link for an operator"
-                default: isOfReader ? "address of feeds, made by a reader" : "address of feeds"
-                }
+    private func printInvitations(_ store: PageStore, of hub: HubName) async throws {
+        for invitation in try await store.openInvitations(to: hub, at: Timestamp(Date())) {
+            let (createdAt, expiresAt) = (invitation.createdAt.wholeSecond, invitation.expiresAt.wholeSecond)
+            let usedAt = invitation.usedAt?.wholeSecond
+            let members: JSONText = [
+                "createdAt": JSONText(createdAt), "expiresAt": JSONText(expiresAt), "id": JSONText(invitation.id),
+                "isOfReader": JSONText(invitation.isOfReader), "kind": JSONText(invitation.kind.rawValue),
+                "usedAt": JSONText(usedAt),
+            ]
             let use = usedAt.map { ", last used \($0)" } ?? ""
-            return TerminalText.safe("\(id)  \(what), created \(createdAt)\(use), until \(expiresAt)")
+            let what = "\(Self.name(of: invitation)), created \(createdAt)\(use), until \(expiresAt)"
+            Console.show(members, asJSON: json, .row(invitation.id, what))
         }
     }
 
-    private func printInvitations(_ store: PageStore, of hub: HubName) async throws {
-        for invitation in try await store.openInvitations(to: hub, at: Timestamp(Date())) {
-            let row = Row(invitation)
-            Console.print(json ? try JSON.line(row) : row.line)
+    private static func name(of invitation: OpenInvitation) -> String {
+        switch invitation.kind {
+        case .reader: "link for a reader"
+        case .operator: "link for an operator"
+        case .feed: invitation.isOfReader ? "address of feeds, made by a reader" : "address of feeds"
         }
     }
 

@@ -123,6 +123,12 @@ struct HubKeysCommand: AsyncParsableCommand {
         let primaryConnectionString: String
         let localConnectionString: String
         let secondaryKey: String
+
+        init(_ rule: AccessRule, hub: String?, endpoint: String, local: String) throws {
+            (self.hub, name, rights, secondaryKey) = (hub, rule.name, rule.rights.names, rule.secondaryKey)
+            primaryConnectionString = "\(try ConnectionString(endpoint: endpoint, rule: rule))"
+            localConnectionString = "\(try ConnectionString(endpoint: local, rule: rule))"
+        }
     }
 
     private func shown(
@@ -135,31 +141,21 @@ struct HubKeysCommand: AsyncParsableCommand {
         var shown: [ShownRule] = []
         for owner in owners {
             let hub: String? = if case .hub(let name) = owner { name.text } else { nil }
-            for rule in try await keys.rules(of: owner) {
-                shown.append(
-                    ShownRule(
-                        hub: hub,
-                        name: rule.name,
-                        rights: rule.rights.names,
-                        primaryConnectionString: "\(try ConnectionString(endpoint: endpoint, rule: rule))",
-                        localConnectionString: "\(try ConnectionString(endpoint: local, rule: rule))",
-                        secondaryKey: rule.secondaryKey
-                    )
-                )
+            shown += try await keys.rules(of: owner).map {
+                try ShownRule($0, hub: hub, endpoint: endpoint, local: local)
             }
         }
         return shown
     }
 
     private func show(_ rules: [ShownRule]) throws {
-        guard !json else { return Console.print(try JSON.line(rules)) }
         let isSeveral = Set(rules.map(\.hub)).count > 1
-        for rule in rules {
+        let lines = rules.map { rule in
             let owner = isSeveral ? rule.hub.map { "\($0) " } ?? "" : ""
-            Console.print(
-                "\(owner)\(rule.rights.joined(separator: "+")): \(local ? rule.localConnectionString : rule.primaryConnectionString)"
-            )
+            let string = local ? rule.localConnectionString : rule.primaryConnectionString
+            return "\(owner)\(rule.rights.joined(separator: "+")): \(string)"
         }
+        try Console.show(rules, asJSON: json, .lines(lines))
     }
 }
 

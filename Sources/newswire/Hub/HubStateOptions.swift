@@ -2,6 +2,7 @@ import ArgumentParser
 import Certificates
 import Foundation
 import HostSystem
+import PageServer
 import Settings
 
 /// Options that select a hub's state directory.
@@ -55,6 +56,17 @@ struct HubStateOptions: ParsableArguments {
     func existingOrNew(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
         let directory = try existing(settings, isForGood: isForGood)
         return HostFile.exists(directory.path) ? directory : try self.directory(settings, isForGood: isForGood)
+    }
+
+    /// Opens the database of a hub's pages.
+    ///
+    /// - Throws: ``Failure`` 78 if there is none: opening it would create the file.
+    func pages(in directory: StateDirectory) throws -> PageStore {
+        let path = directory.file(HubFiles.pages)
+        guard HostFile.exists(path) else {
+            throw noHub(in: directory, "no hub with pages has run with the state directory")
+        }
+        return try PageStore(path: path)
     }
 
     /// Returns the failure of a command that needs a hub's files, and found none in the directory.

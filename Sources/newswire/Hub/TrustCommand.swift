@@ -1,11 +1,26 @@
+import Formats
+import HostSystem
+
 /// Commands that make a kind of client trust an authority.
-struct TrustCommand: Encodable {
+struct TrustCommand {
     let client: String
     /// A note for the reader.
     let note: String?
     let lines: [String]
     /// The error of a client that does not trust the hub yet.
     var errorWithout: String?
+
+    var json: JSONText {
+        [
+            "client": JSONText(client), "errorWithout": JSONText(errorWithout), "lines": JSONText(strings: lines),
+            "note": JSONText(note),
+        ]
+    }
+
+    /// The command below comments on it.
+    var text: [String] {
+        ["# \(client)\(note.map { ": \($0)" } ?? "")"] + (errorWithout.map { ["# without it: \($0)"] } ?? []) + lines
+    }
 
     /// Returns one command for each kind of client, the most common ones first.
     ///

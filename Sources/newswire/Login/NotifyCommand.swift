@@ -113,9 +113,8 @@ struct NotifyCommand: AsyncParsableCommand {
     }
 
     private func show(_ outcome: PlatformOutcome) throws {
-        if json { return Console.print(try JSON.line(outcome)) }
         let reason = outcome.reason.map { ": \($0)" } ?? ""
-        Console.print(TerminalText.safe("\(outcome.platform)  \(outcome.outcome)\(reason)"))
+        try Console.show(outcome, asJSON: json, .row(outcome.platform, "\(outcome.outcome)\(reason)"))
     }
 
     private func conclude(_ outcomes: [PlatformOutcome]) throws {
@@ -136,9 +135,7 @@ struct NotifyCommand: AsyncParsableCommand {
         for part in pns.split(separator: ",") {
             let word = part.trimmingCharacters(in: .whitespaces).lowercased()
             guard Self.platforms.contains(word) || word == Self.everyPlatform else {
-                let near = NearestName.of(word, among: Self.platforms).map { "did you mean '\($0)'? " } ?? ""
-                let known = (Self.platforms + [Self.everyPlatform]).joined(separator: ", ")
-                throw Failure(.usage, "unknown platform '\(word)'", hint: "\(near)known are \(known)")
+                throw Failure(unknown: "platform", word, known: Self.platforms + [Self.everyPlatform])
             }
             if !chosen.contains(word) { chosen.append(word) }
         }

@@ -124,14 +124,9 @@ extension SendCommand {
     }
 
     private func report(_ sent: SentMessage, to category: String) throws {
-        let id = sent.id?.text ?? ""
-        if json {
-            var line = Line(sent)
-            line.category = category
-            return try Console.write(try JSON.line(line))
-        }
+        if json { return try Console.write(JSON.line(sent.json(category: category))) }
         let name = TerminalText.safe(category)
-        try Console.write(sent.scheduledFor == nil ? "sent \(id)  \(name)" : "scheduled \(id)  \(name)")
+        try Console.write("\(sent.text)  \(name)")
         if sent.recipients?.total == 0 { Console.warning("nobody is registered for '\(name)'") }
     }
 }

@@ -1,7 +1,9 @@
+import Formats
 import Foundation
 import HostSystem
 import HubClient
 import HubProtocol
+import WebPages
 
 // MARK: - The message
 
@@ -78,13 +80,7 @@ extension SendCommand {
         guard let format else { return .template }
         let wanted = MessageFormat(rawValue: format)
         guard let known = MessageFormat.known.first(where: { $0 == wanted }) else {
-            let names = MessageFormat.known.map(\.rawValue)
-            let near = NearestName.of(format, among: names).map { "did you mean '\($0)'? " } ?? ""
-            throw Failure(
-                .usage,
-                "unknown format '\(format)'",
-                hint: "\(near)known are \(names.joined(separator: ", "))"
-            )
+            throw Failure(unknown: "format", format, known: MessageFormat.known.map(\.rawValue))
         }
         return known
     }
@@ -185,59 +181,45 @@ struct SentMessage {
     var scheduledFor: Date?
     /// The outcome of a test send.
     var outcome: NotificationOutcome?
+
+    /// The answer in JSON, with the message's category if `--category` was passed.
+    func json(category: String? = nil) -> JSONText {
+        [
+            "category": JSONText(category), "failure": outcome.map { JSONText($0.failure) },
+            "id": JSONText(id?.text ?? ""),
+            "recipients": recipients.map { JSONText(sorted: $0.platforms.mapValues { JSONText($0) }) },
+            "results": outcome.map { JSONText(array: $0.results.map(Self.json)) },
+            "scheduledFor": JSONText(scheduledFor.map(ISODateTime.format)),
+            "success": outcome.map { JSONText($0.success) },
+        ]
+    }
+
+    private static func json(_ result: RegistrationResult) -> JSONText {
+        [
+            "handle": JSONText(result.pnsHandle), "outcome": JSONText(result.outcome),
+            "platform": JSONText(result.applicationPlatform), "registration": JSONText(result.registrationID),
+        ]
+    }
+
+    /// The line for people.
+    var text: String { "\(scheduledFor == nil ? "sent" : "scheduled") \(id?.text ?? "")" }
 }
 
 extension SendCommand {
-    struct Line: Encodable {
-        /// The message's category, if `--category` was passed.
-        var category: String?
-        let id: String
-        let recipients: [String: Int]?
-        let scheduledFor: String?
-        let success: Int?
-        let failure: Int?
-        let results: [Result]?
-
-        struct Result: Encodable {
-            let platform: String
-            let handle: String
-            let registration: String?
-            let outcome: String
-        }
-
-        init(_ sent: SentMessage) {
-            id = sent.id?.text ?? ""
-            recipients = sent.recipients?.platforms
-            scheduledFor = sent.scheduledFor.map(ISODateTime.format)
-            success = sent.outcome?.success
-            failure = sent.outcome?.failure
-            results = sent.outcome?.results.map { result in
-                Result(
-                    platform: result.applicationPlatform,
-                    handle: result.pnsHandle,
-                    registration: result.registrationID,
-                    outcome: result.outcome
-                )
-            }
-        }
-    }
-
     func report(_ sent: SentMessage) throws {
-        if json {
-            Console.print(try JSON.line(Line(sent)))
-        } else if let time = sent.scheduledFor {
-            Console.print("scheduled \(sent.id?.text ?? "")")
-            Console.notice("it will be sent at \(ISODateTime.format(time)); 'newswire messages cancel' cancels it")
-        } else {
-            Console.print("sent \(sent.id?.text ?? "")")
+        Console.show(sent.json(), asJSON: json, .row(sent.text))
+        if !json {
+            if let time = sent.scheduledFor {
+                Console.notice("it will be sent at \(ISODateTime.format(time)); 'newswire messages cancel' cancels it")
+            }
             tell(sent.recipients)
         }
         guard let outcome = sent.outcome else { return }
         if !json {
-            for result in outcome.results {
-                let target = result.pnsHandle.isEmpty ? "" : " \(result.pnsHandle)"
-                Console.print(TerminalText.safe("\(result.applicationPlatform)\(target)  \(result.outcome)"))
+            let rows = outcome.results.map { result in
+                [result.applicationPlatform + (result.pnsHandle.isEmpty ? "" : " \(result.pnsHandle)"), result.outcome]
             }
+            Console.show(.rows(rows))
             if outcome.results.isEmpty { warnOfNobody() }
         }
         if outcome.success == 0, outcome.failure > 0 {
@@ -250,9 +232,9 @@ extension SendCommand {
         guard counts.total > 0 else { return warnOfNobody() }
         let streams = counts.platforms[Platform.stream.rawValue] ?? 0
         if streams > 0 { Console.notice("for agents: \(streams)") }
-        let others = counts.platforms.filter { $0.key != Platform.stream.rawValue }.sorted { $0.key < $1.key }
+        let others = counts.platforms.filter { $0.key != Platform.stream.rawValue }
         guard !others.isEmpty else { return }
-        let named = others.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        let named = ReportWords.terminal.counts(others)
         Console.notice("for push services, if the hub has their credentials: \(named)")
     }
 

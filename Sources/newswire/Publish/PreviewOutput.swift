@@ -7,24 +7,22 @@ import HubProtocol
 /// Prints a preview of a pass: each feed with its entries, then the messages.
 enum PreviewOutput {
     static func print(_ preview: PublishPreview, asJSON: Bool) throws {
-        if asJSON {
-            let feeds = preview.feeds.map(FeedRow.init)
-            return Console.print(try JSON.line(Document(feeds: feeds, messages: preview.messages)))
+        let document = Document(feeds: preview.feeds.map(FeedRow.init), messages: preview.messages)
+        let feeds = preview.feeds.flatMap { feed in
+            [[feed.category, feed.address.display, state(of: feed)]]
+                + feed.entries.map { entry in
+                    let problem = entry.dateProblem.map { " (\($0.text))" } ?? ""
+                    return ["  \(entry.title): \(fate(of: entry, preview.messages))\(problem)"]
+                }
         }
-        for feed in preview.feeds {
-            Console.print("\(feed.category)  \(TerminalText.safe(feed.address.display))  \(state(of: feed))")
-            for entry in feed.entries {
-                let problem = entry.dateProblem.map { " (\($0.text))" } ?? ""
-                let what = TerminalText.safe(fate(of: entry, preview.messages))
-                Console.print("  \(TerminalText.safe(entry.title)): \(what)\(problem)")
-            }
-        }
-        for message in preview.messages {
-            let reach = message.recipients.map { "to \($0)" } ?? "to an unknown number"
-            let languages = message.languages.isEmpty ? "" : ", in \(message.languages.joined(separator: ", "))"
-            let line = "send  \(message.tags): \(message.text.isEmpty ? message.title : message.text)"
-            Console.print("\(TerminalText.safe(line)) (\(message.bytes) bytes, \(reach)\(languages))")
-        }
+        try Console.show(document, asJSON: asJSON, .rows(feeds + preview.messages.map(row)))
+    }
+
+    private static func row(_ message: MessagePreview) -> [String?] {
+        let reach = message.recipients.map { "to \($0)" } ?? "to an unknown number"
+        let languages = message.languages.isEmpty ? "" : ", in \(message.languages.joined(separator: ", "))"
+        let text = message.text.isEmpty ? message.title : message.text
+        return ["send", "\(message.tags): \(text) (\(message.bytes) bytes, \(reach)\(languages))"]
     }
 
     private static func state(of feed: FeedPreview) -> String {
@@ -39,7 +37,7 @@ enum PreviewOutput {
         }
     }
 
-    fileprivate static func text(_ reason: NotAsked) -> String {
+    private static func text(_ reason: NotAsked) -> String {
         switch reason {
         case .notDue(let until): "not due until \(ISODateTime.formatSeconds(until)); --force polls it anyway"
         case .hostQuiet(let until): "its host asks for no requests until \(ISODateTime.formatSeconds(until))"
@@ -60,75 +58,55 @@ enum PreviewOutput {
 
     // MARK: JSON
 
-    fileprivate struct Document: Encodable {
+    private struct Document: Encodable {
         let feeds: [FeedRow]
         let messages: [MessagePreview]
     }
 
-    fileprivate struct FeedRow: Encodable {
+    private struct FeedRow: Encodable {
         let category: String
         let url: String
         let title: String?
         let state: String
         let reason: String?
         let entries: [EntryRow]
+
+        init(_ feed: FeedPreview) {
+            (category, url, title) = (feed.category, feed.address.display, feed.title)
+            entries = feed.entries.map(EntryRow.init)
+            switch feed.state {
+            case .read: (state, reason) = ("read", nil)
+            case .failed(let line): (state, reason) = ("failed", Failure.joined(line.text, line.hint))
+            case .skipped: (state, reason) = ("skipped", nil)
+            case .notAsked(let why): (state, reason) = ("notAsked", PreviewOutput.text(why))
+            }
+        }
     }
 
-    fileprivate struct EntryRow: Encodable {
+    private struct EntryRow: Encodable {
         let title: String
         let link: String?
         let date: Date?
         let fate: String
-        let reason: String?
-        let reasonText: String?
-        let sameStory: String?
+        private(set) var reason: String?
+        private(set) var reasonText: String?
+        private(set) var sameStory: String?
         let translationOf: String?
-        let message: Int?
+        private(set) var message: Int?
         let dateTrouble: String?
-    }
-}
 
-extension PreviewOutput.FeedRow {
-    fileprivate init(_ feed: FeedPreview) {
-        let (state, reason): (String, String?) =
-            switch feed.state {
-            case .read: ("read", nil)
-            case .failed(let line): ("failed", Failure.joined(line.text, line.hint))
-            case .skipped: ("skipped", nil)
-            case .notAsked(let why): ("notAsked", PreviewOutput.text(why))
+        init(_ entry: EntryPreview) {
+            (title, link, date) = (entry.title, entry.link, entry.date)
+            (translationOf, dateTrouble) = (entry.translationOf, entry.dateProblem?.rawValue)
+            switch entry.fate {
+            case .message(let index): (fate, message) = ("message", index)
+            case .digest(let why, let index):
+                (fate, reason, reasonText, message) = ("digest", why.name, why.text, index)
+            case .silent(let why, let other):
+                (fate, reason, reasonText, sameStory) = ("silent", why.name, why.text, other)
+            case .held(let hour): (fate, reasonText) = ("held", AnnouncementState.held(until: hour).text)
+            case .waiting: fate = "waiting"
             }
-        self.init(
-            category: feed.category,
-            url: feed.address.display,
-            title: feed.title,
-            state: state,
-            reason: reason,
-            entries: feed.entries.map(PreviewOutput.EntryRow.init)
-        )
-    }
-}
-
-extension PreviewOutput.EntryRow {
-    fileprivate init(_ entry: EntryPreview) {
-        var (fate, reason, text, story, message): (String, String?, String?, String?, Int?) = ("", nil, nil, nil, nil)
-        switch entry.fate {
-        case .message(let index): (fate, message) = ("message", index)
-        case .digest(let why, let index): (fate, reason, text, message) = ("digest", why.name, why.text, index)
-        case .silent(let why, let other): (fate, reason, text, story) = ("silent", why.name, why.text, other)
-        case .held(let hour): (fate, text) = ("held", AnnouncementState.held(until: hour).text)
-        case .waiting: fate = "waiting"
         }
-        self.init(
-            title: entry.title,
-            link: entry.link,
-            date: entry.date,
-            fate: fate,
-            reason: reason,
-            reasonText: text,
-            sameStory: story,
-            translationOf: entry.translationOf,
-            message: message,
-            dateTrouble: entry.dateProblem?.rawValue
-        )
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import HostSystem
 import HubClient
 import HubProtocol
 
@@ -36,47 +35,43 @@ struct PublishersCommand: AsyncParsableCommand {
     func run() async throws {
         if let name {
             let status = try await options.ask { hub in try await hub.publisher(name) }
-            if options.json { return Console.print(try JSON.line(status)) }
             let summary = PublisherSummary(status.report, of: name, at: Self.time(status.reportedAt))
-            Console.print(Self.line(summary))
-            for feed in status.report.feeds {
-                Console.print(Self.line(feed))
-                for entry in entries ? feed.entries ?? [] : [] { Console.print(Self.line(entry)) }
+            let feeds = status.report.feeds.flatMap { feed in
+                [Self.row(feed)] + (entries ? feed.entries ?? [] : []).map(Self.row)
             }
-            if let omitted = status.report.omittedFeeds {
+            try Console.show(status, asJSON: options.json, .rows([Self.row(summary)] + feeds))
+            if !options.json, let omitted = status.report.omittedFeeds {
                 Console.notice("\(Counted.text(omitted, "more feed is", "more feeds are")) not in the report")
             }
             return
         }
         let publishers = try await options.ask { hub in try await hub.publishers() }
-        if options.json { return Console.print(try JSON.line(PublisherList(publishers: publishers))) }
-        if publishers.isEmpty { Console.notice("no publisher has reported to the hub in the last seven days") }
-        for publisher in publishers { Console.print(Self.line(publisher)) }
+        let list = PublisherList(publishers: publishers)
+        try Console.show(list, asJSON: options.json, .rows(publishers.map(Self.row)))
+        guard publishers.isEmpty, !options.json else { return }
+        Console.notice("no publisher has reported to the hub in the last seven days")
     }
 
-    private static func line(_ publisher: PublisherSummary) -> String {
+    private static func row(_ publisher: PublisherSummary) -> [String?] {
         let failed = publisher.failedFeeds > 0 ? ", \(publisher.failedFeeds) of them failing" : ""
         let waiting = publisher.outboxOldest.map { "\(Counted.text(publisher.outbox, "message")) pending since \($0)" }
-        let parts = [
+        return [
             publisher.publisher, "reported \(publisher.reportedAt)",
             "\(Counted.text(publisher.feedCount, "feed"))\(failed)", waiting,
             publisher.exitCode == 0 ? nil : "exit code \(publisher.exitCode)",
             publisher.schedule == .watch ? "watching" : nil, publisher.version.map { "version \($0)" },
         ]
-        return TerminalText.safe(parts.compactMap(\.self).joined(separator: "  "))
     }
 
-    private static func line(_ feed: PublisherReport.Feed) -> String {
-        let parts = [
-            feed.state, feed.category, feed.url, feed.failingSince.map { "failing since \($0)" },
+    private static func row(_ feed: PublisherReport.Feed) -> [String?] {
+        [
+            "  \(feed.state)", feed.category, feed.url, feed.failingSince.map { "failing since \($0)" },
             feed.error, feed.lastSuccess.map { "last read \($0)" },
         ]
-        return TerminalText.safe("  " + parts.compactMap(\.self).joined(separator: "  "))
     }
 
-    private static func line(_ entry: PublisherReport.Entry) -> String {
-        let message = entry.message.map { " (message \($0))" } ?? ""
-        return TerminalText.safe("    \(entry.title): \(entry.reason)\(message)")
+    private static func row(_ entry: PublisherReport.Entry) -> [String?] {
+        ["    \(entry.title): \(entry.reason)" + (entry.message.map { " (message \($0))" } ?? "")]
     }
 
     private static func time(_ text: String) -> Timestamp {

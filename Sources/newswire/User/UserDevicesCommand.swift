@@ -1,6 +1,6 @@
 import AppBackend
 import ArgumentParser
-import HostSystem
+import Formats
 import HubProtocol
 
 struct UserDevicesCommand: AsyncParsableCommand {
@@ -26,14 +26,6 @@ struct UserDevicesCommand: AsyncParsableCommand {
     @Flag(help: "Print one line of JSON per device.")
     var json = false
 
-    private struct Row: Encodable {
-        let kind: String
-        let id: String
-        let changedAt: String
-        /// False if it is unknown whether the hub has made the last change.
-        let confirmed: Bool
-    }
-
     func run() async throws {
         let devices = try await users.run { accounts in
             let devices = try await accounts.devices(of: name)
@@ -42,18 +34,14 @@ struct UserDevicesCommand: AsyncParsableCommand {
             return devices
         }
         for device in devices {
-            let row = Row(
-                kind: device.kind.rawValue,
-                id: device.id,
-                changedAt: device.changedAt.wholeSecond,
-                confirmed: device.isConfirmed
-            )
-            Console.print(json ? try JSON.line(row) : Self.line(row))
+            let (kind, changedAt) = (device.kind.rawValue, device.changedAt.wholeSecond)
+            // A device is confirmed unless it is unknown whether the hub has made the last change.
+            let members: JSONText = [
+                "changedAt": JSONText(changedAt), "confirmed": JSONText(device.isConfirmed),
+                "id": JSONText(device.id), "kind": JSONText(kind),
+            ]
+            let doubt = device.isConfirmed ? nil : "not confirmed by the hub"
+            Console.show(members, asJSON: json, .row(kind, device.id, "registered \(changedAt)", doubt))
         }
-    }
-
-    private static func line(_ row: Row) -> String {
-        let doubt = row.confirmed ? "" : "  not confirmed by the hub"
-        return TerminalText.safe("\(row.kind)  \(row.id)  registered \(row.changedAt)\(doubt)")
     }
 }

@@ -1,6 +1,6 @@
 import AppBackend
 import ArgumentParser
-import HostSystem
+import Formats
 import HubProtocol
 
 struct UserListCommand: AsyncParsableCommand {
@@ -19,35 +19,26 @@ struct UserListCommand: AsyncParsableCommand {
     @Flag(help: "Print one line of JSON for each.")
     var json = false
 
-    private struct Row: Encodable {
-        let name: String
-        let mayNotify: Bool
-        let roles: [String]
-        /// The issuer of the identity provider that signs the user in; absent for users with a password.
-        let issuer: String?
-        let createdAt: String
-        let passwordSetAt: String
-    }
-
     func run() async throws {
         for account in try await users.run({ try await $0.list() }) {
-            let row = Row(
-                name: account.name.text,
-                mayNotify: account.mayNotifyOthers,
-                roles: account.roles.sorted().map(\.text),
-                issuer: account.identity?.issuer,
-                createdAt: account.createdAt.wholeSecond,
-                passwordSetAt: account.passwordAt.wholeSecond
+            let (name, createdAt) = (account.name.text, account.createdAt.wholeSecond)
+            let roles = account.roles.sorted().map(\.text)
+            // The identity provider that signs the user in; absent for users with a password.
+            let issuer = account.identity?.issuer
+            let members: JSONText = [
+                "createdAt": JSONText(createdAt), "issuer": JSONText(issuer),
+                "mayNotify": JSONText(account.mayNotifyOthers), "name": JSONText(name),
+                "passwordSetAt": JSONText(account.passwordAt.wholeSecond), "roles": JSONText(strings: roles),
+            ]
+            let row = Output.row(
+                name,
+                "added \(createdAt)",
+                account.mayNotifyOthers ? "may notify others" : nil,
+                roles.isEmpty ? nil : "roles: \(roles.joined(separator: ", "))",
+                issuer.map { "signed in by '\($0)'" }
             )
-            Console.print(json ? try JSON.line(row) : Self.line(row))
+            Console.show(members, asJSON: json, row)
         }
-    }
-
-    private static func line(_ row: Row) -> String {
-        let rights = row.mayNotify ? "  may notify others" : ""
-        let roles = row.roles.isEmpty ? "" : "  roles: \(row.roles.joined(separator: ", "))"
-        let issuer = row.issuer.map { "  signed in by '\($0)'" } ?? ""
-        return TerminalText.safe("\(row.name)  added \(row.createdAt)\(rights)\(roles)\(issuer)")
     }
 }
 
@@ -76,15 +67,6 @@ struct UserTokensCommand: AsyncParsableCommand {
     @Flag(help: "Print one line of JSON for each.")
     var json = false
 
-    private struct Row: Encodable {
-        let id: Int64
-        /// Absent if the login sent no device name.
-        let device: String?
-        let createdAt: String
-        let usedAt: String
-        let expiresAt: String
-    }
-
     func validate() throws {
         if revoke != nil, json { throw ValidationError("--revoke and --json cannot be combined") }
     }
@@ -95,21 +77,22 @@ struct UserTokensCommand: AsyncParsableCommand {
             return Console.notice("token \(revoke) of user '\(name)' is revoked")
         }
         for token in try await users.run({ try await $0.tokens(of: name) }) {
-            let row = Row(
-                id: token.id,
-                device: token.device,
-                createdAt: token.createdAt.wholeSecond,
-                usedAt: token.usedAt.wholeSecond,
-                expiresAt: token.expiresAt.wholeSecond
+            let (createdAt, usedAt) = (token.createdAt.wholeSecond, token.usedAt.wholeSecond)
+            let expiresAt = token.expiresAt.wholeSecond
+            let members: JSONText = [
+                // Absent if the login sent no device name.
+                "createdAt": JSONText(createdAt), "device": JSONText(token.device),
+                "expiresAt": JSONText(expiresAt), "id": JSONText(token.id), "usedAt": JSONText(usedAt),
+            ]
+            let row = Output.row(
+                "\(token.id)",
+                token.device.map { "'\($0)'" } ?? "unnamed device",
+                "logged in \(createdAt)",
+                "last used \(usedAt)",
+                "expires \(expiresAt)"
             )
-            Console.print(json ? try JSON.line(row) : Self.line(row))
+            Console.show(members, asJSON: json, row)
         }
-    }
-
-    private static func line(_ row: Row) -> String {
-        let device = row.device.map { "'\($0)'" } ?? "unnamed device"
-        let times = "logged in \(row.createdAt)  last used \(row.usedAt)  expires \(row.expiresAt)"
-        return TerminalText.safe("\(row.id)  \(device)  \(times)")
     }
 }
 
@@ -142,42 +125,29 @@ struct UserAuditCommand: AsyncParsableCommand {
     @Flag(help: "Print one line of JSON for each.")
     var json = false
 
-    private struct Row: Encodable {
-        let at: String
-        /// The time of the last of `count` equal events.
-        let lastAt: String
-        let count: Int
-        /// Absent if the name belongs to no user.
-        let who: String?
-        let what: String
-        let outcome: String
-        /// Absent for events at the command line.
-        let network: String?
-    }
-
     func validate() throws {
         guard last > 0 else { throw ValidationError("--last must be at least 1, not \(last)") }
     }
 
     func run() async throws {
         for record in try await users.run({ try await $0.audit(of: user, limit: last) }) {
-            let row = Row(
-                at: record.at.wholeSecond,
-                lastAt: record.lastAt.wholeSecond,
-                count: record.count,
-                who: record.who,
-                what: record.what,
-                outcome: record.outcome,
-                network: record.network
+            let (at, lastAt) = (record.at.wholeSecond, record.lastAt.wholeSecond)
+            // Names that belong to no user, and networks of events at the command line, are absent.
+            let members: JSONText = [
+                "at": JSONText(at), "count": JSONText(record.count), "lastAt": JSONText(lastAt),
+                "network": JSONText(record.network), "outcome": JSONText(record.outcome),
+                "what": JSONText(record.what), "who": JSONText(record.who),
+            ]
+            let isRequest = record.outcome != AuditEvent.Outcome.done.text
+            let row = Output.row(
+                at,
+                record.who ?? "-",
+                record.what,
+                record.outcome,
+                record.network.map { "from \($0)" } ?? (isRequest ? "from several networks" : "at the command line"),
+                record.count > 1 ? "\(record.count) times until \(lastAt)" : nil
             )
-            Console.print(json ? try JSON.line(row) : Self.line(row))
+            Console.show(members, asJSON: json, row)
         }
-    }
-
-    private static func line(_ row: Row) -> String {
-        let isRequest = row.outcome != AuditEvent.Outcome.done.text
-        let place = row.network.map { "from \($0)" } ?? (isRequest ? "from several networks" : "at the command line")
-        let number = row.count > 1 ? "  \(row.count) times until \(row.lastAt)" : ""
-        return TerminalText.safe("\(row.at)  \(row.who ?? "-")  \(row.what)  \(row.outcome)  \(place)\(number)")
     }
 }
