@@ -116,25 +116,11 @@ extension DatabaseFileError {
             return DatabaseFileError(path, .rights, "this user cannot search its folder")
         }
         let (user, owner) = (SystemAccount.name(geteuid()), SystemAccount.name(facts.st_uid))
-        let names = files.map(quoted).joined(separator: " ")
+        let names = files.map(\.shellWord).joined(separator: " ")
         let cure =
             facts.st_uid == geteuid()
             ? "run: chmod u+rw \(names)"
             : "'\(file)' belongs to '\(owner)'; run as root: chown \(user):\(SystemAccount.groupName(getegid())) \(names)"
         return DatabaseFileError(path, .rights, "the user '\(user)' cannot read and write it; \(cure)")
-    }
-
-    /// Quotes a word for a shell.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "/._-+@:,".utf8.contains(byte)
-            }
-        }
-        return isPlain
-            ? word : "'\(word.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#))'"
     }
 }
