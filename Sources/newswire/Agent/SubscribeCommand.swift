@@ -124,19 +124,21 @@ struct SubscribeCommand: AsyncParsableCommand {
     /// Prints a subscription on a terminal; a service's log does not need it.
     @Sendable private static func say(_ subscription: Subscription) {
         guard Console.isInteractive else { return }
-        let categories = subscription.categories
+        let choice = choice(subscription.categories, subscription.template.note)
+        Console.notice("subscribed to \(choice)\(subscription.user.map { " as \($0)" } ?? "")")
+    }
+
+    private static func choice(_ categories: [String], _ template: String?) -> String {
         let names = categories.isEmpty ? "broadcasts only" : categories.joined(separator: ", ")
-        let template = subscription.template.note.map { ", \($0)" } ?? ""
-        Console.notice("subscribed to \(names)\(template)\(subscription.user.map { " as \($0)" } ?? "")")
+        return names + (template.map { ", \($0)" } ?? "")
     }
 
     private func report(_ ending: SubscribeEnding) {
         switch ending {
         case .stopped, .outputClosed: break
         case .choiceStored(let outcome):
-            let names = outcome.categories.isEmpty ? "broadcasts only" : outcome.categories.joined(separator: ", ")
-            let template = outcome.template.note.map { ", \($0)" } ?? ""
-            Console.notice("now chosen: \(names)\(template); the running agent applies it")
+            let choice = Self.choice(outcome.categories, outcome.template.note)
+            Console.notice("now chosen: \(choice); the running agent applies it")
         case .unsubscribed: Console.notice("unsubscribed by another process")
         case .replaced:
             Console.error("another process has opened this installation's stream: was the state directory copied?")

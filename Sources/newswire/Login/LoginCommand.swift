@@ -33,14 +33,7 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Your name at the app backend.", valueName: "name"), transform: UserName.argument)
     var user: UserName
 
-    @Option(
-        help: ArgumentHelp(
-            "The file that contains the password; '-' is standard input (default: ask on the terminal).",
-            valueName: "path"
-        ),
-        completion: .file()
-    )
-    var passwordFile: String?
+    @OptionGroup var password: PasswordOptions
 
     @Option(
         help: ArgumentHelp("The app backend's address.", valueName: "url"),
@@ -64,7 +57,7 @@ struct LoginCommand: AsyncParsableCommand {
 
     func run() async throws {
         // Read before root takes on the rights of the agent's user, since only root may be able to read the file.
-        let given = try passwordFile.map { try Self.password($0) }
+        let given = try password.passwordFile.map { try Self.password($0) }
         try await agent.withAgent { agent, _ in
             let address: BackendAddress
             if let backend { address = backend } else { address = try await agent.standardBackend() }
@@ -83,13 +76,13 @@ struct LoginCommand: AsyncParsableCommand {
     }
 
     private static func password(_ path: String) throws -> String {
-        let text = try NewPasswordOptions.text(of: path)
-        guard !text.isEmpty else { throw Failure(.usage, "\(NewPasswordOptions.name(of: path)) contains no password") }
+        let text = try PasswordOptions.text(of: path)
+        guard !text.isEmpty else { throw Failure(.usage, "\(PasswordOptions.name(of: path)) contains no password") }
         return text
     }
 
     private func ask(_ address: BackendAddress) throws -> String {
-        let password = try NewPasswordOptions.line("Password of \(user) at \(address): ")
+        let password = try PasswordOptions.line("Password of \(user) at \(address): ")
         guard !password.isEmpty else { throw Failure(.failed, "no password was given; nothing was changed") }
         return password
     }

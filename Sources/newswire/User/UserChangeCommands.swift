@@ -31,14 +31,14 @@ struct UserAddCommand: AsyncParsableCommand {
     )
     var role: [Role] = []
 
-    @OptionGroup var newPassword: NewPasswordOptions
+    @OptionGroup var newPassword: PasswordOptions
 
     func run() async throws {
         let given = try newPassword.read()
         try await users.runMaking { accounts in
             // Check before asking for a password.
             try await accounts.checkFree(name)
-            let password = try given ?? NewPasswordOptions.ask(for: name)
+            let password = try given ?? PasswordOptions.ask(for: name)
             try await accounts.add(name, password: password, mayNotifyOthers: mayNotify, roles: Set(role))
         }
         Console.notice("user '\(name)' is added")
@@ -61,14 +61,14 @@ struct UserPasswordCommand: AsyncParsableCommand {
     @Argument(help: "The user's name.", completion: .users, transform: UserName.argument)
     var name: UserName
 
-    @OptionGroup var newPassword: NewPasswordOptions
+    @OptionGroup var newPassword: PasswordOptions
 
     func run() async throws {
         let given = try newPassword.read()
         try await users.run { accounts in
             // Check before asking for a password.
             try await accounts.checkPassword(of: name)
-            try await accounts.setPassword(of: name, to: given ?? NewPasswordOptions.ask(for: name))
+            try await accounts.setPassword(of: name, to: given ?? PasswordOptions.ask(for: name))
         }
         Console.notice("user '\(name)' has a new password and must log in again everywhere")
     }

@@ -6,7 +6,7 @@ import HostSystem
 /// Options for the source of a user's password.
 ///
 /// It is never an argument, which other users of the machine can see.
-struct NewPasswordOptions: ParsableArguments {
+struct PasswordOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The file that contains the password; '-' is standard input (default: ask on the terminal).",
