@@ -46,15 +46,6 @@ extension PushService {
             Task { report([(place, await send(push, to: target))]) }
         }
     }
-
-    /// Prepares a message for sending.
-    ///
-    /// - Parameter message: The message.
-    /// - Returns: The message, which this service sends.
-    /// - Throws: ``BadPushMessage`` if the message cannot be sent to any target.
-    package func push(_ message: PushMessage) throws(BadPushMessage) -> ReadyPush {
-        ReadyPush(try prepare(message), by: self)
-    }
 }
 
 /// Gets the outcome of each target's place exactly once, and can get several at a time.
@@ -81,7 +72,14 @@ package final class ReadyPush: Sendable {
     private let sendToOne: @Sendable (PushTarget) async -> PushOutcome
     private let sendToSeveral: @Sendable ([PushTarget], @escaping PushReport) -> Void
 
-    fileprivate init<Service: PushService>(_ push: Service.Prepared, by service: Service) {
+    /// Prepares a message.
+    ///
+    /// - Parameters:
+    ///   - message: The message.
+    ///   - service: The service that sends it.
+    /// - Throws: ``BadPushMessage`` if the message cannot be sent to any target.
+    package init(_ message: PushMessage, by service: some PushService) throws(BadPushMessage) {
+        let push = try service.prepare(message)
         (lifetime, collapseKey) = (push.lifetime, push.collapseKey)
         sendToOne = { await service.send(push, to: $0) }
         sendToSeveral = { service.send(push, to: $0, report: $1) }

@@ -46,7 +46,7 @@ import Testing
         let proxy = try ScriptedHTTPServer { _ in .status(403) }
         let service = try directory(proxy, browserHosts: ["push.invalid"])
             .service(for: WebPushSender.credential(P256.Signing.PrivateKey()))
-        let push = try service.push(WebPushSender.message())
+        let push = try ReadyPush(WebPushSender.message(), by: service)
         let channel = WebPushBrowser().channel("https://push.invalid/x")
         let outcome = await push.send(to: PushTarget(channel: .browser(channel), id: UUID()))
         #expect(outcome == .retry(after: nil, "cannot reach 'push.invalid': no such host name"))

@@ -107,7 +107,7 @@ enum ServicePeers {
         expiresAt: Timestamp? = nil
     ) async throws -> PushOutcome {
         let message = PushMessage(format: format, body: Array(body.utf8), headers: headers, acceptedAt: acceptedAt)
-        let push = try service.push(message)
+        let push = try ReadyPush(message, by: service)
         return await push.send(to: PushTarget(channel: .handle(handle), id: UUID(), expiresAt: expiresAt))
     }
 

@@ -186,7 +186,7 @@ struct PushRendering {
         let format = MessageFormat(of: text.platform)
         do {
             let message = PushMessage(format: format, body: body, headers: headers, acceptedAt: acceptedAt)
-            return RenderedPush(body: body, headers: headers, push: try service.push(message))
+            return RenderedPush(body: body, headers: headers, push: try ReadyPush(message, by: service))
         } catch {
             throw PushRefusal(
                 outcome: error.isTooLarge ? .invalidNotificationSize : .invalidNotificationFormat,

@@ -85,7 +85,7 @@ import Testing
     {
         let service = try directory(server).service(for: ApnsCredentialTests.credential())
         let message = PushMessage(format: .apple, body: Array(body.utf8), acceptedAt: Timestamp(Date()))
-        let outcome = await (try service.push(message)).send(
+        let outcome = await (try ReadyPush(message, by: service)).send(
             to: PushTarget(
                 channel: .handle("00AA"),
                 id: UUID(uuid: (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16))

@@ -17,7 +17,7 @@ import Testing
 
     private func prepare(_ service: any PushService) throws -> ReadyPush {
         let body = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
-        return try service.push(PushMessage(format: .apple, body: body, acceptedAt: Timestamp(Date())))
+        return try ReadyPush(PushMessage(format: .apple, body: body, acceptedAt: Timestamp(Date())), by: service)
     }
 
     private func send(_ service: any PushService, to handle: String) async throws -> PushOutcome {

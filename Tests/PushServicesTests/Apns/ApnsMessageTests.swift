@@ -53,7 +53,7 @@ import Testing
             acceptedAt: Timestamp(Date())
         )
         let id = UUID()
-        let outcome = await (try service.push(message)).send(to: PushTarget(channel: .handle("00AA"), id: id))
+        let outcome = await (try ReadyPush(message, by: service)).send(to: PushTarget(channel: .handle("00AA"), id: id))
         await service.shutdown()
         #expect(ServicePeers.kind(outcome) == "accepted")
         let request = try #require(server.requests.first)
@@ -81,7 +81,7 @@ import Testing
             headers: ForwardedHeaders(values: headers),
             acceptedAt: 0
         )
-        let error = try #require(throws: BadPushMessage.self) { try service.push(message) }
+        let error = try #require(throws: BadPushMessage.self) { try ReadyPush(message, by: service) }
         #expect(error.isTooLarge == (body.utf8.count > 4_096))
     }
 
@@ -89,7 +89,7 @@ import Testing
     func `a handle that is not a token is not sent anything`(handle: String) async throws {
         let server = try ScriptedHTTPServer { _ in .status(200) }
         let service = try ApnsAnswerTests.directory(server).service(for: ApnsCredentialTests.credential())
-        let push = try service.push(PushMessage(format: .apple, body: Array("{}".utf8), acceptedAt: 0))
+        let push = try ReadyPush(PushMessage(format: .apple, body: Array("{}".utf8), acceptedAt: 0), by: service)
         let outcome = await push.send(to: PushTarget(channel: .handle(handle), id: UUID()))
         #expect(ServicePeers.kind(outcome) == "unsendable")
         #expect(server.requests.isEmpty)

@@ -21,7 +21,7 @@ import Testing
         _ changes: [String: String?] = [:]
     ) async throws -> String {
         let service = try directory.service(for: ApnsCredentialTests.credential(changes))
-        let push = try service.push(PushMessage(format: .apple, body: Array("{}".utf8), acceptedAt: 0))
+        let push = try ReadyPush(PushMessage(format: .apple, body: Array("{}".utf8), acceptedAt: 0), by: service)
         _ = await push.send(to: PushTarget(channel: .handle("00"), id: UUID()))
         await service.shutdown()
         return server.requests.last?.header("authorization") ?? ""

@@ -79,8 +79,9 @@ import Testing
 
     @Test func `a browser is not sent to`() async throws {
         let service = try PushServiceDirectory().service(for: try ServicePeers.credential())
-        let push = try service.push(
-            PushMessage(format: .fcmv1, body: Array(Self.body.utf8), acceptedAt: Timestamp(Date()))
+        let push = try ReadyPush(
+            PushMessage(format: .fcmv1, body: Array(Self.body.utf8), acceptedAt: Timestamp(Date())),
+            by: service
         )
         let channel = PushChannel.browser(BrowserPushChannel(endpoint: "https://example.org/", p256dh: "", auth: ""))
         let outcome = await push.send(to: PushTarget(channel: channel, id: UUID()))

@@ -18,7 +18,7 @@ import Testing
             to channel: BrowserPushChannel,
             id: UUID = UUID()
         ) async throws -> PushOutcome {
-            try await service.push(message).send(to: PushTarget(channel: .browser(channel), id: id))
+            try await ReadyPush(message, by: service).send(to: PushTarget(channel: .browser(channel), id: id))
         }
     }
 

@@ -218,7 +218,7 @@ import Testing
             WebPushSender.credential(P256.Signing.PrivateKey()),
             WebPushSender.surroundings(emulated: "http://127.0.0.1:\(port)")
         )
-        let push = try service.push(WebPushSender.message())
+        let push = try ReadyPush(WebPushSender.message(), by: service)
         #expect(await push.send(to: peer.target()).kind == "retry -")
     }
 

@@ -197,7 +197,7 @@ struct WebPushPeer: Sendable {
     func send(_ message: PushMessage = WebPushSender.message(), to target: PushTarget? = nil) async throws
         -> PushOutcome
     {
-        try await service.push(message).send(to: target ?? self.target())
+        try await ReadyPush(message, by: service).send(to: target ?? self.target())
     }
 }
 

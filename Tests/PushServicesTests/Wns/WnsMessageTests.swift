@@ -13,13 +13,14 @@ import Testing
         format: MessageFormat = .windows
     ) throws -> ReadyPush {
         let service = try PushServiceDirectory().service(for: ServicePeers.wnsCredential())
-        return try service.push(
+        return try ReadyPush(
             PushMessage(
                 format: format,
                 body: Array(body.utf8),
                 headers: ForwardedHeaders(values: headers),
                 acceptedAt: Self.time
-            )
+            ),
+            by: service
         )
     }
 
@@ -160,7 +161,7 @@ import Testing
     func `platforms that nothing is delivered to say so`(kind: PlatformCredential.Kind, name: String) async throws {
         let service = RetiredService(PlatformCredential(kind, []))
         let message = PushMessage(format: .template, body: [], acceptedAt: Self.time)
-        let error = try #require(throws: BadPushMessage.self) { try service.push(message) }
+        let error = try #require(throws: BadPushMessage.self) { try ReadyPush(message, by: service) }
         #expect(error.description.contains("does not deliver to \(name)"))
         #expect(await service.tryCredential() == .badRoute(error.description))
         #expect(service.concurrency == 1)

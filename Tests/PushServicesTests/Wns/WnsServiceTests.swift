@@ -118,12 +118,13 @@ import Testing
 
     @Test func `a browser is not sent to`() async throws {
         let service = try PushServiceDirectory().service(for: ServicePeers.wnsCredential())
-        let push = try service.push(
+        let push = try ReadyPush(
             PushMessage(
                 format: .windows,
                 body: Array("<toast/>".utf8),
                 acceptedAt: Timestamp(Date())
-            )
+            ),
+            by: service
         )
         let channel = PushChannel.browser(BrowserPushChannel(endpoint: "https://example.org/", p256dh: "", auth: ""))
         let outcome = await push.send(to: PushTarget(channel: channel, id: UUID()))
