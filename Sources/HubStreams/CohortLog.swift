@@ -10,13 +10,7 @@ package struct CohortEntries {
         package let sequence: LogSequence
         package let bytes: ByteBuffer
         /// True if the entry announces that messages are missing, up to and including ``sequence``.
-        package let isGap: Bool
-
-        package init(sequence: LogSequence, bytes: ByteBuffer, isGap: Bool = false) {
-            self.sequence = sequence
-            self.bytes = bytes
-            self.isGap = isGap
-        }
+        package var isGap = false
     }
 
     private let maximumBytes: Int

@@ -19,13 +19,7 @@ package struct StreamPageRequest: Sendable {
 package struct StreamPage: Sendable {
     /// The encoded events; `nil` if there are none.
     package let bytes: ByteBuffer?
-    package let messages: Int
+    package var messages = 0
     /// With this page, the stream is complete up to this sequence.
     package let through: LogSequence
-
-    package init(bytes: ByteBuffer?, messages: Int = 0, through: LogSequence) {
-        self.bytes = bytes
-        self.messages = messages
-        self.through = through
-    }
 }
