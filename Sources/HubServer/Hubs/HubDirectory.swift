@@ -31,8 +31,8 @@ final class HubDirectory: Sendable {
     private let store: HubStore
     let epochs: EpochHistory
     private let others: OtherNodes?
-    private let configuration: HubConfiguration
-    private let logger: Logger
+    let configuration: HubConfiguration
+    let logger: Logger
     private let state: Mutex<State>
     private let loopIndices: [ObjectIdentifier: Int]
 

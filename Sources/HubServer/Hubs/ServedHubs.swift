@@ -52,9 +52,9 @@ struct ServedHubs: Sendable {
         self.directory = directory
         let eligibility = opened.eligibility
         lease = NodeLease(isShared: store.node != nil, clock: configuration.monotonic) { eligibility.obstacle }
-        let releases = ReleaseService(directory, lease, configuration, lastSeen: opened.lastSeen, logger: logger)
+        let releases = ReleaseService(directory, lease, lastSeen: opened.lastSeen)
         self.releases = releases
-        let push = PushDelivery(directory, lease, isClockSteady: { releases.isClockSteady }, logger: logger)
+        let push = PushDelivery(directory, lease, isClockSteady: { releases.isClockSteady })
         self.push = push
         writer = HubWriter(
             store: store,

@@ -40,20 +40,13 @@ final class PushDelivery: Service {
     private let directory: HubDirectory
     private let lease: NodeLease
     private let isClockSteady: @Sendable () -> Bool
-    private let logger: Logger
     private let state = Mutex(State())
     private let wakeUp = AsyncSignal()
 
-    init(
-        _ directory: HubDirectory,
-        _ lease: NodeLease,
-        isClockSteady: @escaping @Sendable () -> Bool,
-        logger: Logger
-    ) {
+    init(_ directory: HubDirectory, _ lease: NodeLease, isClockSteady: @escaping @Sendable () -> Bool) {
         self.directory = directory
         self.lease = lease
         self.isClockSteady = isClockSteady
-        self.logger = logger
     }
 
     /// Carries out the results of a batch of changes.
@@ -135,7 +128,7 @@ final class PushDelivery: Service {
                     return true
                 }
                 guard isDue else { continue }
-                logger.warning(
+                directory.logger.warning(
                     "a credential for a push service expires soon: replace it",
                     metadata: [
                         "hub.name": "\(hub.record.name)", "push.platform": "\(platform)",
@@ -253,7 +246,7 @@ final class PushDelivery: Service {
             return try hub.configuration.pushServices.service(for: credential)
         } catch {
             hub.push.note(platform) { $0.refusal = error.description }
-            logger.error(
+            directory.logger.error(
                 "a credential cannot be used: messages for its push service wait until it is replaced",
                 metadata: [
                     "hub.name": "\(hub.record.name)", "push.credential": "\(credential.kind.element)",

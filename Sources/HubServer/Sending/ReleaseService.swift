@@ -18,31 +18,21 @@ final class ReleaseService: Service {
 
     private let directory: HubDirectory
     private let lease: NodeLease
-    private let configuration: HubConfiguration
-    private let logger: Logger
     private let clock: Mutex<ClockGuard>
     private let attempts = Attempts()
     private let waiting = Once()
 
     /// `lastSeen` is the wall clock as it was last noted before this start.
-    init(
-        _ directory: HubDirectory,
-        _ lease: NodeLease,
-        _ configuration: HubConfiguration,
-        lastSeen: Timestamp?,
-        logger: Logger
-    ) {
+    init(_ directory: HubDirectory, _ lease: NodeLease, lastSeen: Timestamp?) {
         self.directory = directory
         self.lease = lease
-        self.configuration = configuration
-        self.logger = logger
-        let (wall, monotonic) = Self.read(configuration)
+        let (wall, monotonic) = Self.read(directory.configuration)
         clock = Mutex(
             ClockGuard(
                 wall: wall,
                 monotonic: monotonic,
                 lastSeen: lastSeen,
-                longestAbsence: configuration.timeToLive
+                longestAbsence: directory.configuration.timeToLive
             )
         )
     }
@@ -55,7 +45,7 @@ final class ReleaseService: Service {
     var isClockSteady: Bool { lookAtClock().isSteady }
 
     private func lookAtClock() -> (now: Timestamp, isSteady: Bool) {
-        let (now, monotonic) = Self.read(configuration)
+        let (now, monotonic) = Self.read(directory.configuration)
         return (now, clock.withLock { $0.look(wall: now, monotonic: monotonic) == .steady })
     }
 
@@ -80,7 +70,7 @@ final class ReleaseService: Service {
         await attempts.make {
             while try await hub.scheduled.releaseDue(at: now, in: term) {}
         } report: { error in
-            logger.warning(
+            directory.logger.warning(
                 "cannot release scheduled messages; the hub tries again",
                 metadata: ["hub.name": "\(hub.record.name)", "error.reason": "\(error)"]
             )
@@ -89,7 +79,7 @@ final class ReleaseService: Service {
 
     private func noteWaiting() {
         guard waiting.isFirst() else { return }
-        logger.warning(
+        directory.logger.warning(
             "the clock has jumped: scheduled messages wait until it has been steady for an hour"
         )
     }
