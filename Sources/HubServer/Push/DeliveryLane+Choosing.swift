@@ -171,6 +171,21 @@ extension DeliveryLane {
 
     // MARK: - Courses
 
+    /// Reads messages that have targets left.
+    func openDeliveries(
+        after sequence: LogSequence = .start,
+        limit: Int = DeliveryLane.maximumReading,
+        isNewestFirst: Bool = false
+    ) async throws -> [Delivery] {
+        try await hub.store.openDeliveries(
+            hub: hub.record.id,
+            platform: platform,
+            after: sequence,
+            limit: limit,
+            isNewestFirst: isNewestFirst
+        )
+    }
+
     /// Opens the next messages that have targets left, up to ``maximumReading``, and a few of the newest.
     private func openCourses() async throws {
         reading.removeAll { courses[$0]?.isReading != true }
@@ -196,12 +211,7 @@ extension DeliveryLane {
     ///
     /// - Returns: True if there may be more.
     private func openNext(atMost limit: Int) async throws -> Bool {
-        let page = try await hub.store.openDeliveries(
-            hub: hub.record.id,
-            platform: platform,
-            after: openedThrough,
-            limit: limit
-        )
+        let page = try await openDeliveries(after: openedThrough, limit: limit)
         var opened: [DeliveryKey] = []
         defer { reading.insert(contentsOf: opened.filter { !reading.contains($0) }, at: 0) }
         for delivery in page {
@@ -215,13 +225,7 @@ extension DeliveryLane {
     private func openNewest() async throws {
         let room = Self.maximumReading + Self.maximumNewest - reading.count
         guard room > 0 else { return }
-        let page = try await hub.store.openDeliveries(
-            hub: hub.record.id,
-            platform: platform,
-            after: openedThrough,
-            limit: room,
-            isNewestFirst: true
-        )
+        let page = try await openDeliveries(after: openedThrough, limit: room, isNewestFirst: true)
         for delivery in page where courses[delivery.key]?.isOpened != true {
             if try await open(delivery), !reading.contains(delivery.key) { reading.insert(delivery.key, at: 0) }
         }

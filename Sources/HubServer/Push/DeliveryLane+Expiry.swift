@@ -14,11 +14,7 @@ extension DeliveryLane {
     /// - Returns: True if there are more.
     func endExpired(at now: Timestamp) async throws -> Bool {
         guard now >= nextExpiryLook || nextExpiryLook > now + Self.longestRest else { return false }
-        let page = try await hub.store.openDeliveries(
-            hub: hub.record.id,
-            platform: platform,
-            limit: Self.maximumReading
-        )
+        let page = try await openDeliveries()
         let old = page.prefix { $0.acceptedAt.map { now >= $0 + hub.configuration.timeToLive } ?? false }
         let ended = try await endIdle(old.map(\.key))
         try await noteLaterExpiries()
@@ -89,12 +85,7 @@ extension DeliveryLane {
         guard service != nil, hasNews, reading.count >= Self.maximumReading else { return }
         expiriesReadThrough = max(expiriesReadThrough, openedThrough)
         for _ in 0..<Self.expiryPages where !expiries.isFull {
-            let page = try await hub.store.openDeliveries(
-                hub: hub.record.id,
-                platform: platform,
-                after: expiriesReadThrough,
-                limit: Self.maximumReading
-            )
+            let page = try await openDeliveries(after: expiriesReadThrough)
             for delivery in page {
                 if let accepted = try await hub.store.acceptedMessage(sequence: delivery.key.sequence),
                     var rendering = try? PushRendering(accepted)
