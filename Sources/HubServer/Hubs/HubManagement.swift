@@ -59,16 +59,7 @@ final class HubManagement: Sendable {
     ///   already is not refused.
     func update(_ hub: Hub, _ change: NotificationHubChange, bytes: Int) async throws -> StoredHub {
         try check(change.newCredentials(besides: hub.status.credentials))
-        let at = configuration.timestamp
-        return try await hub.perform(bytes: bytes) { transaction, _ in
-            guard var stored = try transaction.hub(id: hub.record.id) else {
-                throw ProtocolError.noHub(hub.record.name.text)
-            }
-            stored.description = try change.applied(to: stored.description, at: at)
-            stored.updatedAt = at
-            try transaction.update(stored)
-            return (stored, [.policy(stored.policy)])
-        }
+        return try await hub.changeDescription(bytes: bytes) { $0 = try change.applied(to: $0, at: $1) }
     }
 
     /// Checks credentials as far as that is possible without their push services.
@@ -99,6 +90,26 @@ final class HubManagement: Sendable {
             return ((), [.deleted(hub.record.id)])
         }
         served.logger.notice("a hub was deleted", metadata: ["hub.name": "\(hub.record.name)"])
+    }
+}
+
+extension Hub {
+    /// Changes the stored description.
+    ///
+    /// - Throws: 404 if the hub was deleted meanwhile; the errors of `change`.
+    @discardableResult
+    func changeDescription(
+        bytes: Int = 0,
+        _ change: @escaping @Sendable (inout NotificationHubDescription, _ at: Timestamp) throws -> Void
+    ) async throws -> StoredHub {
+        let (hub, at) = (record, configuration.timestamp)
+        return try await perform(bytes: bytes) { transaction, _ in
+            guard var stored = try transaction.hub(id: hub.id) else { throw ProtocolError.noHub(hub.name.text) }
+            try change(&stored.description, at)
+            stored.updatedAt = at
+            try transaction.update(stored)
+            return (stored, [.policy(stored.policy)])
+        }
     }
 }
 

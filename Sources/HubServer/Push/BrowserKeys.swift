@@ -33,15 +33,8 @@ enum BrowserKeys {
     ///
     /// - Throws: 404 if the hub has been deleted.
     static func rotate(_ hub: Hub) async throws {
-        let at = hub.configuration.timestamp
-        try await hub.perform { transaction, _ in
-            guard var stored = try transaction.hub(id: hub.record.id) else {
-                throw ProtocolError.noHub(hub.record.name.text)
-            }
-            stored.description.credentials = rotated(stored.description.credentials)
-            stored.updatedAt = at
-            try transaction.update(stored)
-            return ((), [.policy(stored.policy)])
+        try await hub.changeDescription { description, _ in
+            description.credentials = rotated(description.credentials)
         }
         hub.logger.notice("a hub has a new key for browsers", metadata: ["hub.name": "\(hub.record.name)"])
     }
