@@ -313,5 +313,5 @@ struct MetricsPage: Sendable {
 }
 
 extension Duration {
-    fileprivate var seconds: Double { Double(milliseconds) / 1000 }
+    var seconds: Double { Double(milliseconds) / 1000 }
 }

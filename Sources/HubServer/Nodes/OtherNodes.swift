@@ -228,18 +228,14 @@ final class OtherNodes: Sendable {
                     version: peer.version,
                     position: peer.position,
                     seenSecondsAgo: Int((now - peer.seen).components.seconds),
-                    clockAheadSeconds: comparison.nodes[name]?.inSeconds
+                    clockAheadSeconds: comparison.nodes[name]?.seconds
                 )
             },
-            clockAheadSeconds: comparison.own?.inSeconds,
+            clockAheadSeconds: comparison.own?.seconds,
             dutyObstacle: eligibility.obstacle.map { "\($0)" },
             replicas: replicas
         )
     }
-}
-
-extension Duration {
-    fileprivate var inSeconds: Double { Double(milliseconds) / 1_000 }
 }
 
 extension EntryWriter {

@@ -1,3 +1,4 @@
+import HubProtocol
 import HubStore
 
 /// A node's claim to write, at one time: the node announces it, and a request that is passed to the node carries it back.
@@ -17,19 +18,12 @@ extension EntryWriter {
     mutating func append(_ claim: WriterClaim) {
         append(number: claim.since)
         append(number: claim.process)
-        append(signed: claim.time.wholeMilliseconds)
+        append(signed: claim.time.milliseconds)
     }
 }
 
 extension EntryReader {
     mutating func claim() throws(LogEntryError) -> WriterClaim {
         WriterClaim(since: try number(), process: try number(), time: .milliseconds(try signed()))
-    }
-}
-
-extension Duration {
-    /// Rounded down, so that a claim never looks newer than it is.
-    fileprivate var wholeMilliseconds: Int64 {
-        components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -85,8 +85,10 @@ struct ScheduledMessages {
         _ view: borrowing HubView
     ) throws -> Release {
         let record = scheduled.record
+        // What cannot be read is sent to nobody.
+        let readable = try? (message: record.message, targets: record.targets)
         var matched: Matched?
-        if let message = try? record.message, let targets = Result(catching: { try record.targets }).value {
+        if let (message, targets) = readable {
             matched = try hub.messages.matched(by: message, targets, transaction, view)
         }
         let sequence = try transaction.appendMessage(
@@ -98,7 +100,7 @@ struct ScheduledMessages {
         )
         try transaction.forgetScheduled(scheduled)
         var deliveries = MessageIntake.Deliveries()
-        if let message = try? record.message, let targets = Result(catching: { try record.targets }).value {
+        if let (message, targets) = readable {
             deliveries = try hub.messages.insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
         }
         do {
@@ -108,10 +110,6 @@ struct ScheduledMessages {
             return Release(effect: .unreadable(sequence), failure: error)
         }
     }
-}
-
-extension Result {
-    fileprivate var value: Success? { try? get() }
 }
 
 extension HubEffect {
