@@ -7,7 +7,9 @@ package struct FeedListFolder: Sendable {
     package let lists: FeedLists
     /// The texts in the order of ``lists``.
     let texts: [FeedListText]
+}
 
+extension FeedListFolder {
     /// Reads the lists; a directory that does not exist yet has none.
     ///
     /// - Throws: ``FeedListsError`` with all problems of all files.
@@ -24,12 +26,6 @@ package struct FeedListFolder: Sendable {
     package init(directory: String, texts: [(file: String, text: String)]) throws(FeedListsError) {
         let lists = try FeedLists.parse(texts)
         self.init(directory: directory, lists: lists, texts: texts.map { FeedListText(file: $0.file, text: $0.text) })
-    }
-
-    private init(directory: String, lists: FeedLists, texts: [FeedListText]) {
-        self.directory = directory
-        self.lists = lists
-        self.texts = texts
     }
 
     /// The folder with some texts replaced or added.

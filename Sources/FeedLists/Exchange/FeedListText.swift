@@ -6,18 +6,15 @@ struct FeedListText {
     let file: String
     let text: String
 
+}
+
+extension FeedListText {
     /// Creates the text of a new list; `members` are its keys without category and feeds.
     init(file: String, category: String, members: [ListMember], feeds: [[ListMember]]) {
-        self.file = file
         let head = [ListMember("category", .text(category))] + members
         let lines = head.map { "\(Self.key($0.name)): \($0.value.yaml)" }
         let body = feeds.isEmpty ? ["feeds: []"] : ["feeds:"] + Self.lines(feeds, indent: 2)
-        text = (lines + body).joined(separator: "\n") + "\n"
-    }
-
-    init(file: String, text: String) {
-        self.file = file
-        self.text = text
+        self.init(file: file, text: (lines + body).joined(separator: "\n") + "\n")
     }
 
     /// All keys, in order; `nil` for a text that is not a list.

@@ -13,13 +13,8 @@ struct FeedListReader {
 
     let file: String
     /// True if a property that no message has, or an address that the publisher refuses, is a problem, too.
-    let isStrict: Bool
+    var isStrict = false
     private(set) var problems: [FeedListProblem] = []
-
-    init(file: String, isStrict: Bool = false) {
-        self.file = file
-        self.isStrict = isStrict
-    }
 
     /// Reads a list; `nil` when ``problems`` is not empty afterwards.
     mutating func read(_ text: String) -> FeedList? {
