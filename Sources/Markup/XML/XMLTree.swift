@@ -33,22 +33,14 @@ package final class XMLTree: Sendable {
     /// False when the document ended, or a limit was reached, before the end of its root element.
     package let isComplete: Bool
 
-    init(
-        nodes: [Node],
-        attributes: [Attribute],
-        bytes: [UInt8],
-        names: XMLNames,
-        vocabulary: XMLVocabulary,
-        fault: XMLSyntaxError?,
-        isComplete: Bool
-    ) {
-        self.nodes = nodes
-        self.attributes = attributes
-        self.bytes = bytes
-        self.names = names.list
-        others = names.others
-        isUsed = names.isUsed
-        self.vocabulary = vocabulary
+    init(_ builder: XMLTreeBuilder, fault: XMLSyntaxError?, isComplete: Bool) {
+        nodes = builder.nodes
+        attributes = builder.attributes
+        bytes = builder.bytes
+        names = builder.names.list
+        others = builder.names.others
+        isUsed = builder.names.isUsed
+        vocabulary = builder.vocabulary
         self.fault = fault
         self.isComplete = isComplete
     }

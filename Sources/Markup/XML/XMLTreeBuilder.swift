@@ -21,7 +21,7 @@ struct XMLTreeBuilder {
     private static let ordinaryAttributes = 16
     private static let ordinaryDepth = 16
 
-    private let vocabulary: XMLVocabulary
+    let vocabulary: XMLVocabulary
     private let policy: Policy
     private var context: xmlParserCtxtPtr?
     /// The document, while it is being parsed.
@@ -35,10 +35,10 @@ struct XMLTreeBuilder {
     private var original: [UInt8] = []
     private var nextLongText = 0
 
-    private var nodes: [XMLTree.Node] = []
-    private var attributes: [XMLTree.Attribute] = []
-    private var bytes: [UInt8] = []
-    private var names: XMLNames
+    private(set) var nodes: [XMLTree.Node] = []
+    private(set) var attributes: [XMLTree.Attribute] = []
+    private(set) var bytes: [UInt8] = []
+    private(set) var names: XMLNames
     private var open: [Int32] = []
     /// Number of namespaces that the open elements declare, and the declaring elements by depth.
     private var namespaces = 0
@@ -65,15 +65,7 @@ struct XMLTreeBuilder {
     var hasRoot: Bool { !nodes.isEmpty }
 
     func tree(fault: XMLSyntaxError?, isComplete: Bool) -> XMLTree {
-        XMLTree(
-            nodes: nodes,
-            attributes: attributes,
-            bytes: bytes,
-            names: names,
-            vocabulary: vocabulary,
-            fault: fault,
-            isComplete: isComplete && nodes.first?.isClosed == true
-        )
+        XMLTree(self, fault: fault, isComplete: isComplete && nodes.first?.isClosed == true)
     }
 
     /// Parses a document once; `texts` are those that ``XMLLongTexts`` took out of the original.
