@@ -88,22 +88,24 @@ extension SubscriberAgent {
             environment: environment
         )
     }
+}
 
-    func stored<Value: Sendable>(
-        _ body: () async throws(DatabaseFileError) -> Value
-    ) async throws(AgentError) -> Value {
-        do {
-            return try await body()
-        } catch {
-            throw error.asAgentError
-        }
+/// Runs work of the agent's database, and throws its error as that of a command.
+func stored<Value: Sendable>(
+    _ body: () async throws(DatabaseFileError) -> Value
+) async throws(AgentError) -> Value {
+    do {
+        return try await body()
+    } catch {
+        throw error.asAgentError
     }
+}
 
-    func host<Value>(_ body: () throws(HostError) -> Value) throws(AgentError) -> Value {
-        do {
-            return try body()
-        } catch {
-            throw AgentError(error)
-        }
+/// Runs work with the agent's files, and throws its error as that of a command.
+func host<Value>(_ body: () throws(HostError) -> Value) throws(AgentError) -> Value {
+    do {
+        return try body()
+    } catch {
+        throw AgentError(error)
     }
 }

@@ -19,7 +19,7 @@ enum ChangeLock {
         let path = directory.file(name)
         let deadline = environment.elapsed() + patience
         while true {
-            if let lock = try acquire(path) { return lock }
+            if let lock = try host({ () throws(HostError) in try FileLock.acquire(path) }) { return lock }
             guard environment.elapsed() < deadline else {
                 throw AgentError(.tryLater, "another newswire is changing this profile: '\(path)' is locked")
             }
@@ -28,14 +28,6 @@ enum ChangeLock {
             } catch {
                 throw HubFailure.cancelled.asAgentError
             }
-        }
-    }
-
-    private static func acquire(_ path: String) throws(AgentError) -> FileLock? {
-        do {
-            return try FileLock.acquire(path)
-        } catch {
-            throw AgentError(error)
         }
     }
 }

@@ -13,11 +13,7 @@ extension StreamReceiver {
         case .badCursor(let error):
             guard !hasDroppedCursor else { throw error }
             hasDroppedCursor = true
-            do {
-                try await store.forgetCursor()
-            } catch {
-                throw error.asAgentError
-            }
+            try await stored(store.forgetCursor)
             unsavedCursor = nil
             environment.reporter.warning(
                 "the stream cannot be resumed from the stored position, which is deleted (\(error)); "
