@@ -4,22 +4,17 @@ import HubProtocol
 ///
 /// They are the same for the agent's own template and for native messages of format `stream` (protocol §11.4).
 package struct MessageContent: Sendable, Equatable {
-    package var title: String
-    package var message: String
-    package var link: String
-    package var category: String
+    package var title = ""
+    package var message = ""
+    package var link = ""
+    package var category = ""
+}
 
-    package init(title: String = "", message: String = "", link: String = "", category: String = "") {
-        self.title = title
-        self.message = message
-        self.link = link
-        self.category = category
-    }
-
+extension MessageContent {
     /// Reads a body; members of other types than string count as absent, since any template may have been used.
     ///
     /// The page of a translation takes precedence over the story's page.
-    package init(body: String) {
+    init(body: String) {
         let members = MessageProperty.texts(of: body)
         let links = [members[.localizedLink], members[.link]].compactMap(\.self)
         self.init(

@@ -6,20 +6,15 @@ package struct StoryRelation: Sendable, Equatable {
     static let maximumReplaced = 16
 
     /// The name of its story; empty if it has none.
-    package let story: String
+    package private(set) var story = ""
     /// `nil` for news, and for an unknown word.
-    package let status: MessageStatus?
+    package private(set) var status: MessageStatus?
     /// Names of the stories whose messages it replaces.
-    package let replaces: [String]
+    package private(set) var replaces: [String] = []
     /// The name of the story's version: messages of several categories that have it say the same; empty for none.
-    package let version: String
+    package private(set) var version = ""
 
-    init(story: String = "", status: MessageStatus? = nil, replaces: [String] = [], version: String = "") {
-        self.story = story
-        self.version = version
-        self.status = status
-        self.replaces = replaces
-    }
+    init() {}
 
     /// Reads the members `story`, `status` and `replaces`; a message with a status always replaces its own story.
     init(body: String) {
@@ -27,9 +22,8 @@ package struct StoryRelation: Sendable, Equatable {
         story = members[.story] ?? ""
         version = members[.version] ?? ""
         status = members[.status].flatMap(MessageStatus.init)
-        var names = (members[.replaces] ?? "").split(separator: " ").prefix(Self.maximumReplaced).map(String.init)
-        if status != nil, !story.isEmpty, !names.contains(story) { names.append(story) }
-        replaces = names
+        replaces = (members[.replaces] ?? "").split(separator: " ").prefix(Self.maximumReplaced).map(String.init)
+        if status != nil, !story.isEmpty, !replaces.contains(story) { replaces.append(story) }
     }
 
     /// True if the sender marked a message as critical.

@@ -9,11 +9,11 @@ struct Arrival: Sendable, Equatable {
 
     let kind: InboxRecord.Kind
     let id: String
-    let template: String
+    var template = ""
     let body: String
-    let content: MessageContent
+    var content = MessageContent()
     /// The reason why it could not be read; `nil` if it could.
-    let failure: String?
+    var failure: String?
     /// The reason why it is not shown: it has no text.
     var emptiness: String?
 
@@ -36,7 +36,6 @@ struct Arrival: Sendable, Equatable {
             template: event.template,
             body: event.body,
             content: content,
-            failure: nil,
             emptiness: RenderedText.isEmpty(event.body, of: template) ? emptiness : nil,
             secureID: secureID(event.body, content)
         )
@@ -62,10 +61,8 @@ struct Arrival: Sendable, Equatable {
         return Arrival(
             kind: .gap,
             id: loss.map { "loss:\($0)" } ?? "gap:\(gap.after ?? ""):\(epoch):\(gap.resumesAt)",
-            template: "",
             body: body,
-            content: MessageContent(title: "Messages were missed", message: gap.reason),
-            failure: nil
+            content: MessageContent(title: "Messages were missed", message: gap.reason)
         )
     }
 
@@ -84,9 +81,7 @@ struct Arrival: Sendable, Equatable {
         Arrival(
             kind: .unreadable,
             id: "unreadable:\(position):\(String(fingerprint(data), radix: 16))",
-            template: "",
             body: String(data.prefix(maximumUnreadable)),
-            content: MessageContent(),
             failure: "the event cannot be read: \(reason)"
         )
     }
