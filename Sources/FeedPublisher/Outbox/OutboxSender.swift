@@ -25,9 +25,8 @@ struct OutboxSender: Sendable {
     let isLast: Bool
 
     struct Outcome: Sendable {
-        var sent = 0
-        var digests = 0
-        var refused = 0
+        /// The numbers of messages.
+        var report = PublishReport()
         /// The error that stopped sending early.
         var problem: HubError?
         var wasContacted = false
@@ -88,14 +87,14 @@ struct OutboxSender: Sendable {
                 )
                 try pass.store.finish(row.id, .sent(messageID: id), now: pass.environment.now())
                 outcome.wasContacted = true
-                outcome.sent += 1
-                outcome.digests += row.message.isDigest ? 1 : 0
+                outcome.report.sent += 1
+                outcome.report.digests += row.message.isDigest ? 1 : 0
                 return true
             } catch let error as HubError {
                 if case .refused(let status, _, let detail, _) = error, Self.refusals.contains(status) {
                     try refuse(row, status, detail)
                     outcome.wasContacted = true
-                    outcome.refused += 1
+                    outcome.report.refused += 1
                     return true
                 }
                 guard attempt < Self.tries, let pause = pause(before: attempt + 1, after: error) else {

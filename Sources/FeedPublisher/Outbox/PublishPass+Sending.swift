@@ -26,9 +26,7 @@ extension PublishPass {
         }
         let outcome = try await OutboxSender(pass: self, hub: target, now: course.start, isLast: isLast).run()
         course.hasHubFailed = outcome.problem != nil
-        course.report.sent += outcome.sent
-        course.report.digests += outcome.digests
-        course.report.refused += outcome.refused
+        course.report.add(outcome.report)
         course.report.waitsUntil = outcome.waitsUntil
         guard preview == nil else { return }
         if outcome.problem != nil || outcome.wasContacted { try settle(outcome.problem, &course.report) }

@@ -39,7 +39,7 @@ struct PollSchedule: Sendable {
     /// so that the timer finds the feed due.
     func afterSuccess(_ pause: RequestedPause, from start: Date, answered: Date? = nil, random: UInt64) -> DueTime {
         let late = Duration.seconds(max(0, answered?.timeIntervalSince(start) ?? 0))
-        let shortened = max(interval, pace.interval ?? .zero) * (0.9 + 0.1 * Self.fraction(random))
+        let shortened = max(interval, pace.interval ?? .zero) * (0.9 + 0.1 * random.fraction)
         let freshness = heedsFreshness ? min(pause.freshness ?? .zero, Self.maximumFreshness) : .zero
         let asked = pause.retryAfter.map { late + min($0, Self.maximumRetryAfter) } ?? .zero
         let stale = max(freshness, freshness > .zero ? late + freshness * 0.9 : .zero)
@@ -50,7 +50,7 @@ struct PollSchedule: Sendable {
     /// a day, ±10 %, and not before `retryAfter`.
     func afterFailure(_ failures: Int, retryAfter: Duration?, from now: Date, random: UInt64) -> DueTime {
         let doublings = min(max(0, failures - 1), Self.maximumDoublings)
-        let wait = min(interval * (1 << doublings), Self.maximumBackOff) * (0.9 + 0.2 * Self.fraction(random))
+        let wait = min(interval * (1 << doublings), Self.maximumBackOff) * (0.9 + 0.2 * random.fraction)
         return outsideSkipped(max(wait, min(retryAfter ?? .zero, Self.maximumRetryAfter)), from: now, random)
     }
 
@@ -66,9 +66,12 @@ struct PollSchedule: Sendable {
         let due = start.addingTimeInterval(wait.inSeconds)
         let opening = pace.nextOpening(from: due)
         guard opening > due else { return DueTime(after: wait, from: start) }
-        let spread = min(interval.inSeconds, 3_600) * 0.1 * Self.fraction(random)
+        let spread = min(interval.inSeconds, 3_600) * 0.1 * random.fraction
         return DueTime(after: .seconds(opening.timeIntervalSince(start) + spread), from: start)
     }
+}
 
-    private static func fraction(_ random: UInt64) -> Double { Double(random >> 11) / Double(1 << 53) }
+extension UInt64 {
+    /// A random number as a number from 0 up to, but not including, 1.
+    var fraction: Double { Double(self >> 11) / Double(1 << 53) }
 }

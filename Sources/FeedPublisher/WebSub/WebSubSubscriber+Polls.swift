@@ -31,7 +31,7 @@ extension WebSubSubscriber {
             )
         } else if !isMissed, subscription.isReliable(at: now) {
             let interval = max((source.interval ?? .standard).duration, WebSubSubscription.pollingInterval)
-            let jitter = 0.9 + 0.1 * Double(environment.random() >> 11) / Double(1 << 53)
+            let jitter = 0.9 + 0.1 * environment.random().fraction
             var due = DueTime(after: interval * jitter, from: now)
             // Held entries are read again at their dates.
             if let held = try store.feed(before.id)?.heldUntil, held < due.at {

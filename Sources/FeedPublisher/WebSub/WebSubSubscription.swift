@@ -109,7 +109,7 @@ struct WebSubSubscription: Sendable, Equatable {
     mutating func ask(now: Date, random: UInt64) {
         failures += 1
         let pause = min(Self.minimumPause * (1 << min(failures - 1, 9)), Self.maximumPause)
-        due = now.addingTimeInterval(pause.inSeconds * (0.8 + 0.4 * Self.fraction(random)))
+        due = now.addingTimeInterval(pause.inSeconds * (0.8 + 0.4 * random.fraction))
         if state == .denied { state = .pending }
     }
 
@@ -135,7 +135,7 @@ struct WebSubSubscription: Sendable, Equatable {
             failures = 0
             reason = nil
             leaseEnd = now.addingTimeInterval(lease.inSeconds)
-            let renewal = max(lease * (0.5 + 0.4 * Self.fraction(random)), Self.minimumPause)
+            let renewal = max(lease * (0.5 + 0.4 * random.fraction), Self.minimumPause)
             due = now.addingTimeInterval(renewal.inSeconds)
             return true
         case "unsubscribe":
@@ -175,6 +175,4 @@ struct WebSubSubscription: Sendable, Equatable {
         lastDelivery = now
         missedSince = nil
     }
-
-    private static func fraction(_ random: UInt64) -> Double { Double(random >> 11) / Double(1 << 53) }
 }
