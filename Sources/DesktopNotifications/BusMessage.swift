@@ -25,19 +25,15 @@ final class BusMessage {
         try check(text.withCString { sd_bus_message_append_basic(pointer, BusType.string, $0) })
     }
 
-    func append(_ number: UInt32) throws(DesktopError) {
-        var number = number
-        try check(sd_bus_message_append_basic(pointer, BusType.uint32, &number))
-    }
+    func append(_ number: UInt32) throws(DesktopError) { try append(number, BusType.uint32) }
 
-    func append(_ number: Int32) throws(DesktopError) {
-        var number = number
-        try check(sd_bus_message_append_basic(pointer, BusType.int32, &number))
-    }
+    func append(_ number: Int32) throws(DesktopError) { try append(number, BusType.int32) }
 
-    func append(_ number: UInt8) throws(DesktopError) {
+    func append(_ number: UInt8) throws(DesktopError) { try append(number, BusType.byte) }
+
+    private func append(_ number: some FixedWidthInteger, _ type: CChar) throws(DesktopError) {
         var number = number
-        try check(sd_bus_message_append_basic(pointer, BusType.byte, &number))
+        try check(sd_bus_message_append_basic(pointer, type, &number))
     }
 
     func append(_ texts: [String]) throws(DesktopError) {

@@ -31,12 +31,13 @@ package final class DesktopNotifier: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - environment: Names the bus, and is the environment of the program that opens links.
+    ///   - program: The program that opens links.
     ///   - report: Called with a line for the user when a link cannot be opened.
-    package convenience init(environment: [String: String], report: @escaping @Sendable (String) -> Void) {
-        self.init(environment: environment, program: LinkOpener.standard, report: report)
-    }
-
-    init(environment: [String: String], program: String, report: @escaping @Sendable (String) -> Void) {
+    package init(
+        environment: [String: String],
+        program: String = LinkOpener.standard,
+        report: @escaping @Sendable (String) -> Void
+    ) {
         self.environment = environment
         self.report = report
         opener = LinkOpener(program: program, environment: environment, report: report)
