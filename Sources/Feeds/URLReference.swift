@@ -213,7 +213,9 @@ struct URLReference: Sendable, Equatable {
             if isPlain(byte) {
                 result.append(byte)
             } else {
-                result += [0x25] + [byte >> 4, byte & 15].map { Hexadecimal.digit($0, uppercase: true) }
+                result.append(0x25)
+                result.append(Hexadecimal.digit(byte >> 4, uppercase: true))
+                result.append(Hexadecimal.digit(byte & 15, uppercase: true))
             }
         }
         return String(decoding: result, as: UTF8.self)
