@@ -4,22 +4,20 @@ import Markup
 ///
 /// Source: protocol §3.7.
 struct RegistrationFields {
-    private var elements = [XMLElement?](repeating: nil, count: RegistrationField.allCases.count)
+    private var elements: [RegistrationField: XMLElement] = [:]
     /// True if an element is marked as having no value.
     private let hasNil: Bool
 
-    private static let table = XMLNameTable(
-        AtomNames.vocabulary,
-        names: RegistrationField.allCases.map(\.qualifiedName)
-    )
+    private static let fields = RegistrationField.allCases
+    private static let table = XMLNameTable(AtomNames.vocabulary, names: fields.map(\.qualifiedName))
 
     /// Unknown elements are ignored, as in the service.
     init(_ description: XMLElement, _ problems: inout ProblemList) {
         hasNil = description.documentUses(AtomNames.nilAttribute)
         for child in description.children {
             if let position = Self.table.position(of: child) {
-                if elements[position] != nil { problems.add("\(child.localName) appears twice") }
-                elements[position] = child
+                let isRepeated = elements.updateValue(child, forKey: Self.fields[position]) != nil
+                if isRepeated { problems.add("\(child.localName) appears twice") }
             } else if RegistrationField.names.contains(child.localName) {
                 problems.add("\(child.localName) is in \(child.shownNamespace), not in '\(AtomNames.serviceBus)'")
             }
@@ -28,7 +26,7 @@ struct RegistrationFields {
 
     /// The element; `nil` if it is absent or marked as nil.
     subscript(field: RegistrationField) -> XMLElement? {
-        guard let element = elements[field.rawValue] else { return nil }
+        guard let element = elements[field] else { return nil }
         if hasNil, let text = element.attribute(AtomNames.nilAttribute), text == "true" || text == "1" { return nil }
         return element
     }
@@ -45,7 +43,7 @@ struct RegistrationFields {
     }
 
     func required(_ field: RegistrationField, _ problems: inout ProblemList) -> String? {
-        guard elements[field.rawValue] != nil, self[field] != nil else {
+        guard self[field] != nil else {
             problems.add("\(field.name) is missing")
             return nil
         }
