@@ -37,12 +37,11 @@ struct MultipartBody: Sendable {
             )
         }
         var parts: [Part] = []
-        var reader = Reader(bytes: bytes, delimiter: Array("--\(boundary)".utf8))
-        while let content = reader.next() {
+        for content in Self.contents(of: bytes, between: Array("--\(boundary)".utf8)) {
             guard parts.count < Self.maximumParts else {
                 throw .badRequest("The multipart body has more than \(Self.maximumParts) parts.")
             }
-            parts.append(try Self.part(bytes[content]))
+            parts.append(try Self.part(content))
         }
         guard !parts.isEmpty else {
             throw .badRequest(
@@ -82,66 +81,35 @@ struct MultipartBody: Sendable {
         throw .badRequest("A part of the multipart body has no empty line after its headers.")
     }
 
-    /// Finds the parts between delimiters.
-    private struct Reader {
-        let bytes: [UInt8]
-        let delimiter: [UInt8]
+    /// The parts between delimiters, at most one more than allowed.
+    private static func contents(of bytes: [UInt8], between delimiter: [UInt8]) -> [ArraySlice<UInt8>] {
+        var contents: [ArraySlice<UInt8>] = []
         /// The beginning of the next part's content; `nil` before the first delimiter.
-        private var start: Int?
-        private var isAtEnd = false
-
-        init(bytes: [UInt8], delimiter: [UInt8]) {
-            self.bytes = bytes
-            self.delimiter = delimiter
-        }
-
-        mutating func next() -> Range<Int>? {
-            if start == nil {
-                guard let first = delimiterLine(from: 0) else { return nil }
-                move(behind: first)
+        var begin: Int?
+        var line = 0
+        while line < bytes.count, contents.count <= maximumParts {
+            let end = bytes[line...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
+            let rest = bytes[line..<end].dropFirst(delimiter.count)
+            let isClosing = rest.starts(with: "--".utf8)
+            // Anything but white space after the boundary makes the line a part of the content.
+            if bytes[line..<end].starts(with: delimiter),
+                (isClosing ? rest.dropFirst(2) : rest).allSatisfy({ $0 <= 0x20 })
+            {
+                if let begin { contents.append(content(bytes[begin..<line])) }
+                if isClosing { return contents }
+                begin = end
             }
-            guard !isAtEnd, let begin = start else { return nil }
-            guard let following = delimiterLine(from: begin) else {
-                isAtEnd = true
-                // Without a closing delimiter, white space after the last one is not a part.
-                return bytes[begin...].allSatisfy { $0 <= 0x20 } ? nil : begin..<contentEnd(bytes.count, from: begin)
-            }
-            move(behind: following)
-            return begin..<contentEnd(following.lowerBound, from: begin)
+            line = end
         }
+        // Without a closing delimiter, white space after the last one is not a part.
+        if let begin, !bytes[begin...].allSatisfy({ $0 <= 0x20 }) { contents.append(content(bytes[begin...])) }
+        return contents
+    }
 
-        private mutating func move(behind line: Range<Int>) {
-            let isClosing = bytes[line].dropFirst(delimiter.count).starts(with: "--".utf8)
-            isAtEnd = isClosing
-            start = line.upperBound
-        }
-
-        /// The line break before a delimiter belongs to it.
-        private func contentEnd(_ end: Int, from begin: Int) -> Int {
-            var end = end
-            if end > begin, bytes[end - 1] == 0x0A { end -= 1 }
-            if end > begin, bytes[end - 1] == 0x0D { end -= 1 }
-            return end
-        }
-
-        /// The next line that is a delimiter, with its line break.
-        private func delimiterLine(from begin: Int) -> Range<Int>? {
-            var line = begin
-            while line < bytes.count {
-                let end = bytes[line...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
-                if bytes[line..<end].starts(with: delimiter), isPadding(bytes[line..<end].dropFirst(delimiter.count)) {
-                    return line..<end
-                }
-                line = end
-            }
-            return nil
-        }
-
-        /// True if `rest` may follow the boundary on its line; otherwise the line begins another text.
-        private func isPadding(_ rest: ArraySlice<UInt8>) -> Bool {
-            let tail = rest.starts(with: "--".utf8) ? rest.dropFirst(2) : rest
-            return tail.allSatisfy { $0 <= 0x20 }
-        }
+    /// The line break before a delimiter belongs to it.
+    private static func content(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let bytes = bytes.last == 0x0A ? bytes.dropLast() : bytes
+        return bytes.last == 0x0D ? bytes.dropLast() : bytes
     }
 
     /// Lines without their ends.
