@@ -83,13 +83,11 @@ extension Installation {
     ///
     /// It is for reserved tags, which only Manage may remove (protocol §11.3).
     package mutating func keepTags(of earlier: Installation, where isKept: (Tag) -> Bool) {
-        Self.keep(earlier.tags, in: &tags, where: isKept)
-        Self.keep(earlier.templates, in: &templates, where: isKept)
-        for (name, tile) in earlier.secondaryTiles {
-            guard var kept = secondaryTiles[name] else { continue }
-            Self.keep(tile.tags, in: &kept.tags, where: isKept)
-            Self.keep(tile.templates, in: &kept.templates, where: isKept)
-            secondaryTiles[name] = kept
+        for name in tileNames {
+            guard var kept = self[tile: name], let former = earlier[tile: name] else { continue }
+            Self.keep(former.tags, in: &kept.tags, where: isKept)
+            Self.keep(former.templates, in: &kept.templates, where: isKept)
+            self[tile: name] = kept
         }
     }
 

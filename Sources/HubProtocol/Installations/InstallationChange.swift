@@ -41,21 +41,11 @@ extension InstallationChange {
         case .pushVariables(let variables): installation.pushVariables = variables
         case .pushVariable(let name, let value): installation.pushVariables[name] = value
         case .tile(let name, let tile): installation.secondaryTiles[name] = tile
-        case .target(nil, let change):
-            var target = SecondaryTile(
-                pushChannel: installation.pushChannel,
-                pushChannelExpired: installation.pushChannelExpired,
-                tags: installation.tags,
-                templates: installation.templates
-            )
+        case .target(let name, let change):
+            if installation[tile: name] == nil, change.isRemoval { return }
+            var target = installation[tile: name] ?? SecondaryTile()
             change.apply(to: &target)
-            installation.pushChannel = target.pushChannel
-            installation.pushChannelExpired = target.pushChannelExpired
-            installation.tags = target.tags
-            installation.templates = target.templates
-        case .target(let name?, let change):
-            if installation.secondaryTiles[name] == nil, change.isRemoval { return }
-            change.apply(to: &installation.secondaryTiles[name, default: SecondaryTile()])
+            installation[tile: name] = target
         }
     }
 }

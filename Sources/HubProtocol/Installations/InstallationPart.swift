@@ -7,11 +7,6 @@ package struct InstallationPart: Sendable, Hashable {
     /// `nil` for the native registration.
     package var template: String?
 
-    package init(tile: String? = nil, template: String? = nil) {
-        self.tile = tile
-        self.template = template
-    }
-
     /// The native registration that every installation has.
     package static let main = InstallationPart()
 
@@ -37,19 +32,15 @@ extension Installation {
 
     /// Returns the tags of a part: the server's own, the installation's or the tile's, the template's; each once.
     package func tags(of part: InstallationPart) -> [Tag] {
-        let tile = part.tile.flatMap { secondaryTiles[$0] }
-        let template = part.template.flatMap { tile.map(\.templates)?[$0] ?? (part.tile == nil ? templates[$0] : nil) }
+        let target = self[tile: part.tile]
+        let template = part.template.flatMap { target?.templates[$0] }
         var seen: Set<Tag> = []
-        return (serverAssignedTags + (part.tile == nil ? tags : tile?.tags ?? []) + (template?.tags ?? []))
-            .filter { seen.insert($0).inserted }
+        return (serverAssignedTags + (target?.tags ?? []) + (template?.tags ?? [])).filter { seen.insert($0).inserted }
     }
 
     /// Returns a part as a registration; `nil` if the part does not exist, or no channel is stored.
     package func registration(of part: InstallationPart, id: RegistrationID, etag: Int) -> Registration? {
-        let tile = part.tile.flatMap { secondaryTiles[$0] }
-        guard part.tile == nil || tile != nil, let channel = part.tile == nil ? pushChannel : tile?.pushChannel else {
-            return nil
-        }
+        guard let target = self[tile: part.tile], let channel = target.pushChannel else { return nil }
         var registration = Registration(
             id: id,
             etag: etag,
@@ -61,13 +52,8 @@ extension Installation {
             secondaryTileName: part.tile
         )
         guard let name = part.template else { return registration }
-        guard let template = part.tile == nil ? templates[name] : tile?.templates[name] else { return nil }
-        registration.template = RegistrationTemplate(
-            name: name,
-            body: template.body,
-            headers: template.headers,
-            expiry: template.expiry
-        )
+        guard let template = target.templates[name] else { return nil }
+        registration.template = RegistrationTemplate(template, name: name)
         return registration
     }
 }

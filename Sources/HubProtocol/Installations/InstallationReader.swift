@@ -40,14 +40,12 @@ extension Installation {
             id: identifier,
             userID: userID,
             platform: Platform(rawValue: platformName),
-            pushChannel: read.target.pushChannel,
-            pushChannelExpired: read.target.pushChannelExpired,
+            pushChannel: nil,
             expirationTime: read.expirationTime,
-            tags: read.target.tags,
             pushVariables: read.pushVariables,
-            templates: read.target.templates,
             secondaryTiles: read.secondaryTiles
         )
+        self[tile: nil] = read.target
         if direction == .request { checkRules(&problems, maximumTags: maximumTags) }
         try problems.throwIfAny()
     }

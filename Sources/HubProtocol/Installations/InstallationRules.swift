@@ -11,9 +11,10 @@ extension Installation {
             return
         }
         let rules = TargetRules(platform: platform, maximumTags: maximumTags)
-        let target = SecondaryTile(pushChannel: pushChannel, tags: tags, templates: templates)
-        if requiresPushChannel || pushChannel != nil { rules.checkChannel(target, at: "", &problems) }
-        rules.check(target, at: "", &problems)
+        if let own = self[tile: nil] {
+            if requiresPushChannel || pushChannel != nil { rules.checkChannel(own, at: "", &problems) }
+            rules.check(own, at: "", &problems)
+        }
         PushVariableRules.check(pushVariables, at: "pushVariables", &problems)
 
         if !secondaryTiles.isEmpty, platform != .wns {

@@ -67,3 +67,27 @@ package struct SecondaryTile: Sendable, Equatable, Codable {
         )
     }
 }
+
+extension Installation {
+    /// The names of the secondary tiles, after `nil` for the installation's own channel.
+    var tileNames: [String?] { [nil] + secondaryTiles.keys.map(Optional.some) }
+
+    /// A secondary tile; for `nil`, the installation's own channel with its tags and templates.
+    package subscript(tile name: String?) -> SecondaryTile? {
+        get {
+            if let name { return secondaryTiles[name] }
+            return SecondaryTile(
+                pushChannel: pushChannel,
+                pushChannelExpired: pushChannelExpired,
+                tags: tags,
+                templates: templates
+            )
+        }
+        set {
+            if let name { return secondaryTiles[name] = newValue }
+            let own = newValue ?? SecondaryTile()
+            (pushChannel, pushChannelExpired) = (own.pushChannel, own.pushChannelExpired)
+            (tags, templates) = (own.tags, own.templates)
+        }
+    }
+}

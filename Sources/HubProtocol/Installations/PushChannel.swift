@@ -19,7 +19,7 @@ package struct BrowserPushChannel: Sendable, Equatable, Codable {
     package let auth: String
     /// True if it arrived as JSON text in a string: it is returned in this form, since .NET and Java could not read an
     /// object (protocol §4.2).
-    package let isText: Bool
+    package var isText: Bool
     /// The VAPID key of the hub with which the browser has subscribed; `nil` if it was not stored.
     ///
     /// Only the hub knows it: no client sends or reads it, and channels that differ only in it are equal.
@@ -90,14 +90,9 @@ extension PushChannel {
     /// A patch's value is a string in every client, even in the one that stores an object (protocol §4.4).
     func spelled(as other: PushChannel?) -> PushChannel {
         guard case .browser(let browser) = self, case .browser(let model) = other else { return self }
-        return .browser(
-            BrowserPushChannel(
-                endpoint: browser.endpoint,
-                p256dh: browser.p256dh,
-                auth: browser.auth,
-                isText: model.isText
-            )
-        )
+        var spelled = browser
+        spelled.isText = model.isText
+        return .browser(spelled)
     }
 }
 

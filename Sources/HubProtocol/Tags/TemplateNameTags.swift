@@ -21,21 +21,13 @@ extension Installation {
     ///
     /// Source: protocol §4.3.
     package mutating func addTemplateNameTags(where isMeant: (Tag) -> Bool = { _ in true }) {
-        Self.addNames(to: &templates, where: isMeant)
-        for tile in secondaryTiles.keys {
-            guard var target = secondaryTiles[tile] else { continue }
-            Self.addNames(to: &target.templates, where: isMeant)
-            secondaryTiles[tile] = target
-        }
-    }
-
-    private static func addNames(
-        to templates: inout [String: InstallationTemplate],
-        where isMeant: (Tag) -> Bool
-    ) {
-        for (name, template) in templates {
-            guard let tag = Tag(templateName: name), isMeant(tag), !template.tags.contains(tag) else { continue }
-            templates[name]?.tags.append(tag)
+        for tile in tileNames {
+            guard var target = self[tile: tile] else { continue }
+            for (name, template) in target.templates {
+                guard let tag = Tag(templateName: name), isMeant(tag), !template.tags.contains(tag) else { continue }
+                target.templates[name]?.tags.append(tag)
+            }
+            self[tile: tile] = target
         }
     }
 
