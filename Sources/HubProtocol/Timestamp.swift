@@ -1,8 +1,7 @@
 package import FoundationEssentials
 
 /// A point in time in whole milliseconds since 1970, the form of files, columns and literals.
-package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringConvertible, ExpressibleByIntegerLiteral
-{
+package struct Timestamp: StoredNumber {
     package static let distantPast = Timestamp(milliseconds: .min)
     package static let distantFuture = Timestamp(milliseconds: .max)
 
@@ -10,7 +9,9 @@ package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringC
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    package init(integerLiteral milliseconds: Int64) { self.milliseconds = milliseconds }
+    package var rawValue: Int64 { milliseconds }
+
+    package init(rawValue milliseconds: Int64) { self.milliseconds = milliseconds }
 
     /// The nearest millisecond, within three million years of 1970.
     package init(_ date: Date) {
@@ -42,19 +43,6 @@ package struct Timestamp: Hashable, Comparable, Sendable, Codable, CustomStringC
     package static func - (one: Timestamp, other: Timestamp) -> Duration {
         .milliseconds(one.milliseconds.saturatingSubtract(other.milliseconds))
     }
-
-    package static func < (one: Timestamp, other: Timestamp) -> Bool { one.milliseconds < other.milliseconds }
-
-    package init(from decoder: any Decoder) throws {
-        milliseconds = try decoder.singleValueContainer().decode(Int64.self)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(milliseconds)
-    }
-
-    package var description: String { "\(milliseconds)" }
 
     /// ISO 8601 in whole seconds, rounded down.
     package var wholeSecond: String { ISODateTime.formatSeconds(date) }

@@ -1,5 +1,5 @@
-/// A number that a store assigns to one kind of object, so that the compiler distinguishes it from the numbers of other
-/// kinds.
+/// A number of one kind, such as the numbers that a store assigns to one kind of object, which the compiler distinguishes
+/// from numbers of other kinds.
 package protocol StoredNumber: RawRepresentable, Hashable, Comparable, Sendable, Codable, CustomStringConvertible,
     ExpressibleByIntegerLiteral
 where RawValue == Int64, IntegerLiteralType == Int64 {
