@@ -106,14 +106,3 @@ package struct RegistrationTimeToLive: Sendable, Hashable {
         return carries ? .max : total
     }
 }
-
-extension RegistrationTimeToLive: Codable {
-    package init(from decoder: any Decoder) throws {
-        self.init(units: try decoder.singleValueContainer().decode(Int64.self))
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(units)
-    }
-}

@@ -80,11 +80,6 @@ package struct TagExpressionError: Error, Equatable, Sendable, CustomStringConve
     /// The text that was found, or that was expected.
     package let reason: String
 
-    package init(offset: Int, reason: String) {
-        self.offset = offset
-        self.reason = reason
-    }
-
     package var description: String { "the tag expression is not valid at character \(offset): \(reason)" }
 
     /// The same as a reply.

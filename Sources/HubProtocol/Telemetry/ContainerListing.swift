@@ -47,14 +47,10 @@ package struct ContainerListing: Sendable, Equatable {
             }
         }
         list.add("NextMarker") { _ in }
-        var endpoint: [UInt8] = []
-        var name: [UInt8] = []
-        XMLText.append(escaped: serviceEndpoint, quote: UInt8(ascii: "\""), to: &endpoint)
-        XMLText.append(escaped: containerName, quote: UInt8(ascii: "\""), to: &name)
         return """
             <?xml version="1.0" encoding="utf-8"?>\
-            <EnumerationResults ServiceEndpoint="\(String(decoding: endpoint, as: UTF8.self))" \
-            ContainerName="\(String(decoding: name, as: UTF8.self))">\(list.content)</EnumerationResults>
+            <EnumerationResults ServiceEndpoint="\(XMLText.escapedAttribute(serviceEndpoint))" \
+            ContainerName="\(XMLText.escapedAttribute(containerName))">\(list.content)</EnumerationResults>
             """
     }
 }

@@ -43,11 +43,7 @@ package struct InlineTemplate: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Names that it can look up, in lower case.
-    package var propertyNames: Set<String> {
-        var names: Set<String> = []
-        for case .property(let property) in terms { names.insert(property.name) }
-        return names
-    }
+    package var propertyNames: Set<String> { terms.propertyNames }
 
     package func render(_ message: MessageProperties) -> String {
         terms.map { $0.value(message, .none) }.joined()

@@ -32,11 +32,7 @@ package struct TemplateExpression: Sendable, Hashable, CustomStringConvertible {
     package var isLiteral: Bool { terms.isEmpty }
 
     /// Names that it can look up, in lower case.
-    package var propertyNames: Set<String> {
-        var names: Set<String> = []
-        for case .property(let property) in terms { names.insert(property.name) }
-        return names
-    }
+    package var propertyNames: Set<String> { terms.propertyNames }
 
     /// The text, with no escaping applied; `variables` are the device's own, for properties that the message lacks.
     ///

@@ -33,6 +33,13 @@ enum TemplateTerm: Sendable, Hashable {
     }
 }
 
+extension [TemplateTerm] {
+    /// The names of properties, in lower case.
+    var propertyNames: Set<String> {
+        Set(compactMap { if case .property(let property) = $0 { property.name } else { nil } })
+    }
+}
+
 extension TemplateTerm.Property {
     func value(_ message: MessageProperties, _ variables: PushVariables) -> String {
         let found = lookUp(message, variables)
