@@ -47,22 +47,12 @@ package struct AlarmFinding: Sendable, Hashable, Codable {
 }
 
 /// A change to report.
-package enum AlarmChange: Sendable, Equatable {
-    case raised(Alarm)
-    case cleared(Alarm)
+package struct AlarmChange: Sendable, Equatable {
+    package let alarm: Alarm
+    package let isRaised: Bool
 
-    package var alarm: Alarm {
-        switch self {
-        case .raised(let alarm), .cleared(let alarm): alarm
-        }
-    }
-
-    package var isRaised: Bool {
-        switch self {
-        case .raised: true
-        case .cleared: false
-        }
-    }
+    package static func raised(_ alarm: Alarm) -> AlarmChange { AlarmChange(alarm: alarm, isRaised: true) }
+    package static func cleared(_ alarm: Alarm) -> AlarmChange { AlarmChange(alarm: alarm, isRaised: false) }
 }
 
 /// The durations after which conditions become alarms.
