@@ -8,10 +8,7 @@ package enum MachineNames {
     ///
     /// A look-up may ask a name server that does not reply; it ends after `patience`.
     package static func all(patience: Duration = .seconds(2)) -> [String] {
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard gethostname(&buffer, buffer.count - 1) == 0 else { return [] }
-        let name = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        guard !name.isEmpty else { return [] }
+        guard let name = host else { return [] }
         let found = Found()
         let isStarted: Void? = try? BackgroundThread.start {
             found.name.withLock { $0 = fullName(of: name) }
@@ -22,6 +19,14 @@ package enum MachineNames {
         let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
         _ = found.isReady.wait(timeout: .now() + .nanoseconds(nanoseconds))
         return [name] + [found.name.withLock { $0 }].compactMap { $0 == name ? nil : $0 }
+    }
+
+    /// The host name.
+    package static var host: String? {
+        var buffer = [CChar](repeating: 0, count: 256)
+        guard gethostname(&buffer, buffer.count - 1) == 0 else { return nil }
+        let name = String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        return name.isEmpty ? nil : name
     }
 
     private final class Found: Sendable {

@@ -1,6 +1,8 @@
 import CNats
 import Dispatch
+import Formats
 import Glibc
+import HubProtocol
 import Logging
 import Synchronization
 
@@ -18,7 +20,7 @@ final class EngineConnection: @unchecked Sendable {
     private let pointer: OpaquePointer
     private let events: ConnectionEvents
     private let requests = RequestTable()
-    private let inbox = "_INBOX.\(RandomName.make())"
+    private let inbox = "_INBOX.\(Hexadecimal.encode(RandomBytes.make(count: 16)))"
     private let timer: any DispatchSourceTimer
     private let answers: Mutex<SubjectSubscription?> = Mutex(nil)
 

@@ -169,7 +169,7 @@ struct LogStream: Sendable {
     }
 
     private func create(within time: Duration, metadata: [String: String]? = nil) throws -> LogIdentity {
-        let incarnation = RandomName.make()
+        let incarnation = Hexadecimal.encode(RandomBytes.make(count: 16))
         let subjects = configuration.subjects
         let stream = StreamConfiguration(
             name: name,
@@ -223,7 +223,7 @@ struct LogStream: Sendable {
             EngineMessage(subject: "$JS.API.DIRECT.GET.\(name)", data: Self.query(number))
         }
         var entries: [(UInt64, [UInt8])] = []
-        for (number, answer) in zip(numbers, answers(to: requests, within: time)) {
+        for (number, answer) in zip(numbers, connection.answers(to: requests, within: min(time, Self.answerTime))) {
             switch answer {
             case .success(let message):
                 guard message.header("Nats-Sequence") == "\(number)" else { return entries }
@@ -256,16 +256,8 @@ struct LogStream: Sendable {
 
     // MARK: Requests
 
-    /// The answers to messages that are sent together, each within ``answerTime`` at most.
-    private func answers(
-        to messages: [EngineMessage],
-        within time: Duration
-    ) -> [Result<EngineMessage, EngineFault>] {
-        connection.answers(to: messages, within: min(time, Self.answerTime))
-    }
-
     func answer(to message: EngineMessage, within time: Duration) throws(EngineFault) -> EngineMessage {
-        try answers(to: [message], within: time)[0].get()
+        try connection.answer(to: message, within: min(time, Self.answerTime))
     }
 
     private func request<Document: Decodable>(

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import HostSystem
 import HubStore
 package import Logging
 import Signals
@@ -101,7 +102,7 @@ private final class NodePresence: Sendable {
     /// - Throws: ``ReplicatedLogError/nodeExists(node:other:)``.
     init(_ connection: EngineConnection, _ configuration: ReplicatedLogConfiguration) throws {
         let subject = configuration.subjects.presence(of: configuration.node)
-        let own = Array("process \(getpid()) on '\(Self.host)'".utf8)
+        let own = Array("process \(getpid()) on '\(MachineNames.host ?? "?")'".utf8)
         // Subscribes first, so that of two processes that start at once at least one notices.
         subscription = try connection.subscribe(subject) { message in
             guard let reply = message.reply else { return }
@@ -116,11 +117,5 @@ private final class NodePresence: Sendable {
         case .failure(.noResponders), .failure(.timeout): break
         case .failure(let fault): throw fault
         }
-    }
-
-    private static var host: String {
-        var buffer = [CChar](repeating: 0, count: 256)
-        guard gethostname(&buffer, buffer.count - 1) == 0 else { return "?" }
-        return String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

@@ -4,12 +4,9 @@ import HubStore
 struct RequestBatch: Equatable {
     let first: UInt64
     let requests: [[UInt8]]
+}
 
-    init(first: UInt64, requests: [[UInt8]]) {
-        self.first = first
-        self.requests = requests
-    }
-
+extension RequestBatch {
     var encoded: [UInt8] {
         var writer = EntryWriter()
         writer.append(number: first)

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import GRDB
 
@@ -59,9 +60,7 @@ package struct EntryID: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// 32 hexadecimal digits.
-    package var description: String {
-        bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-    }
+    package var description: String { Hexadecimal.encode(bytes) }
 
     var bytes: [UInt8] {
         [high, low].flatMap { number in

@@ -75,11 +75,6 @@ package struct LogHead: Sendable, Equatable {
     package let number: UInt64
     /// The node that wrote the entry; `nil` if this node has not seen an entry since its start.
     package let node: String?
-
-    package init(number: UInt64, node: String?) {
-        self.number = number
-        self.node = node
-    }
 }
 
 /// A node's position in a log.

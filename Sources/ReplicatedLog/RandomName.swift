@@ -1,9 +1,0 @@
-/// Unique names: 128 random bits as text.
-enum RandomName {
-    static func make() -> String {
-        (0..<2).map { _ in
-            let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
-}
