@@ -35,7 +35,7 @@ struct OrdinalBlock: Sendable {
     func contains(_ number: UInt16) -> Bool {
         switch storage {
         case .array(let array):
-            let place = Self.place(of: number, in: array)
+            let place = array.place(of: number)
             return place < array.count && array[place] == number
         case .bits(let bits): return bits[Int(number >> 6)] >> UInt64(number & 63) & 1 == 1
         }
@@ -44,7 +44,7 @@ struct OrdinalBlock: Sendable {
     mutating func insert(_ number: UInt16) {
         switch storage {
         case .array(var array):
-            let place = array.last.map { $0 < number } ?? true ? array.count : Self.place(of: number, in: array)
+            let place = array.last.map { $0 < number } ?? true ? array.count : array.place(of: number)
             guard place == array.count || array[place] != number else { return }
             storage = .array([])
             array.insert(number, at: place)
@@ -64,7 +64,7 @@ struct OrdinalBlock: Sendable {
         switch storage {
         case .array(var array):
             storage = .array([])
-            array.remove(at: Self.place(of: number, in: array))
+            array.remove(at: array.place(of: number))
             storage = .array(array)
         case .bits(var bits):
             storage = .array([])
@@ -78,7 +78,7 @@ struct OrdinalBlock: Sendable {
     func first(from start: UInt16) -> UInt16? {
         switch storage {
         case .array(let array):
-            let place = Self.place(of: start, in: array)
+            let place = array.place(of: start)
             return place < array.count ? array[place] : nil
         case .bits(let bits):
             var index = Int(start >> 6)
@@ -90,16 +90,6 @@ struct OrdinalBlock: Sendable {
             }
             return UInt16(index << 6 + word.trailingZeroBitCount)
         }
-    }
-
-    /// The index of the first number that is not below `number`.
-    private static func place(of number: UInt16, in array: [UInt16]) -> Int {
-        var (low, high) = (0, array.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if array[middle] < number { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 }
 
@@ -226,5 +216,17 @@ extension OrdinalBlock {
 extension OrdinalBlock: Equatable {
     static func == (left: OrdinalBlock, right: OrdinalBlock) -> Bool {
         left.count == right.count && left.intersectionCount(right) == left.count
+    }
+}
+
+extension Array where Element: Comparable {
+    /// The place of an element in a sorted array, or the place where it belongs.
+    func place(of element: Element) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < element { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 }

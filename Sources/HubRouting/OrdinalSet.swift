@@ -44,12 +44,8 @@ package struct OrdinalSet: Sendable, Equatable {
 
     /// The index of a block, or the index at which to insert it.
     private func place(of key: Int64) -> (found: Int?, place: Int) {
-        var (low, high) = (0, keys.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
-        }
-        return (low < keys.count && keys[low] == key ? low : nil, low)
+        let place = keys.place(of: key)
+        return (place < keys.count && keys[place] == key ? place : nil, place)
     }
 }
 
@@ -149,20 +145,19 @@ extension OrdinalSet: Sequence {
     package func makeIterator() -> Iterator { Iterator(set: self) }
 
     package struct Iterator: IteratorProtocol {
-        private let set: OrdinalSet
-        private var block = 0
-        private var next16: UInt16? = 0
-
-        init(set: OrdinalSet) { self.set = set }
+        fileprivate let set: OrdinalSet
+        fileprivate var block = 0
+        /// The lowest position in the block that was not returned.
+        fileprivate var low: UInt16? = 0
 
         package mutating func next() -> Ordinal? {
             while block < set.blocks.count {
-                if let from = next16, let low = set.blocks[block].first(from: from) {
-                    next16 = low == .max ? nil : low + 1
-                    return Ordinal(block: set.keys[block], low: low)
+                if let from = low, let found = set.blocks[block].first(from: from) {
+                    low = found == .max ? nil : found + 1
+                    return Ordinal(block: set.keys[block], low: found)
                 }
                 block += 1
-                next16 = 0
+                low = 0
             }
             return nil
         }
@@ -171,19 +166,9 @@ extension OrdinalSet: Sequence {
     /// The first elements above `ordinal`, ascending.
     package func ordinals(above ordinal: Ordinal, limit: Int) -> [Ordinal] {
         let start = Ordinal(rawValue: ordinal.rawValue + 1)
-        var result: [Ordinal] = []
-        var block = place(of: start.block).place
-        var from: UInt16? = start.low
-        if block < keys.count, keys[block] != start.block { from = 0 }
-        while block < blocks.count, result.count < limit {
-            if let start = from, let low = blocks[block].first(from: start) {
-                result.append(Ordinal(block: keys[block], low: low))
-                from = low == .max ? nil : low + 1
-            } else {
-                block += 1
-                from = 0
-            }
-        }
-        return result
+        let block = place(of: start.block).place
+        let isBegun = block < keys.count && keys[block] == start.block
+        let rest = Iterator(set: self, block: block, low: isBegun ? start.low : 0)
+        return Array(IteratorSequence(rest).prefix(limit))
     }
 }
