@@ -2,7 +2,7 @@ package import HubProtocol
 
 /// The properties of a registration that routing needs.
 package struct Target: Sendable, Equatable {
-    package let ordinal: Ordinal
+    package var ordinal: Ordinal
     package let platform: Platform
     /// False for a native registration.
     package let isTemplate: Bool

@@ -18,3 +18,7 @@ extension Ordinal: DatabaseValueConvertible, StatementColumnConvertible {}
 extension LogSequence: DatabaseValueConvertible, StatementColumnConvertible {}
 /// Queries compare case: bind ``Platform/folded`` where the column is in lower case.
 extension Platform: DatabaseValueConvertible, StatementColumnConvertible {}
+
+extension Epoch {
+    init(row: Row) { self.init(name: row["name"], firstSequence: row["firstSequence"]) }
+}

@@ -9,9 +9,7 @@ extension Transaction {
     }
 
     /// The stored state of a hub's alarms.
-    package func alarmState(hub: HubKey) throws -> String? {
-        try String.fetchOne(try db.cachedStatement(sql: AlarmQuery.one), arguments: [hub])
-    }
+    package func alarmState(hub: HubKey) throws -> String? { try db.value(AlarmQuery.one, [hub]) }
 }
 
 /// The tag expression of a message, from which its categories are derived.
@@ -24,28 +22,15 @@ package struct TaggedMessage: Sendable, Equatable {
 extension HubStore {
     /// The stored state of each hub's alarms.
     package func alarmStates() async throws -> [HubKey: String] {
-        try await pool.read { db in
-            let rows = try Row.fetchAll(db, sql: AlarmQuery.all)
-            return Dictionary(uniqueKeysWithValues: rows.map { ($0["hubID"], $0["state"]) })
-        }
+        Dictionary(uniqueKeysWithValues: try await rows(AlarmQuery.all) { ($0["hubID"], $0["state"]) })
     }
 
     /// The stored state of a hub's alarms.
-    package func alarmState(hub: HubKey) async throws -> String? {
-        try await pool.read { db in try Transaction(db).alarmState(hub: hub) }
-    }
+    package func alarmState(hub: HubKey) async throws -> String? { try await read { try $0.alarmState(hub: hub) } }
 
     /// The first messages of a hub after a sequence, in log order.
     package func tags(hub: HubKey, after: LogSequence, limit: Int) async throws -> [TaggedMessage] {
-        try await pool.read { db in
-            let rows = try Row.fetchCursor(
-                try db.cachedStatement(sql: AlarmQuery.tags),
-                arguments: [hub, after, limit]
-            )
-            var messages: [TaggedMessage] = []
-            while let row = try rows.next() { messages.append(TaggedMessage(sequence: row[0], tags: row[1])) }
-            return messages
-        }
+        try await rows(AlarmQuery.tags, [hub, after, limit]) { TaggedMessage(sequence: $0[0], tags: $0[1]) }
     }
 }
 

@@ -11,41 +11,26 @@ extension HubStore {
         limit: Int,
         isNewestFirst: Bool = false
     ) async throws -> [Delivery] {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: isNewestFirst ? DeliveryQuery.newest : DeliveryQuery.open)
-            return try Row.fetchAll(statement, arguments: [hub, platform.folded, sequence, limit]).map { row in
-                var delivery = Delivery(row: row)
-                delivery.acceptedAt = row["acceptedAt"]
-                return delivery
-            }
-        }
+        let sql = isNewestFirst ? DeliveryQuery.newest : DeliveryQuery.open
+        return try await rows(sql, [hub, platform.folded, sequence, limit], Delivery.init(row:))
     }
 
     /// The delivery, if it has targets left; otherwise `nil`.
     package func openDelivery(_ key: DeliveryKey) async throws -> Delivery? {
-        try await pool.read { db in
-            let delivery = try Transaction(db).delivery(key)
-            return delivery?.endedAt == nil ? delivery : nil
-        }
+        try await read { try $0.delivery(key) }.flatMap { $0.endedAt == nil ? $0 : nil }
     }
 
     /// Platforms of a hub that have deliveries with targets left.
     package func openPlatforms(hub: HubKey) async throws -> [Platform] {
-        try await pool.read { db in
-            try Platform.fetchAll(try db.cachedStatement(sql: DeliveryQuery.openPlatforms), arguments: [hub])
-        }
+        try await rows(DeliveryQuery.openPlatforms, [hub]) { $0[0] }
     }
 
     /// Number of a hub's messages with targets left, and of these targets, by platform.
     package func pushBacklog(hub: HubKey) async throws -> [Platform: (messages: Int, targets: Int)] {
-        try await pool.read { db in
-            let rows = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.backlog), arguments: [hub])
-            return Dictionary(
-                rows.map {
-                    ($0["platform"] as Platform, (messages: $0["messages"] as Int, targets: $0["targets"] as Int))
-                }
-            ) { first, _ in first }
+        let rows: [(Platform, (messages: Int, targets: Int))] = try await rows(DeliveryQuery.backlog, [hub]) {
+            ($0["platform"], ($0["messages"], $0["targets"]))
         }
+        return Dictionary(rows) { first, _ in first }
     }
 
     /// The next block of a delivery with targets that were never tried, after a given block, and those targets.
@@ -53,17 +38,13 @@ extension HubStore {
         of key: DeliveryKey,
         afterBlock block: Int64
     ) async throws -> (block: Int64, targets: OrdinalSet)? {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.nextBlock)
+        try await read { transaction in
             var last = block
-            while let row = try Row.fetchOne(statement, arguments: [key.sequence, key.platform, last]) {
-                last = row["block"]
-                guard let block = DeliveryBlock(row: row) else { continue }
+            while let next = try transaction.nextBlock(of: key, after: last) {
+                last = next.number
+                guard let block = next.block else { continue }
                 let range: StatementArguments = [key.sequence, key.platform, last << 16, last << 16 | 0xFFFF]
-                let retrying = try Ordinal.fetchAll(
-                    try db.cachedStatement(sql: DeliveryQuery.retrying),
-                    arguments: range
-                )
+                let retrying: [Ordinal] = try transaction.db.values(DeliveryQuery.retrying, range)
                 let left = block.targets.subtracting(block.done).subtracting(OrdinalSet(retrying))
                 if !left.isEmpty { return (last, left) }
             }
@@ -82,18 +63,11 @@ extension HubStore {
         limit: Int
     ) async throws -> [DeliveryRetry] {
         try await pool.read { db in
-            var retries = try Row.fetchAll(
-                try db.cachedStatement(sql: DeliveryQuery.due),
-                arguments: [hub, platform.folded, now, limit]
-            )
-            if retries.count < limit {
-                let statement = try db.cachedStatement(sql: DeliveryQuery.dueAfter)
-                retries += try Row.fetchAll(
-                    statement,
-                    arguments: [hub, platform.folded, latest, limit - retries.count]
-                )
+            func retries(_ sql: String, _ time: Timestamp, _ limit: Int) throws -> [DeliveryRetry] {
+                try db.rows(sql, [hub, platform.folded, time, limit], DeliveryRetry.init(row:))
             }
-            return retries.map(DeliveryRetry.init(row:))
+            let due = try retries(DeliveryQuery.due, now, limit)
+            return try due.count < limit ? due + retries(DeliveryQuery.dueAfter, latest, limit - due.count) : due
         }
     }
 
@@ -101,20 +75,15 @@ extension HubStore {
     package func retries(awaiting host: String, hub: HubKey, platform: Platform, limit: Int) async throws
         -> [DeliveryRetry]
     {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.awaiting)
-            return try Row.fetchAll(statement, arguments: [hub, platform.folded, host, limit])
-                .map(DeliveryRetry.init(row:))
-        }
+        try await rows(DeliveryQuery.awaiting, [hub, platform.folded, host, limit], DeliveryRetry.init(row:))
     }
 
     /// Hosts that targets on a hub's platform wait for, at most `limit`.
     package func awaitedHosts(hub: HubKey, platform: Platform, limit: Int) async throws -> [String] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.nextHost)
             var hosts: [String] = []
             while hosts.count < limit,
-                let next = try String.fetchOne(statement, arguments: [hub, platform.folded, hosts.last ?? ""])
+                let next: String = try db.value(DeliveryQuery.nextHost, [hub, platform.folded, hosts.last ?? ""])
             {
                 hosts.append(next)
             }
@@ -124,30 +93,21 @@ extension HubStore {
 
     /// The time of the next attempt on a hub's platform after a given time; `nil` if there is none.
     package func nextRetry(hub: HubKey, platform: Platform, after time: Timestamp) async throws -> Timestamp? {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.nextDue)
-            return try Timestamp.fetchOne(statement, arguments: [hub, platform.folded, time])
-        }
+        try await value(DeliveryQuery.nextDue, [hub, platform.folded, time])
     }
 
     /// The progress of a message on each platform that it is delivered to.
     package func deliveryStates(of sequence: LogSequence) async throws -> [DeliveryState] {
         try await pool.read { db in
-            let deliveries = try Row.fetchAll(
-                try db.cachedStatement(sql: DeliveryQuery.ofMessage),
-                arguments: [sequence]
-            ).map(Delivery.init(row:))
-            return try deliveries.map { delivery in
+            try db.rows(DeliveryQuery.ofMessage, [sequence], Delivery.init(row:)).map { delivery in
                 let key: StatementArguments = [delivery.key.sequence, delivery.key.platform]
-                let rows = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.outcomes), arguments: key)
-                let retries = try Int.fetchOne(
-                    try db.cachedStatement(sql: DeliveryQuery.retryCount),
-                    arguments: key
-                )
+                let outcomes = try db.rows(DeliveryQuery.outcomes, key) { row in
+                    (OutcomeName(rawValue: row["outcome"]), row["count"] as Int)
+                }
                 return DeliveryState(
                     delivery: delivery,
-                    outcomes: rows.reduce(into: [:]) { $0[OutcomeName(rawValue: $1["outcome"])] = $1["count"] },
-                    retries: retries ?? 0
+                    outcomes: Dictionary(uniqueKeysWithValues: outcomes),
+                    retries: try db.value(DeliveryQuery.retryCount, key) ?? 0
                 )
             }
         }
@@ -155,15 +115,13 @@ extension HubStore {
 
     /// The state of a message at one target; `nil` if the message is not delivered on the platform.
     package func targetState(of ordinal: Ordinal, in key: DeliveryKey) async throws -> TargetState? {
-        try await pool.read { db in
-            let transaction = Transaction(db)
+        try await read { transaction in
+            let db = transaction.db
             guard let delivery = try transaction.delivery(key) else { return nil }
             let arguments: StatementArguments = [key.sequence, key.platform, ordinal]
-            let failure = try Row.fetchOne(try db.cachedStatement(sql: DeliveryQuery.failure), arguments: arguments)
-            if let failure { return .failed(DeliveryFailure(row: failure)) }
-            if let retry = try Row.fetchOne(try db.cachedStatement(sql: DeliveryQuery.retry), arguments: arguments) {
-                return .waits(DeliveryRetry(row: retry))
-            }
+            let failure = try db.row(DeliveryQuery.failure, arguments, DeliveryFailure.init(row:))
+            if let failure { return .failed(failure) }
+            if let retry = try db.row(DeliveryQuery.retry, arguments, DeliveryRetry.init(row:)) { return .waits(retry) }
             guard let block = try transaction.block(ordinal.block, of: key), !block.done.contains(ordinal) else {
                 return .ended
             }
@@ -179,32 +137,22 @@ extension HubStore {
     package func pushTargets(_ ordinals: [Ordinal], earlier limit: Int) async throws
         -> [(stored: StoredRegistration, earlier: [StoredRegistration])]
     {
-        try await pool.read { db in
-            let transaction = Transaction(db)
-            let texts = RegistrationTexts()
-            let targets = try db.cachedStatement(sql: RegistrationQuery.pushTargets)
-            let earlier = try db.cachedStatement(sql: DeliveryQuery.earlierOfHandle)
-            let rows = try Row.fetchCursor(targets, arguments: [ordinals.json])
-            var found: [(stored: StoredRegistration, earlier: [StoredRegistration])] = []
-            found.reserveCapacity(ordinals.count)
-            while let row = try rows.next() {
-                guard let stored = StoredRegistration(row: row, texts: texts), stored.isReadable else { continue }
-                guard row[RegistrationQuery.Column.isFollowing] else {
-                    found.append((stored, []))
-                    continue
-                }
-                let others = try Ordinal.fetchAll(earlier, arguments: [stored.ordinal, limit])
-                found.append((stored, try transaction.registrations(ordinals: others)))
+        try await read { transaction in
+            let (db, texts) = (transaction.db, RegistrationTexts())
+            let rows = try db.rows(RegistrationQuery.pushTargets, [ordinals.json]) { row in
+                (StoredRegistration(row: row, texts: texts), row[RegistrationQuery.Column.isFollowing] as Bool)
             }
-            return found
+            return try rows.compactMap { stored, isFollowing in
+                guard let stored, stored.isReadable else { return nil }
+                guard isFollowing else { return (stored, []) }
+                let others: [Ordinal] = try db.values(DeliveryQuery.earlierOfHandle, [stored.ordinal, limit])
+                return (stored, try transaction.registrations(ordinals: others))
+            }
         }
     }
 
     /// A message with the time at which the hub accepted it; `nil` if it is not in the log.
     package func acceptedMessage(sequence: LogSequence) async throws -> AcceptedMessage? {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: LookupQuery.messageOfSequence)
-            return try Row.fetchOne(statement, arguments: [sequence]).map(AcceptedMessage.init(row:))
-        }
+        try await row(LookupQuery.messageOfSequence, [sequence], AcceptedMessage.init(row:))
     }
 }

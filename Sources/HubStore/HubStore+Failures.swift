@@ -6,10 +6,7 @@ package import HubRouting
 extension HubStore {
     /// The deliveries of a message, one for each platform, ordered by platform name.
     package func deliveries(of sequence: LogSequence) async throws -> [Delivery] {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: DeliveryQuery.ofMessage)
-            return try Row.fetchAll(statement, arguments: [sequence]).map(Delivery.init(row:))
-        }
+        try await rows(DeliveryQuery.ofMessage, [sequence], Delivery.init(row:))
     }
 
     /// Failed targets of a delivery, ordered by ordinal, after a given one.
@@ -18,26 +15,16 @@ extension HubStore {
         after ordinal: Ordinal = 0,
         limit: Int
     ) async throws -> [FailedTarget] {
-        try await pool.read { db in
-            let transaction = Transaction(db)
+        try await read { transaction in
             guard let delivery = try transaction.delivery(key) else { return [] }
             let arguments: StatementArguments = [key.sequence, key.platform, ordinal, limit]
-            let kept = try Row.fetchAll(try db.cachedStatement(sql: DeliveryQuery.failures), arguments: arguments).map {
+            let kept = try transaction.db.rows(DeliveryQuery.failures, arguments) {
                 FailedTarget(failure: DeliveryFailure(row: $0), at: $0["at"])
             }
             let left = try transaction.left(of: delivery, after: ordinal, limit: limit)
             let all = (kept + left).sorted { $0.failure.ordinal < $1.failure.ordinal }.prefix(limit)
             return try all.map { delivery.isDirect ? $0 : try transaction.identified($0) }
         }
-    }
-
-    /// Failures of a delivery, ordered by ordinal, without the current state of their targets.
-    package func deliveryFailures(
-        of key: DeliveryKey,
-        after ordinal: Ordinal = 0,
-        limit: Int
-    ) async throws -> [DeliveryFailure] {
-        try await failedTargets(of: key, after: ordinal, limit: limit).map(\.failure)
     }
 }
 
@@ -60,9 +47,8 @@ package struct DeadHandleReport: Sendable, Equatable {
 extension HubStore {
     /// The most recent days with reports of a hub, newest first; reports are dropped with their messages.
     package func deadHandleDays(hub: HubKey, limit: Int) async throws -> [DeadHandleDay] {
-        try await pool.read { db in
-            try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.deadDays), arguments: [hub, limit])
-                .map { DeadHandleDay(day: $0["day"], count: $0["count"]) }
+        try await rows(FailureQuery.deadDays, [hub, limit]) {
+            DeadHandleDay(day: $0["day"], count: $0["count"])
         }
     }
 
@@ -78,8 +64,8 @@ extension HubStore {
         try await pool.read { db in
             let transaction = Transaction(db)
             let arguments: StatementArguments = [hub, start, end, limit, offset]
-            let rows = try Row.fetchAll(try db.cachedStatement(sql: FailureQuery.dead), arguments: arguments)
-            return try rows.compactMap { row in
+            return try Row.fetchAll(db.cachedStatement(sql: FailureQuery.dead), arguments: arguments).compactMap {
+                row in
                 let isBack = try transaction.registrations(hub: hub, handle: row["handle"])
                     .contains { !$0.isChannelExpired }
                 guard !isBack else { return nil }
@@ -114,17 +100,11 @@ extension Transaction {
     /// Targets that had no outcome of their own when the delivery ended.
     fileprivate func left(of delivery: Delivery, after ordinal: Ordinal, limit: Int) throws -> [FailedTarget] {
         guard let outcome = delivery.endedAs, let at = delivery.endedAt else { return [] }
-        let statement = try db.cachedStatement(sql: DeliveryQuery.nextBlock)
         var found: [Ordinal] = []
         var last = ordinal.block - 1
-        while found.count < limit,
-            let row = try Row.fetchOne(
-                statement,
-                arguments: [delivery.key.sequence, delivery.key.platform, last]
-            )
-        {
-            last = row["block"]
-            guard let block = DeliveryBlock(row: row) else { continue }
+        while found.count < limit, let next = try nextBlock(of: delivery.key, after: last) {
+            last = next.number
+            guard let block = next.block else { continue }
             let left = block.targets.subtracting(block.done)
             found += left.ordinals(above: ordinal, limit: limit - found.count)
         }
@@ -152,15 +132,7 @@ extension Transaction {
 
     /// The last state of a registration before it was removed; `nil` if no message of the log needs it any more.
     private func lastState(of ordinal: Ordinal) throws -> Registration? {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.lastFormer)
-        guard let row = try Row.fetchOne(statement, arguments: [ordinal]) else { return nil }
-        let record: Data = row["record"]
-        return try? Registration(
-            id: RegistrationID(row["registrationID"]),
-            tags: row["tags"],
-            platform: row["platform"],
-            record: record
-        )
+        try db.row(RegistrationQuery.lastFormer, [ordinal]) { try? Registration(former: $0) } ?? nil
     }
 }
 

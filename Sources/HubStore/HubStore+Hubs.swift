@@ -29,24 +29,17 @@ package struct AllAccessRules: Sendable, Equatable {
 
 extension HubStore {
     /// The hubs in the order of their creation.
-    package func storedHubs() async throws -> [StoredHub] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: "\(HubQuery.hubs) ORDER BY hubID").map { try StoredHub(row: $0, db) }
-        }
-    }
+    package func storedHubs() async throws -> [StoredHub] { try await read { try $0.hubs() } }
 
-    package func hub(id: HubKey) async throws -> StoredHub? {
-        try await pool.read { db in try Transaction(db).hub(id: id) }
-    }
+    package func hub(id: HubKey) async throws -> StoredHub? { try await read { try $0.hub(id: id) } }
 
     package func allAccessRules() async throws -> AllAccessRules {
-        try await pool.read { db in
+        try await read { transaction in
             var all = AllAccessRules()
-            for row in try Row.fetchAll(try db.cachedStatement(sql: HubQuery.rulesOfHubs)) {
+            for row in try Row.fetchAll(transaction.db.cachedStatement(sql: HubQuery.rulesOfHubs)) {
                 all.hubs[row["hubID"], default: []].append(AccessRule(row: row))
             }
-            all.namespace = try Row.fetchAll(try db.cachedStatement(sql: HubQuery.namespaceRules))
-                .map(AccessRule.init(row:))
+            all.namespace = try transaction.namespaceRules()
             return all
         }
     }
@@ -55,24 +48,18 @@ extension HubStore {
 
     /// Deleted hubs whose rows have not all been dropped.
     package func hubsToPurge() async throws -> [HubKey] {
-        try await pool.read { db in
-            try HubKey.fetchAll(db, sql: "SELECT hubID FROM hub WHERE deletedAt IS NOT NULL AND purgedAt IS NULL")
-        }
+        try await rows("SELECT hubID FROM hub WHERE deletedAt IS NOT NULL AND purgedAt IS NULL") { $0[0] }
     }
 }
 
 extension Transaction {
-    package func hub(id: HubKey) throws -> StoredHub? {
-        try Row.fetchOne(db, sql: HubQuery.hub, arguments: [id]).map { try StoredHub(row: $0, db) }
-    }
+    package func hub(id: HubKey) throws -> StoredHub? { try db.row(HubQuery.hub, [id]) { try StoredHub(row: $0, db) } }
 
     /// Number of hubs.
-    package func hubCount() throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM hub WHERE deletedAt IS NULL") ?? 0
-    }
+    package func hubCount() throws -> Int { try db.value("SELECT count(*) FROM hub WHERE deletedAt IS NULL") ?? 0 }
 
     package func hasHub(named name: HubName) throws -> Bool {
-        try Bool.fetchOne(db, sql: "SELECT 1 FROM hub WHERE name = ?", arguments: [name.text]) ?? false
+        try db.value("SELECT 1 FROM hub WHERE name = ?", [name.text]) ?? false
     }
 
     /// Creates a hub.
@@ -113,15 +100,12 @@ extension Transaction {
         try execute("DELETE FROM accessRule WHERE hubID = ?", [hub.record.id])
         for (position, entry) in description.rules.enumerated() {
             let rule = entry.rule
-            try execute(
-                """
-                INSERT INTO accessRule
-                    (hubID, name, primaryKey, secondaryKey, rights, position, createdAt, modifiedAt)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """,
+            try insert(
+                into: "accessRule",
                 [
-                    hub.record.id, rule.name, rule.primaryKey, rule.secondaryKey, rule.rights.rawValue, position,
-                    entry.createdAt, entry.modifiedAt,
+                    "hubID": hub.record.id, "name": rule.name, "primaryKey": rule.primaryKey,
+                    "secondaryKey": rule.secondaryKey, "rights": rule.rights.rawValue, "position": position,
+                    "createdAt": entry.createdAt, "modifiedAt": entry.modifiedAt,
                 ]
             )
         }
@@ -139,22 +123,16 @@ extension Transaction {
 
     /// Hubs whose credentials were encrypted with another key.
     package func hubsWithLostSecrets() throws -> [HubRecord] {
-        try Row.fetchAll(db, sql: HubQuery.lostSecrets).map { row in
-            HubRecord(id: row["hubID"], name: try HubName(row["name"]))
-        }
+        try db.rows(HubQuery.lostSecrets, [], HubRecord.init(row:))
     }
 
     /// True if a hub has credentials that were encrypted with another key.
-    private func hasLostSecrets(_ hub: HubKey) throws -> Bool {
-        try Bool.fetchOne(try db.cachedStatement(sql: HubQuery.hasLostSecrets), arguments: [hub]) ?? false
-    }
+    private func hasLostSecrets(_ hub: HubKey) throws -> Bool { try db.value(HubQuery.hasLostSecrets, [hub]) ?? false }
 
     /// Encrypts a text of a hub.
     ///
     /// Each result differs, so statements receive it as a value and can be repeated on another database.
-    private func sealed(_ text: String, hub: HubKey) throws -> String? {
-        try String.fetchOne(try db.cachedStatement(sql: HubQuery.sealed), arguments: [text, hub])
-    }
+    private func sealed(_ text: String, hub: HubKey) throws -> String? { try db.value(HubQuery.sealed, [text, hub]) }
 
     /// Adds a rule to a hub, or replaces the rule with the same name.
     package func put(_ rule: AccessRule, hub: HubKey, at: Timestamp) throws {
@@ -183,11 +161,11 @@ extension Transaction {
     }
 
     package func namespaceRules() throws -> [AccessRule] {
-        try Row.fetchAll(try db.cachedStatement(sql: HubQuery.namespaceRules)).map(AccessRule.init(row:))
+        try db.rows(HubQuery.namespaceRules, [], AccessRule.init(row:))
     }
 
     package func hubs() throws -> [StoredHub] {
-        try Row.fetchAll(db, sql: "\(HubQuery.hubs) ORDER BY hubID").map { try StoredHub(row: $0, db) }
+        try db.rows("\(HubQuery.hubs) ORDER BY hubID") { try StoredHub(row: $0, db) }
     }
 }
 
@@ -222,8 +200,7 @@ extension Transaction {
     /// Subtracts the rows that a step is about to drop from the count of the log's bytes.
     private func discount(_ step: HubPurge.Step, hub: HubKey, rows: Int) throws {
         _ = try countBytes()
-        let statement = try db.cachedStatement(sql: HubPurge.bytes(step))
-        let bytes = try Int64.fetchOne(statement, arguments: [hub, rows]) ?? 0
+        let bytes: Int64 = try db.value(HubPurge.bytes(step), [hub, rows]) ?? 0
         guard bytes > 0 else { return }
         try execute("UPDATE retention SET countedBytes = max(countedBytes - ?, 0)", [bytes])
     }
@@ -316,21 +293,21 @@ extension StoredHub {
         let (id, createdAt): (HubKey, Timestamp) = (row["hubID"], row["createdAt"])
         let about: String? = row["about"]
         let units: Int64? = row["registrationUnits"]
-        let rules = try Row.fetchAll(try db.cachedStatement(sql: HubQuery.rulesOfHub), arguments: [id])
+        let rules = try db.rows(HubQuery.rulesOfHub, [id]) { row in
+            let (made, modified): (Timestamp?, Timestamp?) = (row["createdAt"], row["modifiedAt"])
+            return AuthorizationRule(
+                AccessRule(row: row),
+                createdAt: made ?? createdAt,
+                modifiedAt: modified ?? made ?? createdAt
+            )
+        }
         let remarks = try about.map { try HubRemarks(encoded: $0) } ?? HubRemarks(NotificationHubDescription())
         self.init(
             record: HubRecord(id: id, name: try HubName(row["name"])),
             description: NotificationHubDescription(
                 registrationTimeToLive: units.map { RegistrationTimeToLive(units: $0) } ?? .unlimited,
                 credentials: remarks.credentials,
-                rules: rules.map { rule in
-                    let (made, modified): (Timestamp?, Timestamp?) = (rule["createdAt"], rule["modifiedAt"])
-                    return AuthorizationRule(
-                        AccessRule(row: rule),
-                        createdAt: made ?? createdAt,
-                        modifiedAt: modified ?? made ?? createdAt
-                    )
-                },
+                rules: rules,
                 userMetadata: remarks.userMetadata,
                 isDisabled: remarks.isDisabled
             ),
@@ -357,6 +334,10 @@ private struct HubRemarks: Codable {
     init(encoded: String) throws {
         self = try JSONReader.decode(HubRemarks.self, from: encoded, limits: .stored)
     }
+}
+
+extension HubRecord {
+    init(row: Row) throws { self.init(id: row["hubID"], name: try HubName(row["name"])) }
 }
 
 extension AccessRule {

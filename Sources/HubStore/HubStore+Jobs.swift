@@ -24,39 +24,28 @@ package struct StoredJob: Sendable, Equatable {
 extension HubStore {
     /// The newest jobs of a hub, newest first, which is the reverse order of their ids.
     package func jobs(hub: HubKey, limit: Int) async throws -> [StoredJob] {
-        try await pool.read { db in
-            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.newest), arguments: [hub, limit])
-                .map(StoredJob.init(row:))
-        }
+        try await rows(JobQuery.newest, [hub, limit], StoredJob.init(row:))
     }
 
     package func job(hub: HubKey, id: String) async throws -> StoredJob? {
-        try await pool.read { db in
-            try Row.fetchOne(try db.cachedStatement(sql: JobQuery.one), arguments: [hub, id]).map(StoredJob.init(row:))
-        }
+        try await row(JobQuery.one, [hub, id], StoredJob.init(row:))
     }
 
     /// The unfinished jobs that this node runs, of all hubs, oldest first.
     package func unfinishedJobs() async throws -> [StoredJob] {
-        try await pool.read { [node] db in
-            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.unfinished), arguments: [node])
-                .map(StoredJob.init(row:))
-        }
+        try await rows(JobQuery.unfinished, [node], StoredJob.init(row:))
     }
 
     /// The unfinished jobs of other nodes, of all hubs.
     package func unfinishedJobsElsewhere() async throws -> [StoredJob] {
-        try await pool.read { [node] db in
-            try Row.fetchAll(try db.cachedStatement(sql: JobQuery.unfinishedElsewhere), arguments: [node])
-                .map(StoredJob.init(row:))
-        }
+        try await rows(JobQuery.unfinishedElsewhere, [node], StoredJob.init(row:))
     }
 }
 
 extension Transaction {
     /// Number of unfinished jobs of a hub that one node runs; `node` is `nil` in a hub with one node.
     package func unfinishedJobCount(hub: HubKey, node: String?) throws -> Int {
-        try Int.fetchOne(try db.cachedStatement(sql: JobQuery.unfinishedCount), arguments: [hub, node]) ?? 0
+        try db.value(JobQuery.unfinishedCount, [hub, node]) ?? 0
     }
 
     package func insert(_ job: StoredJob) throws {
@@ -102,7 +91,7 @@ extension Transaction {
     ///
     /// - Returns: The ids of the deleted jobs.
     package func dropOldJobs(hub: HubKey, node: String? = nil, kept: Int) throws -> [String] {
-        let old = try String.fetchAll(try db.cachedStatement(sql: JobQuery.old), arguments: [hub, kept, node])
+        let old: [String] = try db.values(JobQuery.old, [hub, kept, node])
         for id in old { try execute("DELETE FROM job WHERE hubID = ? AND jobID = ?", [hub, id]) }
         return old
     }

@@ -18,21 +18,21 @@ package struct LeaseRecord: Sendable, Equatable {
 
 extension HubStore {
     /// The proof of the key that the nodes of the log have in common; `nil` if there is none yet.
-    package func keyProof() async throws -> String? { try await pool.read { db in try Transaction(db).keyProof() } }
+    package func keyProof() async throws -> String? { try await read { try $0.keyProof() } }
 
-    package func lease() async throws -> LeaseRecord { try await pool.read { db in try Transaction(db).lease() } }
+    package func lease() async throws -> LeaseRecord { try await read { try $0.lease() } }
 }
 
 extension Transaction {
     package func lease() throws -> LeaseRecord {
-        let statement = try db.cachedStatement(sql: "SELECT node, term, renewals FROM duty")
-        guard let row = try Row.fetchOne(statement) else { throw HubStoreError.unreadableRecord }
-        return LeaseRecord(node: row["node"], term: row["term"], renewals: row["renewals"])
+        let lease = try db.row("SELECT node, term, renewals FROM duty") {
+            LeaseRecord(node: $0["node"], term: $0["term"], renewals: $0["renewals"])
+        }
+        guard let lease else { throw HubStoreError.unreadableRecord }
+        return lease
     }
 
-    package func keyProof() throws -> String? {
-        try String.fetchOne(db.cachedStatement(sql: "SELECT sealed FROM keyProof"))
-    }
+    package func keyProof() throws -> String? { try db.value("SELECT sealed FROM keyProof") }
 
     package func setKeyProof(_ proof: String) throws { try execute("INSERT INTO keyProof VALUES (1, ?)", [proof]) }
 

@@ -8,25 +8,18 @@ package import HubRouting
 extension HubStore {
     /// Finds a message by its id; `nil` if the log does not hold it, or holds it only above `through`.
     package func message(hub: HubKey, id: MessageID, through: LogSequence) async throws -> AcceptedMessage? {
-        try await pool.read { db in
-            try Row.fetchOne(db, sql: LookupQuery.message, arguments: [hub, id.text, through])
-                .map(AcceptedMessage.init(row:))
-        }
+        try await row(LookupQuery.message, [hub, id.text, through], AcceptedMessage.init(row:))
     }
 
     /// The newest messages of a hub up to a sequence, newest first.
     package func newestMessages(hub: HubKey, through: LogSequence, limit: Int) async throws -> [AcceptedMessage] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: LookupQuery.newestMessages, arguments: [hub, through, limit])
-                .map(AcceptedMessage.init(row:))
-        }
+        try await rows(LookupQuery.newestMessages, [hub, through, limit], AcceptedMessage.init(row:))
     }
 
     /// The installations of a hub that have changed after a sequence.
     package func changedInstallations(hub: HubKey, after sequence: LogSequence) async throws -> [ChangedInstallation] {
-        try await pool.read { db in
-            try Row.fetchAll(try db.cachedStatement(sql: LookupQuery.changes), arguments: [hub, sequence])
-                .map { ChangedInstallation(ordinal: $0["ordinal"], lastChange: $0["lastChange"]) }
+        try await rows(LookupQuery.changes, [hub, sequence]) {
+            ChangedInstallation(ordinal: $0["ordinal"], lastChange: $0["lastChange"])
         }
     }
 
@@ -47,11 +40,9 @@ extension HubStore {
         _ transform: @Sendable ([PendingRow]) -> Output
     ) async throws -> [Output] {
         try await pool.read { db in
-            let statement = try db.cachedStatement(sql: LookupQuery.pendingRows)
-            return try ordinals.map { ordinal in
+            try ordinals.map { ordinal in
                 let arguments: StatementArguments = [ordinal, messages.lowerBound, messages.upperBound]
-                let rows = try Row.fetchCursor(statement, arguments: arguments)
-                return transform(try Array(rows.map { PendingRow(row: $0) }))
+                return transform(try db.rows(LookupQuery.pendingRows, arguments, PendingRow.init(row:)))
             }
         }
     }
@@ -69,29 +60,19 @@ extension HubStore {
             return FormerInstallation(
                 current: stored,
                 then: try rows.inForce(at: sequence)?.installation,
-                registeredAt: try Timestamp.fetchOne(db, sql: created, arguments: [stored.createdSequence]),
-                changedAt: try Timestamp.fetchOne(
-                    db,
-                    sql: LookupQuery.change,
-                    arguments: [hub, sequence, stored.ordinal]
-                )
+                registeredAt: try db.value(created, [stored.createdSequence]),
+                changedAt: try db.value(LookupQuery.change, [hub, sequence, stored.ordinal])
             )
         }
     }
 
     package func progress(of ordinals: some Sequence<Ordinal> & Sendable) async throws -> [Ordinal: StreamProgress] {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: LookupQuery.progressOfMany)
-            let rows = try Row.fetchCursor(statement, arguments: [ordinals.json])
-            var known: [Ordinal: StreamProgress] = [:]
-            while let row = try rows.next() { known[row["ordinal"]] = StreamProgress(row: row) }
-            return known
-        }
+        let known = try await rows(LookupQuery.progressOfMany, [ordinals.json], StreamProgress.init(row:))
+        return Dictionary(uniqueKeysWithValues: known.map { ($0.ordinal, $0) })
     }
 
     static func progress(_ db: Database, ordinal: Ordinal) throws -> StreamProgress? {
-        let statement = try db.cachedStatement(sql: LookupQuery.progress)
-        return try Row.fetchOne(statement, arguments: [ordinal]).map(StreamProgress.init(row:))
+        try db.row(LookupQuery.progress, [ordinal], StreamProgress.init(row:))
     }
 
     package func progress(ordinal: Ordinal) async throws -> StreamProgress? {
@@ -101,16 +82,11 @@ extension HubStore {
 
 /// The statements of reports, in one place so that a test can check their query plans.
 enum LookupQuery {
-    static let message = """
-        SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
-        WHERE hubID = ? AND messageID = ? AND sequence <= ?
-        """
-    static let messageOfSequence = """
-        SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
-        WHERE sequence = ? AND messageID IS NOT NULL
-        """
+    private static let messages = "SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log"
+    static let message = "\(messages) WHERE hubID = ? AND messageID = ? AND sequence <= ?"
+    static let messageOfSequence = "\(messages) WHERE sequence = ? AND messageID IS NOT NULL"
     static let newestMessages = """
-        SELECT sequence, \(MessageRecord.columns), at, matched, enqueuedAt FROM log
+        \(messages)
         WHERE hubID = ? AND messageID IS NOT NULL AND sequence <= ? ORDER BY sequence DESC LIMIT ?
         """
     static let newestTags = """

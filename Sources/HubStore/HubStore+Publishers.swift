@@ -13,11 +13,8 @@ extension Transaction {
     /// - Throws: ``ProtocolError`` 403 if the hub already keeps reports of ``maximumPublishers`` others.
     package func setReport(_ report: PublisherReport, publisher: String, hub: HubKey, at: Timestamp) throws {
         try execute(PublisherQuery.dropExpired, [hub, at - PublisherReport.lifetime])
-        let others = try Int.fetchOne(
-            try db.cachedStatement(sql: PublisherQuery.others),
-            arguments: [hub, publisher]
-        )
-        guard others ?? 0 < Self.maximumPublishers else {
+        let others: Int = try db.value(PublisherQuery.others, [hub, publisher]) ?? 0
+        guard others < Self.maximumPublishers else {
             throw ProtocolError.quotaExceeded(
                 """
                 The hub keeps reports of at most \(Self.maximumPublishers) publishers; a publisher that stops \
@@ -36,36 +33,22 @@ extension Transaction {
 extension HubStore {
     /// The publishers that have reported to each hub since a time, ordered by name.
     package func publishers(since: Timestamp) async throws -> [HubKey: [PublisherSummary]] {
-        try await pool.read { db in
-            let rows = try Row.fetchCursor(try db.cachedStatement(sql: PublisherQuery.all), arguments: [since])
-            var publishers: [HubKey: [PublisherSummary]] = [:]
-            while let row = try rows.next() {
-                let (hub, text): (HubKey, String) = (row["hubID"], row["summary"])
-                // A later version may write other fields.
-                guard let summary = try? JSONReader.decode(PublisherSummary.self, from: text, limits: .stored) else {
-                    continue
-                }
-                publishers[hub, default: []].append(summary)
-            }
-            return publishers
+        let all: [(HubKey, PublisherSummary?)] = try await rows(PublisherQuery.all, [since]) {
+            ($0["hubID"], PublisherSummary(stored: $0["summary"]))
+        }
+        return all.reduce(into: [:]) { publishers, row in
+            if let summary = row.1 { publishers[row.0, default: []].append(summary) }
         }
     }
 
     /// The publishers that have reported to a hub since a time, by name.
     package func publishers(hub: HubKey, since: Timestamp) async throws -> [PublisherSummary] {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: PublisherQuery.ofHub)
-            return try String.fetchAll(statement, arguments: [hub, since]).compactMap {
-                try? JSONReader.decode(PublisherSummary.self, from: $0, limits: .stored)
-            }
-        }
+        try await rows(PublisherQuery.ofHub, [hub, since]) { PublisherSummary(stored: $0[0]) }.compactMap(\.self)
     }
 
     /// The last report of a publisher; `nil` if the publisher has not reported since a time.
     package func report(hub: HubKey, publisher: String, since: Timestamp) async throws -> PublisherStatus? {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: PublisherQuery.one)
-            guard let row = try Row.fetchOne(statement, arguments: [hub, publisher, since]) else { return nil }
+        try await row(PublisherQuery.one, [hub, publisher, since]) { row in
             let (text, at): (String, Timestamp) = (row["report"], row["receivedAt"])
             return PublisherStatus(
                 publisher: publisher,
@@ -90,4 +73,11 @@ enum PublisherQuery {
     static let one = """
         SELECT receivedAt, report FROM publisherReport WHERE hubID = ? AND publisher = ? AND receivedAt >= ?
         """
+}
+
+extension PublisherSummary {
+    fileprivate init?(stored text: String) {
+        guard let summary = try? JSONReader.decode(Self.self, from: text, limits: .stored) else { return nil }
+        self = summary
+    }
 }

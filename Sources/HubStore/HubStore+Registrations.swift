@@ -23,7 +23,7 @@ extension HubStore {
 
     /// A registration that can be shown.
     package func registration(hub: HubKey, id: RegistrationID) async throws -> StoredRegistration? {
-        let stored = try await pool.read { db in try Transaction(db).registration(hub: hub, id: id) }
+        let stored = try await read { try $0.registration(hub: hub, id: id) }
         return stored.flatMap { $0.isReadable ? $0 : nil }
     }
 
@@ -31,21 +31,20 @@ extension HubStore {
     ///
     /// Registrations of platform `stream`, which is unknown to clients of the protocol, are left out.
     package func registrations(hub: HubKey, after id: String?, limit: Int) async throws -> RegistrationPage {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: RegistrationQuery.page)
-            let found = try Row.fetchAll(statement, arguments: [hub, id ?? "", limit + 1])
-            // A registration that cannot be shown must not end the list, so rows are counted.
-            let page = found.prefix(limit)
-            return RegistrationPage(
-                registrations: page.compactMap { StoredRegistration(row: $0) }.filter(\.isReadable),
-                next: found.count > limit ? page.last?["registrationID"] : nil
-            )
+        let found = try await rows(RegistrationQuery.page, [hub, id ?? "", limit + 1]) { row in
+            (id: row["registrationID"] as String, stored: StoredRegistration(row: row))
         }
+        // A registration that cannot be shown must not end the list, so rows are counted.
+        let page = found.prefix(limit)
+        return RegistrationPage(
+            registrations: page.compactMap(\.stored).filter(\.isReadable),
+            next: found.count > limit ? page.last?.id : nil
+        )
     }
 
     /// The registrations with the given ordinals that exist and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Ordinal]) async throws -> [StoredRegistration] {
-        try await pool.read { db in try Transaction(db).registrations(ordinals: ordinals) }
+        try await read { try $0.registrations(ordinals: ordinals) }
     }
 
     /// Maximum number of rows that one page of a handle reads: a client with Listen can give a thousand registrations the
@@ -87,59 +86,36 @@ extension HubStore {
 
     /// The registrations of an installation.
     package func registrations(ofInstallation ordinal: Ordinal) async throws -> [StoredRegistration] {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: RegistrationQuery.fullOfInstallation)
-            return try Row.fetchAll(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }
-        }
+        try await rows(RegistrationQuery.fullOfInstallation, [ordinal]) { StoredRegistration(row: $0) }
+            .compactMap(\.self)
     }
 
     /// Former states of the registrations of a handle that were in force when a message came; at most `limit`.
     package func formerRegistrations(hub: HubKey, handle: String, at sequence: LogSequence, limit: Int) async throws
         -> [FormerRegistration]
     {
-        try await pool.read { db in
-            let arguments: StatementArguments = [hub, PushChannel.key(handle), sequence, limit]
-            return try Row.fetchAll(try db.cachedStatement(sql: RegistrationQuery.former), arguments: arguments)
-                .compactMap { row -> FormerRegistration? in
-                    let record: Data = row["record"]
-                    let id: String = row["registrationID"]
-                    // A row that cannot be read must not hide the others.
-                    let registration = try? Registration(
-                        id: RegistrationID(id),
-                        tags: row["tags"],
-                        platform: row["platform"],
-                        record: record
-                    )
-                    guard let registration else { return nil }
-                    return FormerRegistration(
-                        registration: registration,
-                        ordinal: row["ordinal"],
-                        after: row["afterSequence"],
-                        through: row["throughSequence"]
-                    )
-                }
-                .filter { $0.registration.pushChannel.isAddressed(by: handle) }
+        let arguments: StatementArguments = [hub, PushChannel.key(handle), sequence, limit]
+        let former = try await rows(RegistrationQuery.former, arguments) { row -> FormerRegistration? in
+            guard let registration = try? Registration(former: row) else { return nil }
+            return FormerRegistration(
+                registration: registration,
+                ordinal: row["ordinal"],
+                after: row["afterSequence"],
+                through: row["throughSequence"]
+            )
         }
+        return former.compactMap(\.self).filter { $0.registration.pushChannel.isAddressed(by: handle) }
     }
 
     /// Expired registrations that belong to no installation.
     package func expiredRegistrations(hub: HubKey, at now: Timestamp, limit: Int) async throws -> [RegistrationID] {
-        try await pool.read { db in
-            try String.fetchAll(
-                try db.cachedStatement(sql: RegistrationQuery.expired),
-                arguments: [hub, now, limit]
-            ).compactMap { try? RegistrationID($0) }
-        }
+        try await rows(RegistrationQuery.expired, [hub, now, limit]) { try? RegistrationID($0[0]) }.compactMap(\.self)
     }
 
     /// Expired installations.
     package func expiredInstallations(hub: HubKey, at now: Timestamp, limit: Int) async throws -> [InstallationID] {
-        try await pool.read { db in
-            try String.fetchAll(
-                try db.cachedStatement(sql: RegistrationQuery.expiredInstallations),
-                arguments: [hub, now, limit]
-            ).compactMap { try? InstallationID($0) }
-        }
+        try await rows(RegistrationQuery.expiredInstallations, [hub, now, limit]) { try? InstallationID($0[0]) }
+            .compactMap(\.self)
     }
 
     /// Installations of a hub whose ids have a prefix, in the order of their ids, after a given id; at most `limit`.
@@ -156,17 +132,14 @@ extension HubStore {
         // Above every ASCII character that can follow the prefix.
         let end = "\(prefix.lowercased())\u{7f}"
         return try await pool.read { db in
-            let rows = try Row.fetchAll(
-                try db.cachedStatement(
-                    sql: """
-                        SELECT installationID, record FROM installation
-                        WHERE hubID = ? AND installationID > ? AND installationID < ? ORDER BY installationID LIMIT ?
-                        """
-                ),
-                arguments: [hub, id ?? prefix.lowercased(), end, limit]
-            )
-            let found = rows.compactMap { try? Installation(record: $0["record"]) }
-            return (found, rows.count == limit ? rows.last?["installationID"] : nil)
+            let sql = """
+                SELECT installationID, record FROM installation
+                WHERE hubID = ? AND installationID > ? AND installationID < ? ORDER BY installationID LIMIT ?
+                """
+            let found: [(String, Installation?)] = try db.rows(sql, [hub, id ?? prefix.lowercased(), end, limit]) {
+                ($0["installationID"], try? Installation(record: $0["record"]))
+            }
+            return (found.compactMap(\.1), found.count == limit ? found.last?.0 : nil)
         }
     }
 }
@@ -188,10 +161,11 @@ enum RegistrationQuery {
     private static let columns = "SELECT \(names) \(source)"
     enum TargetColumn: Int, ColumnPlaces {
         case ordinal, hubID, platform, isTemplate, tags, installation, part, charge, writer
+        /// Only of ``ofInstallation``.
+        case registrationID, etag
     }
-    private static let targetColumns = """
-        SELECT ordinal, hubID, platform, isTemplate, tags, installation, part, charge, writer FROM registration
-        """
+    private static let targetNames = "ordinal, hubID, platform, isTemplate, tags, installation, part, charge, writer"
+    private static let targetColumns = "SELECT \(targetNames) FROM registration"
     static let all = "\(targetColumns) ORDER BY ordinal"
     static let targets = "\(targetColumns) WHERE ordinal IN (SELECT value FROM json_each(?))"
     static let one = "\(columns) WHERE r.hubID = ? AND r.registrationID = ?"
@@ -223,10 +197,7 @@ enum RegistrationQuery {
             writer = ?
         WHERE ordinal = ?
         """
-    static let ofInstallation = """
-        SELECT ordinal, platform, isTemplate, tags, part, registrationID, charge, writer FROM registration
-        WHERE installation = ?
-        """
+    static let ofInstallation = "SELECT \(targetNames), registrationID, etag FROM registration WHERE installation = ?"
     static let charge = "UPDATE registration SET charge = ?, writer = ? WHERE ordinal = ?"
     static let former = """
         SELECT ordinal, registrationID, throughSequence, platform, tags, record, afterSequence FROM formerRegistration
@@ -277,18 +248,18 @@ extension Target {
 }
 
 extension Registration {
-    /// Reads the row of a registration that belongs to no installation.
-    init(id: RegistrationID, etag: Int = 0, tags: String, platform: Platform, record: Data) throws {
+    /// Reads the row of a former registration.
+    init(former row: Row) throws {
         self.init(
-            id: id,
-            etag: etag,
-            tags: try RegistrationTexts.tags(tags),
-            platform: platform,
-            record: try RegistrationRecord(record)
+            id: try RegistrationID(row["registrationID"]),
+            etag: 0,
+            tags: try RegistrationTexts.tags(row["tags"]),
+            platform: row["platform"],
+            record: try RegistrationRecord(row["record"])
         )
     }
 
-    fileprivate init(id: RegistrationID, etag: Int, tags: [Tag], platform: Platform, record: RegistrationRecord) {
+    init(id: RegistrationID, etag: Int, tags: [Tag], platform: Platform, record: RegistrationRecord) {
         self.init(
             id: id,
             etag: etag,
@@ -317,9 +288,7 @@ extension StoredRegistration {
             else { return nil }
             self.init(row: row, registration, installation: (installation.id, part))
             installationTags = installation.parts.flatMap { installation.tags(of: $0) }
-            isChannelExpired =
-                part.tile.map { installation.secondaryTiles[$0]?.pushChannelExpired == true }
-                ?? installation.pushChannelExpired
+            isChannelExpired = installation[tile: part.tile]?.pushChannelExpired == true
             return
         }
         let (platform, tags): (Platform, String) = (row[Place.platform], row[Place.tags])

@@ -36,19 +36,17 @@ extension HubStore {
         try await pool.read { db in
             var scan = MessageScan()
             var verdicts: [String?: Bool] = [:]
-            let one = try db.cachedStatement(sql: LookupQuery.messageOfSequence)
-            let rows = try Row.fetchCursor(
-                try db.cachedStatement(sql: LookupQuery.newestTags),
-                arguments: [hub, after, through, limit]
-            )
-            while let row = try rows.next() {
-                let (sequence, tags): (LogSequence, String?) = (row[0], row[1])
+            let rows: [(LogSequence, String?)] = try db.rows(LookupQuery.newestTags, [hub, after, through, limit]) {
+                ($0[0], $0[1])
+            }
+            for (sequence, tags) in rows {
                 scan.count += 1
                 scan.lowest = sequence
                 let verdict = verdicts[tags] ?? isChosen(tags)
                 verdicts[tags] = verdict
-                guard verdict, let message = try Row.fetchOne(one, arguments: [sequence]) else { continue }
-                scan.messages.append(try AcceptedMessage(row: message))
+                guard verdict else { continue }
+                let message = try db.row(LookupQuery.messageOfSequence, [sequence], AcceptedMessage.init(row:))
+                if let message { scan.messages.append(message) }
             }
             return scan
         }

@@ -6,22 +6,19 @@ package import HubRouting
 extension HubStore {
     /// Finds a scheduled message that is waiting or was canceled.
     package func scheduledMessage(hub: HubKey, id: MessageID) async throws -> ScheduledMessage? {
-        try await pool.read { db in try Transaction(db).scheduledMessage(hub: hub, id: id) }
+        try await read { try $0.scheduledMessage(hub: hub, id: id) }
     }
 
     /// The number and size of a hub's waiting messages.
     package func scheduledLoad(hub: HubKey) async throws -> ScheduledLoad {
-        try await pool.read { db in
-            let row = try Row.fetchOne(db, sql: ScheduledQuery.load, arguments: [hub])
-            return ScheduledLoad(messages: row?["messages"] ?? 0, bytes: row?["bytes"] ?? 0, nextDue: row?["nextDue"])
-        }
+        try await row(ScheduledQuery.load, [hub]) {
+            ScheduledLoad(messages: $0["messages"], bytes: $0["bytes"], nextDue: $0["nextDue"])
+        } ?? .none
     }
 
     /// The waiting messages of a hub, the next due first.
     package func scheduledMessages(hub: HubKey, limit: Int) async throws -> [ScheduledMessage] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: ScheduledQuery.waiting, arguments: [hub, limit]).map(ScheduledMessage.init(row:))
-        }
+        try await rows(ScheduledQuery.waiting, [hub, limit], ScheduledMessage.init(row:))
     }
 }
 
@@ -30,29 +27,20 @@ extension Transaction {
     package static let maximumCanceled = 10_000
 
     package func schedule(_ record: MessageRecord, hub: HubKey, dueAt: Timestamp, at: Timestamp) throws {
-        try execute(
-            """
-            INSERT INTO scheduledMessage (\(MessageRecord.columns), hubID, dueAt, scheduledAt)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            record.values + [hub, dueAt, at]
-        )
+        let own: Columns = ["hubID": hub, "dueAt": dueAt, "scheduledAt": at]
+        try insert(into: "scheduledMessage", own.merging(record.values) { $1 })
     }
 
     package func scheduledMessage(hub: HubKey, id: MessageID) throws -> ScheduledMessage? {
-        let statement = try db.cachedStatement(sql: ScheduledQuery.one)
-        return try Row.fetchOne(statement, arguments: [hub, id.text]).map(ScheduledMessage.init(row:))
+        try db.row(ScheduledQuery.one, [hub, id.text], ScheduledMessage.init(row:))
     }
 
     /// The messages that are due, ordered by due time.
     package func dueMessages(hub: HubKey, at now: Timestamp, limit: Int) throws -> [ScheduledMessage] {
-        let statement = try db.cachedStatement(sql: ScheduledQuery.due)
-        return try Row.fetchAll(statement, arguments: [hub, now, limit]).map(ScheduledMessage.init(row:))
+        try db.rows(ScheduledQuery.due, [hub, now, limit], ScheduledMessage.init(row:))
     }
 
-    package func nextDue(hub: HubKey) throws -> Timestamp? {
-        try Timestamp.fetchOne(try db.cachedStatement(sql: ScheduledQuery.nextDue), arguments: [hub])
-    }
+    package func nextDue(hub: HubKey) throws -> Timestamp? { try db.value(ScheduledQuery.nextDue, [hub]) }
 
     /// Deletes the schedule of a message that has been appended to the log.
     package func forgetScheduled(_ message: ScheduledMessage) throws {

@@ -98,9 +98,7 @@ package final class HubStore: Sendable {
     }
 
     /// The hubs whose credentials were encrypted with another key.
-    package func hubsWithLostSecrets() async throws -> [HubRecord] {
-        try await pool.read { db in try Transaction(db).hubsWithLostSecrets() }
-    }
+    package func hubsWithLostSecrets() async throws -> [HubRecord] { try await read { try $0.hubsWithLostSecrets() } }
 
     /// Checks a hub's file without changing it.
     ///
@@ -256,49 +254,35 @@ package enum HubStoreError: Error, CustomStringConvertible {
 
 extension HubStore {
     package func hubs() async throws -> [HubRecord] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: "SELECT hubID, name FROM hub WHERE deletedAt IS NULL ORDER BY hubID").map { row in
-                HubRecord(id: row["hubID"], name: try HubName(row["name"]))
-            }
-        }
+        try await rows("SELECT hubID, name FROM hub WHERE deletedAt IS NULL ORDER BY hubID", [], HubRecord.init(row:))
     }
 
     package func accessRules(hub: HubKey) async throws -> [AccessRule] {
-        try await pool.read { db in
-            let sql = "SELECT name, primaryKey, secondaryKey, rights FROM accessRule WHERE hubID = ? ORDER BY name"
-            return try Row.fetchAll(db, sql: sql, arguments: [hub]).map(AccessRule.init(row:))
-        }
+        let sql = "SELECT name, primaryKey, secondaryKey, rights FROM accessRule WHERE hubID = ? ORDER BY name"
+        return try await rows(sql, [hub], AccessRule.init(row:))
     }
 
     package func epochs() async throws -> [Epoch] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: "SELECT name, firstSequence FROM epoch ORDER BY number").map { row in
-                Epoch(name: row["name"], firstSequence: row["firstSequence"])
-            }
-        }
+        try await rows("SELECT name, firstSequence FROM epoch ORDER BY number", [], Epoch.init(row:))
     }
 
-    package func extent() async throws -> LogExtent {
-        try await pool.read { db in try Transaction(db).extent() }
-    }
+    package func extent() async throws -> LogExtent { try await read { try $0.extent() } }
 
     package func logSize() async throws -> LogSize {
         try await pool.read { db in
             let row = try Row.fetchOne(db, sql: "SELECT countedThrough, countedBytes, bySize FROM retention")
             let (through, counted): (LogSequence?, Int64?) = (row?["countedThrough"], row?["countedBytes"])
-            let added = try Int64.fetchOne(db, sql: Query.bytesAfter, arguments: [through ?? .start]) ?? 0
+            let added: Int64 = try db.value(Query.bytesAfter, [through ?? .start]) ?? 0
             return LogSize(
                 bytes: (counted ?? 0) + added,
-                oldest: try Timestamp.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence LIMIT 1"),
+                oldest: try db.value("SELECT at FROM log ORDER BY sequence LIMIT 1"),
                 droppedBySize: row?["bySize"] ?? 0
             )
         }
     }
 
     /// The last stored time of the wall clock.
-    package func lastSeenClock() async throws -> Timestamp? {
-        try await pool.read { db in try Timestamp.fetchOne(db, sql: "SELECT lastSeen FROM clock") }
-    }
+    package func lastSeenClock() async throws -> Timestamp? { try await value("SELECT lastSeen FROM clock") }
 
     /// Calls `reduce` with every `stream` installation of a hub, in the order of their ordinals.
     package func reduceStreams<Result: Sendable>(
@@ -316,14 +300,11 @@ extension HubStore {
 
     /// Reads `stream` installations of a hub in the order of their ordinals, at most `limit` after a given one.
     package func streams(hub: HubKey, after ordinal: Ordinal, limit: Int) async throws -> [StoredInstallation] {
-        try await pool.read { db in
-            let statement = try db.cachedStatement(sql: Query.streamsPage)
-            return try Row.fetchAll(statement, arguments: [hub, ordinal, limit]).map { try StoredInstallation(row: $0) }
-        }
+        try await rows(Query.streamsPage, [hub, ordinal, limit], StoredInstallation.init(row:))
     }
 
     package func installation(hub: HubKey, id: InstallationID) async throws -> StoredInstallation? {
-        try await pool.read { db in try Transaction(db).installation(hub: hub, id: id) }
+        try await read { try $0.installation(hub: hub, id: id) }
     }
 
     /// The messages of a hub in log order, with the rows that decide which of them are pending for one installation.
@@ -342,40 +323,23 @@ extension HubStore {
         try await pool.read { db in
             PendingMessages(
                 rows: try Self.pendingRows(db, ordinal: ordinal),
-                messages: try Self.messages(db, hub: hub, after: after, through: through, limit: limit),
-                createdSequence: try LogSequence.fetchOne(
-                    db,
-                    sql: "SELECT createdSequence FROM installation WHERE ordinal = ?",
-                    arguments: [ordinal]
+                messages: try db.rows(Query.messages, [hub, after, through, limit], LoggedMessage.init(row:)),
+                createdSequence: try db.value(
+                    "SELECT createdSequence FROM installation WHERE ordinal = ?",
+                    [ordinal]
                 ),
-                droppedThrough: try LogSequence.fetchOne(db, sql: "SELECT throughSequence FROM retention") ?? 0
+                droppedThrough: try db.value("SELECT throughSequence FROM retention") ?? 0
             )
         }
     }
 
     static func pendingRows(_ db: Database, ordinal: Ordinal) throws -> [PendingRow] {
-        let rows = try Row.fetchCursor(try db.cachedStatement(sql: Query.pendingRows), arguments: [ordinal])
-        return try Array(rows.map { PendingRow(row: $0) })
-    }
-
-    private static func messages(
-        _ db: Database,
-        hub: HubKey,
-        after: LogSequence,
-        through: LogSequence,
-        limit: Int
-    ) throws -> [LoggedMessage] {
-        let statement = try db.cachedStatement(sql: Query.messages)
-        let rows = try Row.fetchCursor(statement, arguments: [hub, after, through, limit])
-        return try Array(rows.map(LoggedMessage.init(row:)))
+        try db.rows(Query.pendingRows, [ordinal], PendingRow.init(row:))
     }
 
     /// The categories that publishers announce, by publisher and in the publisher's order.
     package func categories(hub: HubKey) async throws -> [String] {
-        try await pool.read { db in
-            let sql = "SELECT name FROM category WHERE hubID = ? ORDER BY publisher, position"
-            return try String.fetchAll(db, sql: sql, arguments: [hub])
-        }
+        try await rows("SELECT name FROM category WHERE hubID = ? ORDER BY publisher, position", [hub]) { $0[0] }
     }
 }
 
@@ -388,22 +352,15 @@ enum Query {
             AND (format IS NULL OR format = 'stream')
         ORDER BY sequence LIMIT ?
         """
-    static let installation = """
+    private static let installations = """
         SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
-        WHERE hubID = ? AND installationID = ?
         """
-    static let streams = """
-        SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
-        WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal
-        """
+    static let installation = "\(installations) WHERE hubID = ? AND installationID = ?"
+    static let streams = "\(installations) WHERE hubID = ? AND channelDigest IS NOT NULL ORDER BY ordinal"
     static let streamsPage = """
-        SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
-        WHERE hubID = ? AND channelDigest IS NOT NULL AND ordinal > ? ORDER BY ordinal LIMIT ?
+        \(installations) WHERE hubID = ? AND channelDigest IS NOT NULL AND ordinal > ? ORDER BY ordinal LIMIT ?
         """
-    static let installationOfOrdinal = """
-        SELECT ordinal, installationID, record, channelDigest, createdSequence, expiresAt FROM installation
-        WHERE ordinal = ?
-        """
+    static let installationOfOrdinal = "\(installations) WHERE ordinal = ?"
     static let message = """
         SELECT sequence, \(MessageRecord.columns) FROM log WHERE sequence = ? AND messageID IS NOT NULL
         """

@@ -37,10 +37,10 @@ extension Transaction {
     /// gap.
     package func noteLoss(epoch: String, at: Timestamp) throws -> Loss {
         let sequence = try takeSequence()
-        let lastRow = try Timestamp.fetchOne(db, sql: "SELECT at FROM log ORDER BY sequence DESC LIMIT 1")
-        let lastSeen = try Timestamp.fetchOne(db, sql: "SELECT lastSeen FROM clock")
+        let lastRow: Timestamp? = try db.value("SELECT at FROM log ORDER BY sequence DESC LIMIT 1")
+        let lastSeen: Timestamp? = try db.value("SELECT lastSeen FROM clock")
         let atEnd = "FROM loss WHERE sequence > (SELECT coalesce(max(sequence), 0) FROM log)"
-        let earlier = try Timestamp.fetchOne(db, sql: "SELECT min(since) \(atEnd)")
+        let earlier: Timestamp? = try db.value("SELECT min(since) \(atEnd)")
         try execute("DELETE \(atEnd)", [])
         let since = earlier ?? [lastRow, lastSeen].compactMap { $0 }.max()
         try execute("INSERT INTO loss VALUES (?, ?, ?, ?)", [sequence, epoch, since, at])
@@ -57,8 +57,8 @@ extension Transaction {
 
     /// The number that is also stored in the file next to the database; `nil` before the first start.
     package func generation() throws -> Generation? {
-        try Row.fetchOne(db, sql: "SELECT lineage, number, inFile FROM generation").map { row in
-            Generation(lineage: row["lineage"], number: row["number"], inFile: row["inFile"])
+        try db.row("SELECT lineage, number, inFile FROM generation") {
+            Generation(lineage: $0["lineage"], number: $0["number"], inFile: $0["inFile"])
         }
     }
 
@@ -87,10 +87,8 @@ extension Transaction {
 extension HubStore {
     /// The sequences at which messages may be missing, in log order.
     package func losses() async throws -> [Loss] {
-        try await pool.read { db in
-            try Row.fetchAll(db, sql: "SELECT sequence, epoch, since, foundAt FROM loss ORDER BY sequence").map { row in
-                Loss(sequence: row["sequence"], epoch: row["epoch"], since: row["since"], foundAt: row["foundAt"])
-            }
+        try await rows("SELECT sequence, epoch, since, foundAt FROM loss ORDER BY sequence") {
+            Loss(sequence: $0["sequence"], epoch: $0["epoch"], since: $0["since"], foundAt: $0["foundAt"])
         }
     }
 }

@@ -189,8 +189,11 @@ extension MessageRecord {
         targetsText = row[column + 5]
     }
 
-    var values: [(any DatabaseValueConvertible)?] {
-        [messageID, tags, Data(body), formatName, headersText, targetsText]
+    var values: Columns {
+        [
+            "messageID": messageID, "tags": tags, "body": Data(body), "format": formatName, "headers": headersText,
+            "targets": targetsText,
+        ]
     }
 
     /// The size in bytes of a row of `log` or of `scheduledMessage`; the length of a text would count characters.

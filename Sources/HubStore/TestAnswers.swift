@@ -20,9 +20,7 @@ extension Transaction {
 extension HubStore {
     /// The response to a test send; `nil` if it is unknown or no longer stored.
     package func testAnswer(of sequence: LogSequence) async throws -> String? {
-        try await pool.read { db in
-            try String.fetchOne(try db.cachedStatement(sql: TestAnswerQuery.one), arguments: [sequence])
-        }
+        try await value(TestAnswerQuery.one, [sequence])
     }
 }
 

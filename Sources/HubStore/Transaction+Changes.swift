@@ -12,10 +12,8 @@ package struct ChangeSize: Sendable, Equatable {
 
 extension Transaction {
     func changeSize() throws -> ChangeSize {
-        guard let row = try Row.fetchOne(try db.cachedStatement(sql: ChangeQuery.size)) else {
-            return ChangeSize(rows: 0, bytes: 0)
-        }
-        return ChangeSize(rows: row["changeRows"], bytes: row["changeBytes"])
+        try db.row(ChangeQuery.size) { ChangeSize(rows: $0["changeRows"], bytes: $0["changeBytes"]) }
+            ?? ChangeSize(rows: 0, bytes: 0)
     }
 
     /// Drops the oldest registry changes of a hub, with the choices that were in force before them.
@@ -25,9 +23,10 @@ extension Transaction {
     ///
     /// - Returns: Number of dropped changes; fewer than `limit` if there are no more.
     package func dropChanges(hub: HubKey, limit: Int) throws -> Int {
-        let oldest = try Row.fetchAll(try db.cachedStatement(sql: ChangeQuery.oldest), arguments: [hub, limit])
-        for row in oldest {
-            let (sequence, ordinal): (LogSequence, Ordinal) = (row["sequence"], row["ordinal"])
+        let oldest: [(LogSequence, Ordinal)] = try db.rows(ChangeQuery.oldest, [hub, limit]) {
+            ($0["sequence"], $0["ordinal"])
+        }
+        for (sequence, ordinal) in oldest {
             try execute(Query.dropPending, [ordinal, sequence])
             try execute(ChangeQuery.drop, [sequence])
         }
@@ -42,9 +41,7 @@ extension Transaction {
 }
 
 extension HubStore {
-    package func changeSize() async throws -> ChangeSize {
-        try await pool.read { db in try Transaction(db).changeSize() }
-    }
+    package func changeSize() async throws -> ChangeSize { try await read { try $0.changeSize() } }
 }
 
 /// Statements about registry changes, in one place so that a test can check their query plans.

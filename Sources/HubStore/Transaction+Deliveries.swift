@@ -18,12 +18,12 @@ extension Transaction {
         audience: String? = nil
     ) throws {
         let count = targets.count
-        try execute(
-            """
-            INSERT INTO delivery (sequence, platform, hubID, isDirect, audience, total, remaining)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """,
-            [key.sequence, key.platform, hub, isDirect, audience, count, count]
+        try insert(
+            into: "delivery",
+            [
+                "sequence": key.sequence, "platform": key.platform, "hubID": hub, "isDirect": isDirect,
+                "audience": audience, "total": count, "remaining": count,
+            ]
         )
         for (block, bytes) in targets.stored {
             try execute(
@@ -45,8 +45,7 @@ extension Transaction {
             counts[outcome, default: 0] += 1
         }
         // Most messages have none.
-        let aRetry = try db.cachedStatement(sql: DeliveryQuery.aRetry)
-        if try Int.fetchOne(aRetry, arguments: [key.sequence, key.platform]) != nil {
+        if try db.value(DeliveryQuery.aRetry, [key.sequence, key.platform]) as Int? != nil {
             try execute(DeliveryQuery.dropRetries, [key.sequence, key.platform, progress.done.keys.json])
         }
         for (outcome, count) in counts.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
@@ -91,8 +90,7 @@ extension Transaction {
     }
 
     package func delivery(_ key: DeliveryKey) throws -> Delivery? {
-        let statement = try db.cachedStatement(sql: DeliveryQuery.one)
-        return try Row.fetchOne(statement, arguments: [key.sequence, key.platform]).map(Delivery.init(row:))
+        try db.row(DeliveryQuery.one, [key.sequence, key.platform], Delivery.init(row:))
     }
 
     /// True for a message without targets left, and for one that is not in the log any more.
@@ -140,25 +138,24 @@ extension Transaction {
         return finished
     }
 
+    /// The next block of a delivery, `nil` if it cannot be read.
+    func nextBlock(of key: DeliveryKey, after number: Int64) throws -> (number: Int64, block: DeliveryBlock?)? {
+        try db.row(DeliveryQuery.nextBlock, [key.sequence, key.platform, number]) {
+            ($0["block"], DeliveryBlock(row: $0))
+        }
+    }
+
     func block(_ number: Int64, of key: DeliveryKey) throws -> DeliveryBlock? {
-        let statement = try db.cachedStatement(sql: DeliveryQuery.block)
-        return try Row.fetchOne(statement, arguments: [key.sequence, key.platform, number])
-            .flatMap(DeliveryBlock.init(row:))
+        try db.row(DeliveryQuery.block, [key.sequence, key.platform, number], DeliveryBlock.init(row:)) ?? nil
     }
 
     private func keep(_ failures: [DeliveryFailure], of key: DeliveryKey, hub: HubKey, at: Timestamp) throws {
         guard !failures.isEmpty else { return }
-        let count = try Int.fetchOne(
-            try db.cachedStatement(sql: DeliveryQuery.failureCount),
-            arguments: [
-                key.sequence, key.platform,
-            ]
-        )
-        let known = count ?? 0
+        let known: Int = try db.value(DeliveryQuery.failureCount, [key.sequence, key.platform]) ?? 0
         // Checked only once in a while: the sum reads a row for each stored message.
         if known / 1_000 != (known + failures.count) / 1_000 || known == 0 {
-            let all = try Int.fetchOne(try db.cachedStatement(sql: DeliveryQuery.allFailures), arguments: [hub])
-            guard all ?? 0 < Self.maximumFailuresOfHub else { return }
+            let all: Int = try db.value(DeliveryQuery.allFailures, [hub]) ?? 0
+            guard all < Self.maximumFailuresOfHub else { return }
         }
         let kept = failures.prefix(max(0, Self.maximumFailures - known))
         for failure in kept {
@@ -184,10 +181,10 @@ extension Transaction {
         at: Timestamp
     ) throws -> Int {
         var superfluous: [LogSequence: DeliveryProgress] = [:]
-        let statement = try db.cachedStatement(sql: DeliveryQuery.collapsed)
         for (ordinal, collapseKey) in collapsed {
             let arguments: StatementArguments = [ordinal, collapseKey, key.platform, key.sequence]
-            for sequence in try LogSequence.fetchAll(statement, arguments: arguments) {
+            let sequences: [LogSequence] = try db.values(DeliveryQuery.collapsed, arguments)
+            for sequence in sequences {
                 superfluous[sequence, default: DeliveryProgress()].done[ordinal] = .skipped
                 superfluous[sequence]?.failures.append(
                     DeliveryFailure(ordinal: ordinal, outcome: .skipped, reason: "a later message replaced it")
@@ -298,7 +295,8 @@ extension Delivery {
             beganAt: row["beganAt"],
             endedAt: row["endedAt"],
             endedAs: (row["endedAs"] as String?).map { OutcomeName(rawValue: $0) },
-            ownEndReason: row["endReason"]
+            ownEndReason: row["endReason"],
+            acceptedAt: row["acceptedAt"]
         )
     }
 }

@@ -62,7 +62,7 @@ extension Transaction {
             return 0
         }
         let (through, bytes): (LogSequence, Int64) = (counted["countedThrough"], counted["countedBytes"])
-        let added = try Int64.fetchOne(try db.cachedStatement(sql: Query.bytesAfter), arguments: [through]) ?? 0
+        let added: Int64 = try db.value(Query.bytesAfter, [through]) ?? 0
         try execute("UPDATE retention SET countedThrough = ?, countedBytes = ?", [try top(), bytes + added])
         return bytes + added
     }
@@ -93,25 +93,23 @@ extension Transaction {
     }
 
     private func key(_ sql: String, of hub: HubKey) throws -> DeliveryKey? {
-        try Row.fetchOne(try db.cachedStatement(sql: sql), arguments: [hub])
-            .map { DeliveryKey(sequence: $0["sequence"], platform: $0["platform"]) }
+        try db.row(sql, [hub]) { DeliveryKey(sequence: $0["sequence"], platform: $0["platform"]) }
     }
 
     /// Number of failures and retries of a message, counted up to `limit`.
     private func targetRows(of sequence: LogSequence, atMost limit: Int) throws -> Int {
         var count = 0
         for sql in [DroppingQuery.failureCount, DroppingQuery.retryCount] where count < limit {
-            let arguments: StatementArguments = [sequence, limit - count]
-            count += try Int.fetchOne(try db.cachedStatement(sql: sql), arguments: arguments) ?? 0
+            count += try db.value(sql, [sequence, limit - count]) ?? 0
         }
         return count
     }
 
     /// Drops failures and retries of a message that is about to be dropped.
     private func dropTargetRows(of sequence: LogSequence, limit: Int) throws {
-        let statement = try db.cachedStatement(sql: DroppingQuery.platforms)
+        let platforms: [String] = try db.values(DroppingQuery.platforms, [sequence])
         var room = limit
-        for platform in try String.fetchAll(statement, arguments: [sequence]) {
+        for platform in platforms {
             for sql in [DroppingQuery.failures, DroppingQuery.retries] where room > 0 {
                 try execute(sql, [sequence, platform, room])
                 room -= db.changesCount

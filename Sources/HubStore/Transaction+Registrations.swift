@@ -9,36 +9,28 @@ extension Transaction {
 
     /// A registration, including one that cannot be read.
     package func registration(hub: HubKey, id: RegistrationID) throws -> StoredRegistration? {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.one)
-        return try Row.fetchCursor(statement, arguments: [hub, id.text]).compactMap { StoredRegistration(row: $0) }
-            .next()
+        try db.row(RegistrationQuery.one, [hub, id.text]) { StoredRegistration(row: $0) } ?? nil
     }
 
     /// The registrations with the given ordinals that exist and can be shown, in the order of the ordinals.
     package func registrations(ordinals: [Ordinal]) throws -> [StoredRegistration] {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.byOrdinals)
-        return try Array(
-            Row.fetchCursor(statement, arguments: [ordinals.json]).compactMap { row in
-                StoredRegistration(row: row)
-            }
-        ).filter(\.isReadable)
+        try db.rows(RegistrationQuery.byOrdinals, [ordinals.json]) { StoredRegistration(row: $0) }
+            .compactMap(\.self).filter(\.isReadable)
     }
 
     /// Registrations of a handle that can be shown, at most ``HubStore/maximumHandleRows``.
     package func registrations(hub: HubKey, handle: String) throws -> [StoredRegistration] {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.byHandle)
         let arguments: StatementArguments = [hub, PushChannel.key(handle), 0, HubStore.maximumHandleRows]
-        return try Row.fetchAll(statement, arguments: arguments).compactMap { StoredRegistration(row: $0) }
+        return try db.rows(RegistrationQuery.byHandle, arguments) { StoredRegistration(row: $0) }.compactMap(\.self)
             .filter { $0.isReadable && $0.registration.pushChannel.isAddressed(by: handle) }
     }
 
     /// Ends those of the given registrations that carry a tag and belong to no installation.
     package func end(ordinals: [Ordinal], tagged tag: Tag, hub: HubKey, at: Timestamp) throws -> [TargetChange] {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.alone)
-        return try ordinals.compactMap { ordinal in
-            let found = try Row.fetchCursor(statement, arguments: [ordinal]).compactMap { StoredRegistration(row: $0) }
-            guard let current = try found.next(), current.registration.tags.contains(tag) else { return nil }
-            return try delete(current, tombstone: true, hub: hub, at: at)
+        try ordinals.compactMap { ordinal in
+            let found = try db.row(RegistrationQuery.alone, [ordinal]) { StoredRegistration(row: $0) } ?? nil
+            guard let found, found.registration.tags.contains(tag) else { return nil }
+            return try delete(found, tombstone: true, hub: hub, at: at)
         }
     }
 
@@ -72,32 +64,21 @@ extension Transaction {
                 RegistrationQuery.renew,
                 [registration.etag, tags, record, at, expiresAt, charge, writer?.text, current.ordinal]
             )
-        } else if let current {
-            try execute(
-                """
-                UPDATE registration SET etag = ?, platform = ?, isTemplate = ?, tags = ?, handleKey = ?, record = ?,
-                    changedAfter = ?, updatedAt = ?, expiresAt = ?, charge = ?, writer = ?
-                WHERE ordinal = ?
-                """,
-                [
-                    registration.etag, registration.platform.rawValue, registration.template != nil,
-                    tags, registration.pushChannel.key, record, top, at, expiresAt, charge, writer?.text,
-                    current.ordinal,
-                ]
-            )
         } else {
-            try execute(
-                """
-                INSERT INTO registration (hubID, registrationID, etag, platform, isTemplate, tags, handleKey, record,
-                    createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge, writer)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12, ?13)
-                """,
-                [
-                    hub, registration.id.text, registration.etag, registration.platform.rawValue,
-                    registration.template != nil, tags, registration.pushChannel.key, record, top, at, expiresAt,
-                    charge, writer?.text,
+            let columns: Columns = [
+                "etag": registration.etag, "platform": registration.platform.rawValue,
+                "isTemplate": registration.template != nil, "tags": tags, "handleKey": registration.pushChannel.key,
+                "record": record, "changedAfter": top, "updatedAt": at, "expiresAt": expiresAt, "charge": charge,
+                "writer": writer?.text,
+            ]
+            if let current {
+                try update("registration", columns, where: ["ordinal": current.ordinal])
+            } else {
+                let first: Columns = [
+                    "hubID": hub, "registrationID": registration.id.text, "createdAfter": top, "createdAt": at,
                 ]
-            )
+                try insert(into: "registration", columns.merging(first) { $1 })
+            }
         }
         var stored = StoredRegistration(
             ordinal: current?.ordinal ?? Ordinal(rawValue: db.lastInsertedRowID),
@@ -140,8 +121,7 @@ extension Transaction {
 
     /// True if the registration with this id has expired, or has ended with its installation.
     package func hasEnded(hub: HubKey, id: RegistrationID) throws -> Bool {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.tombstone)
-        return try Bool.fetchOne(statement, arguments: [hub, id.text]) ?? false
+        try db.value(RegistrationQuery.tombstone, [hub, id.text]) ?? false
     }
 
     /// Maximum number of tombstones of all hubs: clients that create and delete again and again must not fill the disk.
@@ -161,8 +141,7 @@ extension Transaction {
     /// Stores the former state of a registration if a message came while it was in force.
     private func keepFormer(_ current: StoredRegistration, hub: HubKey, through: LogSequence) throws {
         guard current.isReadable else { return }
-        let statement = try db.cachedStatement(sql: RegistrationQuery.lastMessage)
-        let last = try LogSequence.fetchOne(statement, arguments: [hub]) ?? 0
+        let last: LogSequence = try db.value(RegistrationQuery.lastMessage, [hub]) ?? 0
         guard last > current.changedAfter else { return }
         let registration = current.registration
         try execute(
@@ -201,11 +180,11 @@ extension Transaction {
         var changes: [TargetChange] = []
         for part in installation.parts {
             let (text, tags) = (part.text, installation.tags(of: part).joined)
-            let channel = part.tile.map { installation.secondaryTiles[$0]?.pushChannel } ?? installation.pushChannel
+            let channel = installation[tile: part.tile]?.pushChannel
             let known = old.removeValue(forKey: text)
             let charge = part == .main ? charge : 0
             let writer = charge > 0 ? writer : nil
-            let new = Target(
+            var new = Target(
                 ordinal: known?.target.ordinal ?? 0,
                 platform: installation.platform,
                 isTemplate: part.template != nil,
@@ -229,33 +208,23 @@ extension Transaction {
             // The secret of a 'stream' installation is not a handle.
             let key = installation.platform == .stream ? nil : channel?.key
             let expiresAt = installation.expirationTime.map { Timestamp($0) }
+            var columns: Columns = [
+                "platform": installation.platform.rawValue, "tags": tags, "handleKey": key, "changedAfter": top,
+                "updatedAt": at, "expiresAt": expiresAt, "charge": charge, "writer": writer?.text,
+            ]
             if let known {
-                try execute(
-                    """
-                    UPDATE registration SET etag = etag + 1, platform = ?, tags = ?, handleKey = ?, changedAfter = ?,
-                        updatedAt = ?, expiresAt = ?, charge = ?, writer = ?
-                    WHERE ordinal = ?
-                    """,
-                    [
-                        installation.platform.rawValue, tags, key, top, at, expiresAt, charge, writer?.text,
-                        known.target.ordinal,
-                    ]
-                )
+                columns["etag"] = known.etag + 1
+                try update("registration", columns, where: ["ordinal": known.target.ordinal])
             } else {
-                try execute(
-                    """
-                    INSERT INTO registration (hubID, registrationID, etag, platform, isTemplate, tags, handleKey,
-                        installation, part, createdAfter, changedAfter, createdAt, updatedAt, expiresAt, charge, writer)
-                    VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?9, ?9, ?10, ?10, ?11, ?12, ?13)
-                    """,
-                    [
-                        hub, RegistrationID.random().text, installation.platform.rawValue, part.template != nil, tags,
-                        key, ordinal, text, top, at, expiresAt, charge, writer?.text,
-                    ]
-                )
+                let first: Columns = [
+                    "hubID": hub, "registrationID": RegistrationID.random().text, "etag": 1,
+                    "isTemplate": part.template != nil, "installation": ordinal, "part": text, "createdAfter": top,
+                    "createdAt": at,
+                ]
+                try insert(into: "registration", columns.merging(first) { $1 })
+                new.ordinal = Ordinal(rawValue: db.lastInsertedRowID)
             }
-            let numbered = known == nil ? new.numbered(Ordinal(rawValue: db.lastInsertedRowID)) : new
-            changes.append(TargetChange(old: known?.target, new: numbered))
+            changes.append(TargetChange(old: known?.target, new: new))
         }
         return try changes + old.values.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
@@ -279,25 +248,18 @@ extension Transaction {
 
     private struct Part {
         let id: RegistrationID
+        let etag: Int
         let target: Target
     }
 
     /// The registrations of an installation by their ``InstallationPart/text``.
     private func parts(ofInstallation ordinal: Ordinal) throws -> [String: Part] {
-        let statement = try db.cachedStatement(sql: RegistrationQuery.ofInstallation)
-        return try Row.fetchAll(statement, arguments: [ordinal]).reduce(into: [:]) { parts, row in
-            let target = Target(
-                ordinal: row["ordinal"],
-                platform: row["platform"],
-                isTemplate: row["isTemplate"],
-                tags: row["tags"],
-                installation: ordinal,
-                isMain: row["part"] == "",
-                charge: row["charge"],
-                writer: (row["writer"] as String?).map { ListenWriter(text: $0) }
-            )
-            parts[row["part"]] = Part(id: try RegistrationID(row["registrationID"]), target: target)
+        typealias Place = RegistrationQuery.TargetColumn
+        let parts = try db.rows(RegistrationQuery.ofInstallation, [ordinal]) { row in
+            let id = try RegistrationID(row[Place.registrationID])
+            return (row[Place.part] as String, Part(id: id, etag: row[Place.etag], target: Target(row: row)))
         }
+        return Dictionary(uniqueKeysWithValues: parts)
     }
 
     private func end(_ part: Part, hub: HubKey, at: Timestamp, deleted: RegistrationID?) throws -> TargetChange {
@@ -305,21 +267,5 @@ extension Transaction {
         // No client has ever seen the ids of agents' registrations.
         if part.id != deleted, part.target.platform != .stream { try retire(part.id.text, hub: hub, at: at) }
         return TargetChange(old: part.target, new: nil)
-    }
-}
-
-extension Target {
-    /// The target with the ordinal that SQLite assigned to its row.
-    fileprivate func numbered(_ ordinal: Ordinal) -> Target {
-        Target(
-            ordinal: ordinal,
-            platform: platform,
-            isTemplate: isTemplate,
-            tags: tags,
-            installation: installation,
-            isMain: isMain,
-            charge: charge,
-            writer: writer
-        )
     }
 }

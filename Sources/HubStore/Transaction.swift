@@ -48,14 +48,8 @@ extension Transaction {
     /// Deletes epochs that end before the oldest message of the log, whose cursors lead to a gap in any case, and the
     /// oldest epochs beyond ``maximumEpochs``.
     package func beginEpoch(named name: String, at: Timestamp) throws -> Epoch {
-        if let current = try Row.fetchOne(
-            db,
-            sql: "SELECT name, firstSequence FROM epoch ORDER BY number DESC LIMIT 1"
-        ),
-            current["name"] == name
-        {
-            return Epoch(name: name, firstSequence: current["firstSequence"])
-        }
+        let newest = "SELECT name, firstSequence FROM epoch ORDER BY number DESC LIMIT 1"
+        if let current = try db.row(newest, [], Epoch.init(row:)), current.name == name { return current }
         let first = try top().next
         try execute("INSERT INTO epoch (name, firstSequence, startedAt) VALUES (?, ?, ?)", [name, first, at])
         try execute(
@@ -74,15 +68,14 @@ extension Transaction {
     }
 
     package func extent() throws -> LogExtent {
-        let dropped = try LogSequence.fetchOne(db, sql: "SELECT throughSequence FROM retention")
-        return LogExtent(top: try top(), droppedThrough: dropped ?? .start)
+        LogExtent(
+            top: try top(),
+            droppedThrough: try db.value("SELECT throughSequence FROM retention") ?? .start
+        )
     }
 
     /// The highest sequence that was assigned.
-    func top() throws -> LogSequence {
-        let statement = try db.cachedStatement(sql: "SELECT seq FROM sqlite_sequence WHERE name = 'log'")
-        return try LogSequence.fetchOne(statement) ?? .start
-    }
+    func top() throws -> LogSequence { try db.value("SELECT seq FROM sqlite_sequence WHERE name = 'log'") ?? .start }
 }
 
 // MARK: - The log
@@ -99,19 +92,14 @@ extension Transaction {
         enqueuedAt: Timestamp? = nil,
         matched: RecipientCounts? = nil
     ) throws -> LogSequence {
-        try execute(
-            """
-            INSERT INTO log (\(MessageRecord.columns), hubID, at, enqueuedAt, matched)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            record.values + [hub, at, enqueuedAt, matched?.record]
-        )
+        let own: Columns = ["hubID": hub, "at": at, "enqueuedAt": enqueuedAt, "matched": matched?.record]
+        try insert(into: "log", own.merging(record.values) { $1 })
         return LogSequence(rawValue: db.lastInsertedRowID)
     }
 
     /// The time at which a message was sent; `nil` if the message is not in the log.
     package func sentMessage(hub: HubKey, id: MessageID) throws -> Timestamp? {
-        try Timestamp.fetchOne(try db.cachedStatement(sql: LookupQuery.sent), arguments: [hub, id.text])
+        try db.value(LookupQuery.sent, [hub, id.text])
     }
 
     /// Corrects the number of recipients of a message; does nothing if the message has been dropped.
@@ -129,10 +117,9 @@ extension Transaction {
 
     /// The message that was accepted with an idempotency key, and the hash of its content.
     package func acceptedMessage(hub: HubKey, key: String) throws -> (id: MessageID, contentHash: [UInt8])? {
-        let statement = try db.cachedStatement(sql: Query.acceptedMessage)
-        guard let row = try Row.fetchOne(statement, arguments: [hub, key]) else { return nil }
-        let hash: Data = row["contentHash"]
-        return (try MessageID(row["messageID"]), [UInt8](hash))
+        try db.row(Query.acceptedMessage, [hub, key]) { row in
+            (try MessageID(row["messageID"]), [UInt8](row["contentHash"] as Data))
+        }
     }
 
     package func recordKey(_ key: String, hub: HubKey, message: MessageID, contentHash: [UInt8], at: Timestamp) throws {
@@ -154,12 +141,8 @@ extension Transaction {
         after sequence: LogSequence,
         limit: Int
     ) throws -> LogSequence? {
-        let last = try LogSequence.fetchOne(
-            db,
-            sql: "SELECT max(sequence) FROM (SELECT sequence FROM log WHERE sequence > ? ORDER BY sequence LIMIT ?)",
-            arguments: [sequence, limit]
-        )
-        guard let last else { return nil }
+        let sql = "SELECT max(sequence) FROM (SELECT sequence FROM log WHERE sequence > ? ORDER BY sequence LIMIT ?)"
+        guard let last: LogSequence = try db.value(sql, [sequence, limit]) else { return nil }
         try execute(
             "UPDATE log SET at = at + ? WHERE sequence > ? AND sequence <= ? AND at BETWEEN ? AND ?",
             [jump.milliseconds, sequence, last, noted.lowerBound, noted.upperBound]
@@ -178,14 +161,9 @@ extension Transaction {
         after ordinal: Ordinal,
         limit: Int
     ) throws -> Ordinal? {
-        let last = try Ordinal.fetchOne(
-            db,
-            sql: """
-                SELECT max(ordinal) FROM (SELECT ordinal FROM registration WHERE ordinal > ? ORDER BY ordinal LIMIT ?)
-                """,
-            arguments: [ordinal, limit]
-        )
-        guard let last else { return nil }
+        let sql =
+            "SELECT max(ordinal) FROM (SELECT ordinal FROM registration WHERE ordinal > ? ORDER BY ordinal LIMIT ?)"
+        guard let last: Ordinal = try db.value(sql, [ordinal, limit]) else { return nil }
         try execute(
             """
             UPDATE registration SET expiresAt = expiresAt + ?1, updatedAt = updatedAt + ?1
@@ -231,14 +209,12 @@ extension Transaction {
 
 extension Transaction {
     package func installation(hub: HubKey, id: InstallationID) throws -> StoredInstallation? {
-        let statement = try db.cachedStatement(sql: Query.installation)
-        return try Row.fetchOne(statement, arguments: [hub, id.folded]).map { try StoredInstallation(row: $0) }
+        try db.row(Query.installation, [hub, id.folded], StoredInstallation.init(row:))
     }
 
     /// Finds the `stream` installation whose secret has this hash.
     package func installation(hub: HubKey, channelDigest: [UInt8]) throws -> InstallationID? {
-        let statement = try db.cachedStatement(sql: Query.installationOfDigest)
-        return try String.fetchOne(statement, arguments: [hub, Data(channelDigest)]).map { try InstallationID($0) }
+        try db.row(Query.installationOfDigest, [hub, Data(channelDigest)]) { try InstallationID($0[0]) }
     }
 
     /// Stores a new installation, for which every matching message after its sequence is pending.
@@ -253,14 +229,12 @@ extension Transaction {
         at: Timestamp
     ) throws -> InstallationWrite {
         let record = try installation.record
-        try execute(
-            """
-            INSERT INTO installation (hubID, installationID, record, channelDigest, createdSequence, expiresAt)
-            VALUES (?, ?, ?, ?, 0, ?)
-            """,
+        try insert(
+            into: "installation",
             [
-                hub, installation.id.folded, record, channelDigest.map { Data($0) },
-                installation.expirationTime.map { Timestamp($0) },
+                "hubID": hub, "installationID": installation.id.folded, "record": record,
+                "channelDigest": channelDigest.map { Data($0) }, "createdSequence": 0,
+                "expiresAt": installation.expirationTime.map { Timestamp($0) },
             ]
         )
         let ordinal = Ordinal(rawValue: db.lastInsertedRowID)
@@ -316,8 +290,7 @@ extension Transaction {
             ]
         )
         if isSame { return InstallationWrite(stored: stored) }
-        let unused = try db.cachedStatement(sql: Query.unusedPendingRow)
-        if let unused = try LogSequence.fetchOne(unused, arguments: [current.ordinal, hub]) {
+        if let unused: LogSequence = try db.value(Query.unusedPendingRow, [current.ordinal, hub]) {
             try dropPendingRow(of: current, after: unused)
         }
         let sequence = try appendChange(hub: hub, ordinal: current.ordinal, at: at)
@@ -343,15 +316,14 @@ extension Transaction {
     package static let maximumPendingBytes = 1 << 20
 
     private func boundPending(to installation: StoredInstallation) throws {
-        let statement = try db.cachedStatement(sql: Query.pendingSizes)
-        let rows = try Row.fetchAll(statement, arguments: [installation.ordinal])
+        let rows: [(after: LogSequence, bytes: Int)] = try db.rows(Query.pendingSizes, [installation.ordinal]) {
+            ($0["afterSequence"], $0["bytes"])
+        }
         var bytes = 0
         for (index, row) in rows.enumerated() {
-            bytes += row["bytes"] as Int
+            bytes += row.bytes
             // The newest one comes first and is in force.
-            if index > 0, bytes > Self.maximumPendingBytes {
-                try dropPendingRow(of: installation, after: row["afterSequence"])
-            }
+            if index > 0, bytes > Self.maximumPendingBytes { try dropPendingRow(of: installation, after: row.after) }
         }
     }
 

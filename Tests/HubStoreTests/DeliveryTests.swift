@@ -243,7 +243,7 @@ struct DeliveryTests {
         for _ in 0..<3 { dropped.append(try await store.change { try $0.dropRetries(of: key, limit: 10) }) }
         #expect(dropped == [10, 10, 5])
         #expect(try await store.change { try $0.end(key, as: .abandoned, at: 8) } == 90)
-        let failures = try await store.deliveryFailures(of: key, limit: 1_000)
+        let failures = try await store.failedTargets(of: key, limit: 1_000).map(\.failure)
         #expect(failures.count == 100 && failures.count { $0.outcome == .abandoned } == 90)
     }
 }

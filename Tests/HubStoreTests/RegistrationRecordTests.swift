@@ -53,7 +53,13 @@ struct RegistrationRecordTests {
             {"channel":"https:\/\/x.example\/1","isFcm":true,"template":{"body":"<a b=\"\u00e9\">\/<\/a>","headers":\#
             {"X-WNS-Type":"wns\/toast"},"name":""},"tile":"t","variables":{"a":"1"}}
             """#
-        let registration = try Registration(id: .random(), tags: "b", platform: .wns, record: Data(record.utf8))
+        let registration = Registration(
+            id: .random(),
+            etag: 0,
+            tags: [try Tag("b")],
+            platform: .wns,
+            record: try RegistrationRecord(Data(record.utf8))
+        )
         #expect(registration.pushChannel == .handle("https://x.example/1") && registration.isFcm)
         #expect(registration.template?.body == "<a b=\"é\">/</a>")
         #expect(registration.template?.headers == ["X-WNS-Type": "wns/toast"])
@@ -96,11 +102,12 @@ struct RegistrationRecordTests {
     @Test(arguments: registrations)
     func `a registration's record is read as it was written`(registration: Registration) throws {
         let record = RegistrationRecord(registration).encoded
-        let read = try Registration(
+        let read = Registration(
             id: registration.id,
-            tags: "",
+            etag: 0,
+            tags: [],
             platform: registration.platform,
-            record: record
+            record: try RegistrationRecord(record)
         )
         #expect(read == registration, "\(String(decoding: record, as: UTF8.self))")
     }

@@ -283,7 +283,7 @@ struct PushDeliveryTests {
             let report = try await hub.report(id)
             #expect(report.outcomes == ["apns": ["InvalidNotificationFormat": 2]] && report.state == .completed)
             let delivery = try #require(try await state(id, hub))
-            let failures = try await hub.hub.store.deliveryFailures(of: delivery.delivery.key, limit: 10)
+            let failures = try await hub.hub.store.failedTargets(of: delivery.delivery.key, limit: 10).map(\.failure)
             #expect(failures.map(\.reason) == ["it says 'bad'", "it says 'bad'"])
         }
     }

@@ -51,9 +51,12 @@ struct ReplayTests {
 
     /// Statements in a text, by what they do to which table.
     private static func writes(_ text: String) -> [String] {
-        text.matches(of: /(INSERT(?: OR REPLACE)? INTO|UPDATE|DELETE FROM) ([A-Za-z_]+)/)
+        let statements = text.matches(of: /(INSERT(?: OR REPLACE)? INTO|UPDATE|DELETE FROM) ([A-Za-z_]+)/)
             .filter { $0.output.2 != "SET" && $0.output.2 != "OF" }
             .map { "\($0.output.1) \($0.output.2)" }
+        let inserted = text.matches(of: /insert\(\s*into: "([A-Za-z]+)"/).map { "INSERT INTO \($0.output.1)" }
+        let updated = text.matches(of: /update\(\s*"([A-Za-z]+)"/).map { "UPDATE \($0.output.1)" }
+        return statements + inserted + updated
     }
 
     @Test func `an entry that does something else here is refused, and nothing of it is kept`() async throws {
