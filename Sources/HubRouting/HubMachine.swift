@@ -22,35 +22,26 @@ package struct HubMachine: Sendable {
 
     private let epochs: EpochHistory
     private let reserved: ReservedTagPrefixes
-    private(set) var registry: Registry
+    package private(set) var registry: Registry
     private var streams: [Ordinal: LiveStream] = [:]
     /// Number of streams on each event loop.
     private var streamCounts: [Int]
     private var commands: [[StreamCommand]]
-    private var rules: AccessRules
-    private var rulesRevision = 0
-    private(set) var policy: HubPolicy
-    /// Everything up to this sequence has been processed.
-    private var head: LogSequence
+    /// The status, but for the numbers of the registry and of streams.
+    private var state: HubStatus
     private var headChanged = false
-    /// The sequence of the last message.
-    private var lastMessage: LogSequence
-    private var droppedThrough: LogSequence
     /// True once the server is stopping, when no more streams are accepted.
     private var isStopping = false
-    private(set) var scheduled: ScheduledLoad
     /// True if push services have new deliveries.
     private var hasDeliveries = false
     /// Streams with stamps that were attached since the last call of ``takeAttached()``.
     private var attached: [AttachedStream] = []
-    private var categoryRevision = 0
-    private var reportRevision = 0
     /// Progress of streams that the store does not have yet.
-    private(set) var progress: [Ordinal: StreamProgress] = [:]
+    package private(set) var progress: [Ordinal: StreamProgress] = [:]
     /// The same of streams at other nodes.
-    private(set) var progressElsewhere: [Ordinal: StreamProgress] = [:]
+    package private(set) var progressElsewhere: [Ordinal: StreamProgress] = [:]
     /// Messages whose stored counts must be corrected.
-    private(set) var recounted: [LogSequence: RecipientCounts] = [:]
+    package private(set) var recounted: [LogSequence: RecipientCounts] = [:]
 
     /// Starts with the stored state; `loops` is the number of event loops.
     package init(
@@ -65,41 +56,40 @@ package struct HubMachine: Sendable {
     ) {
         registry.finishLoading()
         self.registry = registry
-        self.policy = policy
-        rules = AccessRules(hub: policy.rules, namespace: namespaceRules)
-        self.scheduled = scheduled
+        state = HubStatus(
+            rules: AccessRules(hub: policy.rules, namespace: namespaceRules),
+            policy: policy,
+            head: extent.top,
+            lastMessage: extent.top,
+            droppedThrough: extent.droppedThrough,
+            scheduled: scheduled
+        )
         self.epochs = epochs
         self.reserved = reserved
-        head = extent.top
-        lastMessage = extent.top
-        droppedThrough = extent.droppedThrough
         streamCounts = Array(repeating: 0, count: loops)
         commands = Array(repeating: [], count: loops)
     }
 
     /// The state that requests read without the writer.
     package var status: HubStatus {
-        HubStatus(
-            rules: rules,
-            rulesRevision: rulesRevision,
-            registrationLifetime: policy.registrationLifetime,
-            isDisabled: policy.isDisabled,
-            credentials: policy.credentials,
-            head: head,
-            lastMessage: lastMessage,
-            droppedThrough: droppedThrough,
-            scheduled: scheduled,
-            listenUsage: registry.listenUsage,
-            installationCounts: registry.installationCounts,
-            registrationCounts: registry.registrationCounts,
-            streamCount: streams.count,
-            categoryRevision: categoryRevision,
-            reportRevision: reportRevision
-        )
+        var status = state
+        status.listenUsage = registry.listenUsage
+        status.installationCounts = registry.installationCounts
+        status.registrationCounts = registry.registrationCounts
+        status.streamCount = streams.count
+        return status
+    }
+
+    package var policy: HubPolicy { state.policy }
+    package var scheduled: ScheduledLoad { state.scheduled }
+
+    /// The number of a message's recipients.
+    package func matched(by expression: TagExpression?, _ format: MessageFormat = .template) -> Matched {
+        Matched(counts: registry.counts(of: expression, format), changes: registry.changes)
     }
 
     /// True if an installation has an open stream.
-    func hasStream(_ ordinal: Ordinal) -> Bool { streams[ordinal] != nil }
+    package func hasStream(_ ordinal: Ordinal) -> Bool { streams[ordinal] != nil }
 
     /// Returns true if push services have new deliveries since the last call.
     mutating func takeDeliveries() -> Bool {
@@ -115,7 +105,7 @@ package struct HubMachine: Sendable {
 
     /// Returns the commands for each event loop since the last call, ending with the hub's head.
     package mutating func takeCommands() -> [[StreamCommand]] {
-        if headChanged { for loop in commands.indices { commands[loop].append(.head(head)) } }
+        if headChanged { for loop in commands.indices { commands[loop].append(.head(state.head)) } }
         headChanged = false
         defer { commands = Array(repeating: [], count: commands.count) }
         return commands
@@ -125,32 +115,47 @@ package struct HubMachine: Sendable {
 // MARK: - Committed changes
 
 extension HubMachine {
-    package mutating func apply(_ effect: HubEffect) {
-        switch effect {
-        case .message(let message, let matched):
-            recount(message, matched)
-            noteMessage(message.sequence)
-            route(message)
-        case .unreadable(let sequence): noteMessage(sequence)
-        case .delivery: hasDeliveries = true
-        case .installation(let change): apply(change)
-        case .targets(let changes): registry.apply(changes)
-        case .policy(let policy):
-            self.policy = policy
-            take(AccessRules(hub: policy.rules, namespace: rules.namespace))
-            if policy.isDisabled { endAll(.stopping) { _ in true } }
-        case .scheduled(let bytes, let dueAt): scheduled.add(bytes, dueAt: dueAt)
-        case .unscheduled(let messages, let bytes, let nextDue):
-            scheduled.remove(messages: messages, bytes: bytes, nextDue: nextDue)
-        case .recounted(let sequences):
-            for sequence in sequences { recounted[sequence] = nil }
-        case .categories: categoryRevision += 1
-        case .report: reportRevision += 1
-        }
+    package mutating func append(_ message: RoutedMessage, _ matched: Matched) {
+        recount(message, matched)
+        noteMessage(message.sequence)
+        route(message)
     }
 
+    /// Records the sequence of a message.
+    package mutating func noteMessage(_ sequence: LogSequence) {
+        state.lastMessage = sequence
+        advance(to: sequence)
+    }
+
+    package mutating func noteDelivery() { hasDeliveries = true }
+
+    package mutating func apply(_ changes: [TargetChange]) { registry.apply(changes) }
+
+    package mutating func set(_ policy: HubPolicy) {
+        state.policy = policy
+        take(AccessRules(hub: policy.rules, namespace: state.rules.namespace))
+        if policy.isDisabled { endAll(.stopping) { _ in true } }
+    }
+
+    package mutating func noteRecounted(_ sequences: [LogSequence]) {
+        for sequence in sequences { recounted[sequence] = nil }
+    }
+
+    package mutating func noteCategories() { state.categoryRevision += 1 }
+
+    package mutating func noteReport() { state.reportRevision += 1 }
+
+    package mutating func schedule(bytes: Int, dueAt: Timestamp) { state.scheduled.add(bytes, dueAt: dueAt) }
+
+    package mutating func unschedule(messages: Int, bytes: Int, nextDue: Timestamp?) {
+        state.scheduled.remove(messages: messages, bytes: bytes, nextDue: nextDue)
+    }
+
+    /// Passes the machine to a change of it.
+    mutating func change(_ body: (inout HubMachine) -> Void) { body(&self) }
+
     /// Records that all rows of the log up to a sequence were dropped.
-    mutating func drop(through sequence: LogSequence) { droppedThrough = sequence }
+    mutating func drop(through sequence: LogSequence) { state.droppedThrough = sequence }
 
     /// Closes the machine of a deleted hub.
     mutating func close() {
@@ -158,7 +163,7 @@ extension HubMachine {
         endAll(.revoked) { _ in true }
     }
 
-    private mutating func apply(_ change: InstallationEffect) {
+    package mutating func apply(_ change: InstallationEffect) {
         if !change.targets.isEmpty { registry.apply(change.targets) }
         if !change.replaced.isEmpty { registry.apply(change.replaced) }
         if let entry = change.entry { registry.put(entry) } else { registry.remove(stream: change.ordinal) }
@@ -172,20 +177,15 @@ extension HubMachine {
 
     /// Applies new rules, and ends streams that were opened with a removed key.
     private mutating func take(_ rules: AccessRules) {
-        rulesRevision += 1
-        guard self.rules != rules else { return }
-        self.rules = rules
+        state.rulesRevision += 1
+        guard state.rules != rules else { return }
+        state.rules = rules
         endAll(.revoked) { !rules.hold($0) }
     }
 
     private mutating func advance(to sequence: LogSequence) {
-        head = max(head, sequence)
+        state.head = max(state.head, sequence)
         headChanged = true
-    }
-
-    private mutating func noteMessage(_ sequence: LogSequence) {
-        lastMessage = sequence
-        advance(to: sequence)
     }
 
     /// Corrects the stored count of a message if registrations changed before it in its own commit.
@@ -239,7 +239,7 @@ extension HubMachine {
                 progressElsewhere[ordinal] = nil
             }
         case .rulesObserved(let rules, let revision):
-            if revision == rulesRevision, rules != self.rules { take(rules) }
+            if revision == state.rulesRevision, rules != state.rules { take(rules) }
         case .cutOff: endAll(.stopping) { _ in true }
         case .stopping:
             isStopping = true
@@ -255,12 +255,12 @@ extension HubMachine {
         else { return refuse(.noInstallation) }
         if isStopping { return refuse(.stopping) }
         if policy.isDisabled { return refuse(.unavailable("The hub is disabled.")) }
-        guard rules.hold(request.grant.credential) else { return refuse(.unauthorized(.invalidSignature)) }
+        guard state.rules.hold(request.grant.credential) else { return refuse(.unauthorized(.invalidSignature)) }
         let resumption = epochs.resume(
             request.cursor,
             created: entry.createdSequence,
-            top: head,
-            droppedThrough: droppedThrough
+            top: state.head,
+            droppedThrough: state.droppedThrough
         )
         let beginning = StreamBeginning(resumption, cursor: request.cursor)
         end(entry.ordinal, .replaced)
@@ -276,8 +276,8 @@ extension HubMachine {
             ordinal: entry.ordinal,
             recipient: entry.recipient,
             beginning: beginning,
-            through: head,
-            needsReplay: beginning.after < lastMessage,
+            through: state.head,
+            needsReplay: beginning.after < state.lastMessage,
             validUntil: request.grant.validUntil
         )
         commands[request.id.loop].append(.attach(request.id, attachment))
@@ -339,11 +339,6 @@ extension HubMachine {
 package struct AttachedStream: Sendable, Equatable {
     package let ordinal: Ordinal
     package let stamp: UInt64
-
-    package init(ordinal: Ordinal, stamp: UInt64) {
-        self.ordinal = ordinal
-        self.stamp = stamp
-    }
 }
 
 extension ProtocolError {
@@ -352,27 +347,29 @@ extension ProtocolError {
 
 /// Values of a hub that requests read without its writer, updated after each batch of changes.
 package struct HubStatus: Sendable {
-    package let rules: AccessRules
+    package fileprivate(set) var rules: AccessRules
     /// Number of changes of ``rules``.
-    package let rulesRevision: Int
-    /// The lifetime of a registration after its last write; `nil` means forever.
-    package let registrationLifetime: Duration?
-    package let isDisabled: Bool
-    package let credentials: [PlatformCredential]
+    package fileprivate(set) var rulesRevision = 0
+    package fileprivate(set) var policy: HubPolicy
     /// Streams have been sent everything up to this sequence.
-    package let head: LogSequence
+    package fileprivate(set) var head: LogSequence
     /// The sequence of the last message since the start, or the end of the log at the start: no message comes after it.
-    package let lastMessage: LogSequence
-    package let droppedThrough: LogSequence
-    package let scheduled: ScheduledLoad
-    package let listenUsage: ListenUsage
+    package fileprivate(set) var lastMessage: LogSequence
+    package fileprivate(set) var droppedThrough: LogSequence
+    package fileprivate(set) var scheduled: ScheduledLoad
+    package fileprivate(set) var listenUsage = ListenUsage()
     /// By platform.
-    package let installationCounts: [Platform: Int]
+    package fileprivate(set) var installationCounts: [Platform: Int] = [:]
     /// Native and template registrations, by platform.
-    package let registrationCounts: [Platform: Int]
-    package let streamCount: Int
+    package fileprivate(set) var registrationCounts: [Platform: Int] = [:]
+    package fileprivate(set) var streamCount = 0
     /// Number of changes of the announced categories since the start.
-    package let categoryRevision: Int
+    package fileprivate(set) var categoryRevision = 0
     /// Number of publishers' reports since the start.
-    package let reportRevision: Int
+    package fileprivate(set) var reportRevision = 0
+
+    /// The lifetime of a registration after its last write; `nil` means forever.
+    package var registrationLifetime: Duration? { policy.registrationLifetime }
+    package var isDisabled: Bool { policy.isDisabled }
+    package var credentials: [PlatformCredential] { policy.credentials }
 }

@@ -59,31 +59,31 @@ package struct NamespaceMachine: Sendable {
     /// A view of a hub; `nil` if no hub has this number.
     package func view(of hub: HubKey) -> HubView? { hubs[hub].map { HubView($0) } }
 
-    package mutating func apply(_ effect: NamespaceEffect) {
-        switch effect {
-        case .hub(let hub, let effect):
-            guard hubs[hub] != nil else { return }
-            hubs[hub]?.apply(effect)
-            touched.insert(hub)
-        case .created(let record, let policy, let extent):
-            load(record.id, policy, registry: Registry(), scheduled: .none, extent: extent)
-            opened.append(record)
-            touched.insert(record.id)
-        case .deleted(let hub):
-            guard hubs[hub] != nil else { return }
-            hubs[hub]?.close()
-            closed.insert(hub)
-            touched.insert(hub)
-        case .dropped(let sequence):
-            for hub in hubs.keys { hubs[hub]?.drop(through: sequence) }
-            touched.formUnion(hubs.keys)
-        }
+    package mutating func create(_ record: HubRecord, _ policy: HubPolicy, _ extent: LogExtent) {
+        load(record.id, policy, registry: Registry(), scheduled: .none, extent: extent)
+        opened.append(record)
+        touched.insert(record.id)
+    }
+
+    package mutating func delete(_ hub: HubKey) {
+        guard hubs[hub] != nil else { return }
+        change(hub) { $0.close() }
+        closed.insert(hub)
+    }
+
+    package mutating func drop(through sequence: LogSequence) {
+        for hub in hubs.keys { change(hub) { $0.drop(through: sequence) } }
+    }
+
+    /// Changes the machine of a hub, if there is one.
+    package mutating func change(_ hub: HubKey, _ body: (inout HubMachine) -> Void) {
+        guard hubs[hub] != nil else { return }
+        hubs[hub]?.change(body)
+        touched.insert(hub)
     }
 
     package mutating func apply(_ input: StreamInput, to hub: HubKey) {
-        guard hubs[hub] != nil, !closed.contains(hub) else { return }
-        hubs[hub]?.apply(input)
-        touched.insert(hub)
+        if !closed.contains(hub) { change(hub) { $0.apply(input) } }
     }
 
     /// Applies namespace rules that another process has written.

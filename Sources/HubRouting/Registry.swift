@@ -1,4 +1,4 @@
-import FairShares
+package import FairShares
 package import HubProtocol
 
 /// The targets that a hub's messages can reach.
@@ -60,15 +60,15 @@ package struct Registry: Sendable {
     /// Number of changes so far; the same number in two reads means that the registry has not changed between them.
     private(set) var changes = 0
     /// Usage by records that were last written with Listen.
-    private(set) var listenUsage = ListenUsage()
+    package private(set) var listenUsage = ListenUsage()
     /// The same by group.
-    private(set) var listenShares = ShareUsage()
+    package private(set) var listenShares = ShareUsage()
     /// Number of installations by platform.
     private(set) var installationCounts: [Platform: Int] = [:]
 
     package init() {}
 
-    subscript(id: InstallationID) -> Entry? { ordinals[id].flatMap { entries[$0] } }
+    package subscript(id: InstallationID) -> Entry? { ordinals[id].flatMap { entries[$0] } }
     subscript(ordinal: Ordinal) -> Entry? { entries[ordinal] }
 
     /// Number of registrations by platform, native and template ones.
@@ -179,7 +179,10 @@ package struct Registry: Sendable {
     }
 
     /// The `stream` installations that a message is for with their recipients, a limited number of targets at a time.
-    func recipients(
+    ///
+    /// - Returns: The installations among the `limit` targets after `target`, and the last target examined; `nil` if there
+    ///   are no more.
+    package func recipients(
         of message: RoutedMessage,
         afterTarget target: Ordinal,
         limit: Int
@@ -207,7 +210,7 @@ package struct Registry: Sendable {
     }
 
     /// A sample of a message's recipients: `stream` installations, and the ordinals of other registrations.
-    func sample(
+    package func sample(
         of expression: TagExpression?,
         _ format: MessageFormat,
         limit: Int
@@ -237,7 +240,7 @@ package struct Registry: Sendable {
     }
 
     /// The registrations of push platforms that a message reaches, by platform.
-    func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [Platform: OrdinalSet] {
+    package func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [Platform: OrdinalSet] {
         let kinds = kinds.filter { $0.key.isTemplate == (format == .template) && $0.key.platform != .stream }
         // A hub that serves only agents has no such registrations.
         guard !kinds.isEmpty else { return [:] }
@@ -258,7 +261,7 @@ package struct Registry: Sendable {
 
     /// The registrations that carry a tag and have higher ordinals than `ordinal`, ascending; without those of platform
     /// `stream`.
-    func registrations(taggedBy tag: Tag, after ordinal: Ordinal, limit: Int) -> [Ordinal] {
+    package func registrations(taggedBy tag: Tag, after ordinal: Ordinal = 0, limit: Int) -> [Ordinal] {
         var tagged = index[tag]
         for isTemplate in [false, true] {
             if let streams = kinds[Kind(platform: .stream, isTemplate: isTemplate)] {

@@ -26,7 +26,7 @@ struct HubMachineTests {
     }
 
     fileprivate enum Step: Sendable {
-        case effect(HubEffect)
+        case effect(@Sendable (inout HubMachine) -> Void)
         case input(StreamInput)
     }
 
@@ -129,10 +129,10 @@ struct HubMachineTests {
                 targets: changes(from: known?.targets ?? [], to: targets),
                 endsStream: ends
             )
-            return (.effect(.installation(effect)), expected)
+            return (.effect { $0.apply(effect) }, expected)
         case 3:
             model.sequence = model.sequence.next
-            guard let known = model.agents.removeValue(forKey: name) else { return (.effect(.targets([])), []) }
+            guard let known = model.agents.removeValue(forKey: name) else { return (.effect { $0.apply([]) }, []) }
             let stream = model.streams.removeValue(forKey: known.ordinal)
             let effect = InstallationEffect(
                 ordinal: known.ordinal,
@@ -141,7 +141,7 @@ struct HubMachineTests {
                 targets: changes(from: known.targets, to: []),
                 endsStream: true
             )
-            return (.effect(.installation(effect)), stream.map { ["end \($0.id.number)"] } ?? [])
+            return (.effect { $0.apply(effect) }, stream.map { ["end \($0.id.number)"] } ?? [])
         case 4...6:
             model.stream += 1
             let id = StreamID(loop: Int.random(in: 0..<2, using: &random), number: model.stream)
@@ -176,14 +176,14 @@ struct HubMachineTests {
                 policy.isDisabled || !policy.rules.contains { $0.primaryKey == stream.value.credential.key }
             }
             for ordinal in gone.keys { model.streams[ordinal] = nil }
-            return (.effect(.policy(policy)), Set(gone.values.map { "end \($0.id.number)" }))
+            return (.effect { [policy] in $0.set(policy) }, Set(gone.values.map { "end \($0.id.number)" }))
         case 9:
             let bytes = Int.random(in: 1..<100, using: &random)
             model.scheduled.append(bytes)
-            return (.effect(.scheduled(bytes: bytes, dueAt: 5)), [])
+            return (.effect { $0.schedule(bytes: bytes, dueAt: 5) }, [])
         case 10 where !model.scheduled.isEmpty:
             let bytes = model.scheduled.removeLast()
-            return (.effect(.unscheduled(messages: 1, bytes: bytes, nextDue: nil)), [])
+            return (.effect { $0.unschedule(messages: 1, bytes: bytes, nextDue: nil) }, [])
         default:
             model.sequence = model.sequence.next
             let choice = Int.random(in: 0..<parsed.count, using: &random)
@@ -193,7 +193,7 @@ struct HubMachineTests {
             )
             let routed = RoutedMessage(sequence: model.sequence, id: .random(), message, installations: nil)
             let reached = model.streams.filter { model.agent($0.key)?.recipient.receives(routed) == true }
-            return (.effect(.message(routed, matched: .nobody)), Set(reached.values.map { "get \($0.id.number)" }))
+            return (.effect { $0.append(routed, .nobody) }, Set(reached.values.map { "get \($0.id.number)" }))
         }
     }
 
@@ -234,8 +234,8 @@ struct HubMachineTests {
     @Test func `sizes of scheduled messages from a hostile log do not overflow`() {
         var machine = Self.machine()
         for bytes in [Int.max, .max, .min, .min, .min, .max] {
-            machine.take(.effect(.scheduled(bytes: bytes, dueAt: .distantPast)))
-            machine.take(.effect(.unscheduled(messages: bytes, bytes: bytes, nextDue: .distantFuture)))
+            machine.schedule(bytes: bytes, dueAt: .distantPast)
+            machine.unschedule(messages: bytes, bytes: bytes, nextDue: .distantFuture)
         }
         #expect(machine.status.scheduled.nextDue == .distantFuture)
     }
@@ -281,7 +281,7 @@ struct HubMachineTests {
 extension HubMachine {
     fileprivate mutating func take(_ step: HubMachineTests.Step) {
         switch step {
-        case .effect(let effect): apply(effect)
+        case .effect(let effect): effect(&self)
         case .input(let input): apply(input)
         }
     }

@@ -281,7 +281,7 @@ extension HubWriter {
             let record = try MessageRecord(id: id, tags: nil, body: message.body)
             let sequence = try transaction.appendMessage(record, hub: hub.id, at: 0)
             let routed = RoutedMessage(sequence: sequence, id: id, message, installations: nil)
-            return (sequence, [.message(routed, matched: .nobody)])
+            return (sequence, [MessageEffect(routed, matched: .nobody)])
         }
     }
 }

@@ -199,7 +199,7 @@ struct ReaderTests {
                 var stored = try #require(try transaction.hub(id: news.record.id))
                 stored.description.credentials.append(unusable)
                 try transaction.update(stored)
-                return ((), [.policy(stored.policy)])
+                return ((), [PolicyEffect(stored.policy)])
             }
             let refused = try await hub.send("GET", "/-/news/push", cookie: cookie)
             #expect(refused.status == 404)

@@ -100,7 +100,7 @@ final class Hub: Sendable {
     /// Makes a change of this hub; see ``HubWriter/perform(on:bytes:stage:)``.
     func perform<Answer: Sendable>(
         bytes: Int = 0,
-        stage: @escaping @Sendable (Transaction, borrowing HubView) throws -> (Answer, [HubEffect])
+        stage: @escaping @Sendable (Transaction, borrowing HubView) throws -> (Answer, [any HubEffect])
     ) async throws -> Answer {
         try await writer.perform(on: record, bytes: bytes, stage: stage)
     }
@@ -112,7 +112,8 @@ final class Hub: Sendable {
     }
 
     /// Asks about this hub in log order; see ``HubWriter/ask(_:_:)``.
-    func ask<Answer: Sendable>(_ question: @escaping @Sendable (borrowing HubView) -> Answer) async throws -> Answer {
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (borrowing HubView) -> Answer) async throws -> Answer
+    {
         try await writer.ask(record, question)
     }
 }
@@ -161,7 +162,7 @@ extension Hub {
         guard !batch.isEmpty else { return }
         try await perform { transaction, _ in
             for (sequence, counts) in batch { try transaction.setMatched(counts, sequence: sequence) }
-            return ((), [.recounted(batch.keys.sorted())])
+            return ((), [RecountedEffect(batch.keys.sorted())])
         }
     }
 }
@@ -174,7 +175,7 @@ extension Hub {
         let hub = record.id
         try await perform(bytes: bytes) { transaction, _ in
             try transaction.setCategories(names, publisher: publisher, hub: hub)
-            return ((), [.categories])
+            return ((), [CategoriesEffect()])
         }
     }
 

@@ -95,9 +95,9 @@ struct HubStart: Sendable {
     ) throws -> [NamespaceEffect] {
         try transaction.hubs().compactMap { hub in
             guard let policy = former[hub.record.id] else {
-                return .created(hub.record, hub.policy, try transaction.extent())
+                return NamespaceEffect(hub.record.id, CreatedEffect(hub, try transaction.extent()))
             }
-            return policy == hub.policy ? nil : .hub(hub.record.id, .policy(hub.policy))
+            return policy == hub.policy ? nil : NamespaceEffect(hub.record.id, PolicyEffect(hub.policy))
         }
     }
 }

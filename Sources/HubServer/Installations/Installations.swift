@@ -94,7 +94,7 @@ struct Installations {
                 let others = view.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
                 change.replaced = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
             }
-            return ((), [.installation(change)])
+            return ((), [change])
         }
     }
 
@@ -147,15 +147,15 @@ struct Installations {
         let at = self.hub.configuration.timestamp
         try await self.hub.perform { transaction, view in
             try term.check(transaction)
-            var effects: [HubEffect] = []
+            var effects: [any HubEffect] = []
             for id in ids {
                 if let current = try transaction.installation(hub: hub, id: id), try isMeant(current) {
-                    effects.append(.installation(try transaction.remove(current, hub: hub, at: at)))
+                    effects.append(try transaction.remove(current, hub: hub, at: at))
                 }
                 guard withRegistrations else { continue }
                 let others = view.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
                 let ended = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
-                if !ended.isEmpty { effects.append(.targets(ended)) }
+                if !ended.isEmpty { effects.append(TargetsEffect(ended)) }
             }
             return ((), effects)
         }

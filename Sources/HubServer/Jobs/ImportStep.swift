@@ -21,7 +21,7 @@ struct ImportStep: Sendable {
     }
 
     struct Outcome: Sendable {
-        var effects: [HubEffect] = []
+        var effects: [any HubEffect] = []
         var output = Lines()
         var failed = Lines()
     }
@@ -101,7 +101,7 @@ struct ImportStep: Sendable {
         _ transaction: Transaction,
         _ view: borrowing HubView,
         at: Timestamp
-    ) throws -> ([UInt8], [HubEffect]) {
+    ) throws -> ([UInt8], [any HubEffect]) {
         switch wanted {
         case .delete(let id):
             let (former, effects) = try hub.registrations.stageDeletion(of: id, if: .none, at: at, transaction)
@@ -127,7 +127,7 @@ struct ImportStep: Sendable {
                 transaction,
                 view
             )
-            return (stored.registration.exportLine, [.targets([change])])
+            return (stored.registration.exportLine, [TargetsEffect([change])])
         }
     }
 }

@@ -135,7 +135,7 @@ extension HubOperations {
         let (key, at) = (hub.record.id, configuration.timestamp)
         try await hub.perform(bytes: bytes) { transaction, _ in
             try transaction.setReport(report, publisher: publisher, hub: key, at: at)
-            return ((), [.report])
+            return ((), [ReportEffect()])
         }
     }
 

@@ -265,7 +265,7 @@ actor DeliveryLane {
     ///
     /// - Throws: The errors of a change; ``LeaseLost``, after which this lane does nothing more.
     func perform<Answer: Sendable>(
-        _ stage: @escaping @Sendable (Transaction) throws -> (Answer, [HubEffect])
+        _ stage: @escaping @Sendable (Transaction) throws -> (Answer, [any HubEffect])
     ) async throws -> Answer {
         do {
             return try await hub.perform { [term] transaction, _ in

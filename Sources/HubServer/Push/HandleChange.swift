@@ -21,17 +21,17 @@ extension Transaction {
     ///
     /// Registrations that belong to no installation are deleted, which their clients notice at the next request.
     /// Installations are kept, and marked until their devices send another handle.
-    func apply(_ changes: [HandleChange], hub: HubKey, at: Timestamp) throws -> [HubEffect] {
-        var effects: [HubEffect] = []
+    func apply(_ changes: [HandleChange], hub: HubKey, at: Timestamp) throws -> [any HubEffect] {
+        var effects: [any HubEffect] = []
         for change in changes {
             let stored = try registrations(hub: hub, handle: change.channel.handle)
             for registration in stored where registration.isMeant(by: change) {
                 if let (id, part) = registration.installation {
                     if let effect = try apply(change, toPart: part, of: id, hub: hub, at: at) {
-                        effects.append(.installation(effect))
+                        effects.append(effect)
                     }
                 } else if let effect = try apply(change, to: registration, hub: hub, at: at) {
-                    effects.append(.targets([effect]))
+                    effects.append(TargetsEffect([effect]))
                 }
             }
         }

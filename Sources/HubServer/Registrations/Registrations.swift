@@ -38,7 +38,7 @@ struct Registrations {
                 transaction,
                 view
             )
-            return (stored, [.targets([change])])
+            return (stored, [TargetsEffect([change])])
         }
     }
 
@@ -92,7 +92,12 @@ struct Registrations {
         }
         if hasEnded { try transaction.revive(registration.id, hub: hub) }
         let written = try transaction.put(wanted, replacing: current, writer: writer, hub: hub, at: at)
-        try configuration.listenQuota.check([written.change], by: writer, view.listenUsage, view.listenShares)
+        try configuration.listenQuota.check(
+            [written.change],
+            by: writer,
+            view.listenUsage,
+            view.listenShares
+        )
         return written
     }
 
@@ -118,7 +123,7 @@ struct Registrations {
         if condition: ETagCondition,
         at: Timestamp,
         _ transaction: Transaction
-    ) throws -> (former: Registration?, effects: [HubEffect]) {
+    ) throws -> (former: Registration?, effects: [any HubEffect]) {
         let hub = hub.record.id
         guard
             let current = try transaction.registration(hub: hub, id: id),
@@ -130,14 +135,14 @@ struct Registrations {
         try condition.check(current.registration.etag)
         guard let (installationID, part) = current.installation else {
             let change = try transaction.delete(current, tombstone: false, hub: hub, at: at)
-            return (current.registration, [.targets([change])])
+            return (current.registration, [TargetsEffect([change])])
         }
         guard let installation = try transaction.installation(hub: hub, id: installationID) else {
             throw ProtocolError.noRegistration
         }
         guard part != .main else {
             let change = try transaction.remove(installation, hub: hub, at: at, deleted: id)
-            return (current.registration, [.installation(change)])
+            return (current.registration, [change])
         }
         let change = try transaction.write(
             installation.installation.without(part),
@@ -147,7 +152,7 @@ struct Registrations {
             at: at,
             deleted: id
         )
-        return (current.registration, [.installation(change)])
+        return (current.registration, [change])
     }
 
     /// Ends at most `limit` registrations that have expired by a trusted clock.
@@ -167,7 +172,7 @@ struct Registrations {
                 else { return nil }
                 return try transaction.delete(current, tombstone: true, hub: hub, at: now)
             }
-            return ((), [.targets(ended)])
+            return ((), [TargetsEffect(ended)])
         }
         return expired.count
     }
@@ -215,7 +220,9 @@ extension Registrations {
             return try await hub.store.registrations(hub: hub.record.id, after: position, limit: limit)
         case .tag(let tag):
             let after = try Self.ordinal(position)
-            let ordinals = try await hub.ask { $0.registrations(taggedBy: tag, after: after, limit: limit + 1) }
+            let ordinals = try await hub.ask {
+                $0.registrations(taggedBy: tag, after: after, limit: limit + 1)
+            }
             let page = Array(ordinals.prefix(limit))
             return RegistrationPage(
                 registrations: try await hub.store.registrations(ordinals: page),

@@ -8,7 +8,7 @@ import HubStreams
 struct MessageIntake {
     /// Deliveries to push services that were stored with a message.
     struct Deliveries: Sendable {
-        var effects: [HubEffect] = []
+        var effects: [any HubEffect] = []
         /// Outcomes of targets on platforms without a credential.
         var outcomes: [PushCounters.Outcome: Int] = [:]
     }
@@ -72,7 +72,7 @@ struct MessageIntake {
         at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
-    ) throws -> (Acceptance, [HubEffect]) {
+    ) throws -> (Acceptance, [any HubEffect]) {
         guard let schedule = incoming.schedule else {
             let sent = try send(incoming, at: at, transaction, view)
             return (.sent(sent.counts, sent.outcomes), sent.effects)
@@ -82,7 +82,7 @@ struct MessageIntake {
         try ScheduledMessages.checkRoom(for: record.bytes, view.scheduled)
         let dueAt = Timestamp(schedule.date)
         try transaction.schedule(record, hub: hub.record.id, dueAt: dueAt, at: at)
-        return (.scheduled, [.scheduled(bytes: record.bytes, dueAt: dueAt)])
+        return (.scheduled, [ScheduledEffect(bytes: record.bytes, dueAt: dueAt)])
     }
 
     /// Appends a message that is sent at once to the log, within a change of the hub.
@@ -91,7 +91,7 @@ struct MessageIntake {
         at: Timestamp,
         _ transaction: Transaction,
         _ view: borrowing HubView
-    ) throws -> (counts: RecipientCounts, outcomes: [PushCounters.Outcome: Int], effects: [HubEffect]) {
+    ) throws -> (counts: RecipientCounts, outcomes: [PushCounters.Outcome: Int], effects: [any HubEffect]) {
         let message = incoming.message
         let targets = try targets(of: incoming, transaction, view)
         let record = try record(of: incoming, targets)
@@ -104,7 +104,7 @@ struct MessageIntake {
             installations: targets?.installations
         )
         let deliveries = try insertDeliveries(of: message, targets, sequence, at: at, transaction, view)
-        return (matched.counts, deliveries.outcomes, [.message(routed, matched: matched)] + deliveries.effects)
+        return (matched.counts, deliveries.outcomes, [MessageEffect(routed, matched: matched)] + deliveries.effects)
     }
 
     private func record(of incoming: IncomingMessage, _ targets: MessageTargets?) throws -> MessageRecord {
@@ -157,7 +157,7 @@ struct MessageIntake {
                 }
             )
             if credential != nil {
-                deliveries.effects = [.delivery]
+                deliveries.effects = [DeliveryEffect()]
             } else {
                 let refusal = PushRefusal(noCredentialFor: platform, message, hub.configuration)
                 let count = try transaction.end(key, as: refusal.outcome, reason: refusal.reason, at: at)

@@ -41,7 +41,7 @@ struct ScheduledMessages {
             }
             guard message.canceledAt == nil else { return ((), []) }
             try transaction.cancel(message, hub: hub, at: at)
-            return ((), [.unscheduled([message], nextDue: try transaction.nextDue(hub: hub))])
+            return ((), [UnscheduledEffect([message], nextDue: try transaction.nextDue(hub: hub))])
         }
     }
 
@@ -57,13 +57,13 @@ struct ScheduledMessages {
             for message in due { releases.append(try release(message, at: now, transaction, view)) }
             let nextDue = try transaction.nextDue(hub: hub.record.id)
             let effects = releases.flatMap { [$0.effect] + $0.deliveries.effects }
-            return (releases, [.unscheduled(due, nextDue: nextDue)] + effects)
+            return (releases, [UnscheduledEffect(due, nextDue: nextDue)] + effects)
         }
         for release in releases {
             hub.counters.push.add(release.deliveries.outcomes)
             switch release.effect {
-            case .message(_, let matched): hub.counters.accept(matched.counts)
-            case .unreadable(let sequence): release.failure.map { hub.noteUnreadable(sequence, $0) }
+            case let effect as MessageEffect: hub.counters.accept(effect.matched.counts)
+            case let effect as UnreadableEffect: release.failure.map { hub.noteUnreadable(effect.keys, $0) }
             default: break
             }
         }
@@ -71,7 +71,7 @@ struct ScheduledMessages {
     }
 
     private struct Release: Sendable {
-        let effect: HubEffect
+        let effect: any HubEffect
         var deliveries = MessageIntake.Deliveries()
         /// The reason why the message cannot be read.
         var failure: (any Error)?
@@ -105,16 +105,16 @@ struct ScheduledMessages {
         }
         do {
             let routed = try LoggedMessage(sequence: sequence, record: record).routed
-            return Release(effect: .message(routed, matched: matched ?? .nobody), deliveries: deliveries)
+            return Release(effect: MessageEffect(routed, matched: matched ?? .nobody), deliveries: deliveries)
         } catch {
-            return Release(effect: .unreadable(sequence), failure: error)
+            return Release(effect: UnreadableEffect(sequence), failure: error)
         }
     }
 }
 
-extension HubEffect {
+extension UnscheduledEffect {
     /// Makes the effect of messages that are no longer scheduled; `nextDue` is the time of the next one.
-    fileprivate static func unscheduled(_ gone: [ScheduledMessage], nextDue: Timestamp?) -> HubEffect {
-        .unscheduled(messages: gone.count, bytes: gone.reduce(0) { $0 + $1.record.bytes }, nextDue: nextDue)
+    fileprivate init(_ gone: [ScheduledMessage], nextDue: Timestamp?) {
+        self.init(messages: gone.count, bytes: gone.reduce(0) { $0 + $1.record.bytes }, nextDue: nextDue)
     }
 }

@@ -186,12 +186,12 @@ final class HubWriter: Service {
     func perform<Answer: Sendable>(
         on hub: HubRecord,
         bytes: Int = 0,
-        stage: @escaping @Sendable (Transaction, borrowing HubView) throws -> (Answer, [HubEffect])
+        stage: @escaping @Sendable (Transaction, borrowing HubView) throws -> (Answer, [any HubEffect])
     ) async throws -> Answer {
         try await perform(bytes: bytes) { transaction, machine in
             guard let view = machine.view(of: hub.id) else { throw ProtocolError.noHub(hub.name.text) }
             let (answer, effects) = try stage(transaction, view)
-            return (answer, effects.map { .hub(hub.id, $0) })
+            return (answer, effects.map { NamespaceEffect(hub.id, $0) })
         }
     }
 
@@ -426,7 +426,7 @@ final class HubWriter: Service {
             case .change(let change):
                 switch remaining.popFirst() {
                 case .success(let committed):
-                    for effect in committed.effects { confined.machine.apply(effect) }
+                    for effect in committed.effects { effect.apply(to: &confined.machine) }
                     answers.append(committed.answer)
                 case .failure(let error): answers.append { change.fail(error) }
                 case nil: answers.append { change.fail(ProtocolError.unavailable("The change was not written.")) }
@@ -441,7 +441,7 @@ final class HubWriter: Service {
     // MARK: - The log that nodes share
 
     private var foreign: LogFollower.Foreign {
-        { [confined] effects in for effect in effects { confined.machine.apply(effect) } }
+        { [confined] effects in for effect in effects { effect.apply(to: &confined.machine) } }
     }
 
     private func takeFollowing() -> Bool {

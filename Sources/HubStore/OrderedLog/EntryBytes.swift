@@ -1,3 +1,6 @@
+package import HubProtocol
+package import HubRouting
+
 /// Writes the parts of an entry, or of a message between nodes.
 package struct EntryWriter {
     package private(set) var bytes: [UInt8] = []
@@ -28,6 +31,8 @@ package struct EntryWriter {
     }
 
     package mutating func append(text: String) { append(counted: text.utf8) }
+
+    package mutating func append(value: some EntryValue) { value.append(to: &self) }
 
     package mutating func append<Element>(list: [Element], _ write: (inout EntryWriter, Element) -> Void) {
         append(number: UInt64(list.count))
@@ -88,6 +93,8 @@ package struct EntryReader {
         return text
     }
 
+    package mutating func value<Value: EntryValue>() throws(LogEntryError) -> Value { try Value(reading: &self) }
+
     package mutating func list<Element>(
         _ read: (inout EntryReader) throws(LogEntryError) -> Element
     ) throws(LogEntryError) -> [Element] {
@@ -95,5 +102,70 @@ package struct EntryReader {
         var list: [Element] = []
         for _ in 0..<count { list.append(try read(&self)) }
         return list
+    }
+}
+
+/// A value with a form in entries.
+package protocol EntryValue: Sendable {
+    func append(to writer: inout EntryWriter)
+    init(reading reader: inout EntryReader) throws(LogEntryError)
+}
+
+/// A value that takes no bytes.
+package protocol EmptyValue: EntryValue {
+    init()
+}
+
+extension EmptyValue {
+    package func append(to writer: inout EntryWriter) {}
+    package init(reading reader: inout EntryReader) { self.init() }
+}
+
+package struct NoKeys: EmptyValue {
+    package init() {}
+}
+
+extension StoredNumber {
+    package func append(to writer: inout EntryWriter) { writer.append(signed: rawValue) }
+    package init(reading reader: inout EntryReader) throws(LogEntryError) { self.init(rawValue: try reader.signed()) }
+}
+
+extension HubKey: EntryValue {}
+extension Ordinal: EntryValue {}
+extension LogSequence: EntryValue {}
+extension Timestamp: EntryValue {}
+
+extension Int: EntryValue {
+    package func append(to writer: inout EntryWriter) { writer.append(signed: Int64(self)) }
+    package init(reading reader: inout EntryReader) throws(LogEntryError) { self.init(try reader.signed()) }
+}
+
+extension Bool: EntryValue {
+    package func append(to writer: inout EntryWriter) { writer.append(self ? 1 : 0) }
+
+    package init(reading reader: inout EntryReader) throws(LogEntryError) {
+        let byte = try reader.byte()
+        guard byte <= 1 else { throw .damaged("a flag is neither 0 nor 1") }
+        self = byte == 1
+    }
+}
+
+extension Optional: EntryValue where Wrapped: EntryValue {
+    package func append(to writer: inout EntryWriter) {
+        writer.append(value: self != nil)
+        if let self { writer.append(value: self) }
+    }
+
+    package init(reading reader: inout EntryReader) throws(LogEntryError) {
+        let isThere: Bool = try reader.value()
+        self = isThere ? try Wrapped(reading: &reader) : nil
+    }
+}
+
+extension Array: EntryValue where Element: EntryValue {
+    package func append(to writer: inout EntryWriter) { writer.append(list: self) { $0.append(value: $1) } }
+
+    package init(reading reader: inout EntryReader) throws(LogEntryError) {
+        self = try reader.list { reader throws(LogEntryError) in try reader.value() }
     }
 }

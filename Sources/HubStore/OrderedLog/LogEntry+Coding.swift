@@ -38,7 +38,7 @@ extension LogEntry {
             writer.append(number: UInt64(statement.changes))
             writer.append(list: statement.values) { Self.append($1, to: &$0) }
         }
-        writer.append(list: effects) { $1.append(to: &$0) }
+        writer.append(list: effects) { $0.append(raw: $1.bytes) }
         return writer.bytes
     }
 
@@ -60,7 +60,7 @@ extension LogEntry {
             let values = try reader.list { reader throws(LogEntryError) in try Self.value(&reader) }
             return RecordedStatement(sql: texts[place], values: values, changes: changes)
         }
-        let effects = try reader.list { reader throws(LogEntryError) in try LoggedEffect(&reader) }
+        let effects = try reader.list { reader throws(LogEntryError) in try LoggedEffect(reading: &reader) }
         guard reader.isAtEnd else { throw .damaged("extra bytes follow it") }
         self.init(
             id: id,

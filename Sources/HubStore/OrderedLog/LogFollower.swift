@@ -1,5 +1,5 @@
 import GRDB
-package import HubRouting
+import HubRouting
 import Synchronization
 
 /// Commits through a log that several nodes share, and replays what other nodes write.

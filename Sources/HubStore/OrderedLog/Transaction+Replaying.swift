@@ -8,17 +8,16 @@ extension Transaction {
 
     /// The last entry of the ordered log that this database contains.
     func logPlace() throws -> LogPlace {
-        let statement = try db.cachedStatement(sql: "SELECT number, entry FROM logPlace")
-        guard let row = try Row.fetchOne(statement) else { return .beginning }
-        let (number, bytes): (Int64, Data) = (row["number"], row["entry"])
-        guard let entry = EntryID(bytes) else { return .beginning }
-        return LogPlace(number: UInt64(bitPattern: number), entry: entry)
+        let place = try db.row("SELECT number, entry FROM logPlace") { row in
+            EntryID(row["entry"] as Data).map {
+                LogPlace(number: UInt64(bitPattern: row["number"] as Int64), entry: $0)
+            }
+        }
+        return (place ?? nil) ?? .beginning
     }
 
     /// The name of the newest epoch, which names the log that the database follows.
-    func newestEpoch() throws -> String? {
-        try String.fetchOne(db, sql: "SELECT name FROM epoch ORDER BY number DESC LIMIT 1")
-    }
+    func newestEpoch() throws -> String? { try db.value("SELECT name FROM epoch ORDER BY number DESC LIMIT 1") }
 
     func set(_ place: LogPlace) throws {
         try executeLocally(
@@ -43,6 +42,6 @@ extension Transaction {
             }
         }
         try set(placed.place)
-        return try reader.effects(after: self)
+        return try reader.effects()
     }
 }

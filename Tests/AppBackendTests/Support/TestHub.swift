@@ -84,7 +84,7 @@ struct TestHub: Sendable {
                 transaction,
                 view
             )
-            return ((), [.targets([change])])
+            return ((), [TargetsEffect([change])])
         }
         _ = try await hub.registrations.endExpired(at: Timestamp(Date()), limit: 10)
     }

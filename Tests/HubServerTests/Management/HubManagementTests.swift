@@ -151,7 +151,7 @@ struct HubManagementTests {
                 guard var kept = try transaction.hub(id: news.record.id) else { throw ProtocolError.noService }
                 kept.description.credentials = [stored]
                 try transaction.update(kept)
-                return ((), [.policy(kept.policy)])
+                return ((), [PolicyEffect(kept.policy)])
             }
             let read = try await hub.manage("GET", path).body
             #expect(read.contains(kind) && read.contains(properties[0].1) && !read.contains("<UserMetadata>"))

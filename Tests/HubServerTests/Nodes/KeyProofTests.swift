@@ -84,7 +84,7 @@ struct KeyProofTests {
                 stored.description.credentials = [ScriptedHub.credential]
                 try transaction.update(stored)
                 try transaction.execute("DELETE FROM keyProof", [])
-                return ((), [.policy(stored.policy)])
+                return ((), [PolicyEffect(stored.policy)])
             }
         }
         try await run(second, "b", key: other, logger: lines) { b in

@@ -19,7 +19,7 @@ struct PushLeaseTests {
                 guard var stored = try transaction.hub(id: hub.record.id) else { throw TestHub.Stopped() }
                 stored.description.credentials = [ScriptedHub.credential]
                 try transaction.update(stored)
-                return ((), [.policy(stored.policy)])
+                return ((), [PolicyEffect(stored.policy)])
             }
             try await nodes.a.install("phone", handle: "AABB", tags: ["World"])
             try await nodes.b.service.catchUp()

@@ -285,13 +285,13 @@ struct ScheduledTests {
         try await TestHub.run(try Scratch()) { hub in
             let maximum = (messages: ScheduledMessages.maximum, bytes: ScheduledMessages.maximumBytes)
             try await hub.hub.perform { _, _ in
-                ((), [.unscheduled(messages: -maximum.messages, bytes: 0, nextDue: nil)])
+                ((), [UnscheduledEffect(messages: -maximum.messages, bytes: 0, nextDue: nil)])
             }
             let reply = try await schedule(hub, at: "2030-03-18T03:04:05")
             #expect(reply.status == 403 && reply.headers["retry-after"] == nil)
             #expect(reply.error?.detail.contains("The hub has 100000 scheduled messages") == true)
             try await hub.hub.perform { _, _ in
-                ((), [.unscheduled(messages: maximum.messages, bytes: -maximum.bytes, nextDue: nil)])
+                ((), [UnscheduledEffect(messages: maximum.messages, bytes: -maximum.bytes, nextDue: nil)])
             }
             #expect(try await schedule(hub, at: "2030-03-18T03:04:05").status == 403)
         }
@@ -321,7 +321,7 @@ struct ScheduledTests {
             let due = Timestamp(clock.now) + .seconds(1)
             try await hub.hub.perform { transaction, _ in
                 try transaction.schedule(record, hub: number, dueAt: due, at: 0)
-                return ((), [.scheduled(bytes: record.bytes, dueAt: due)])
+                return ((), [ScheduledEffect(bytes: record.bytes, dueAt: due)])
             }
             let head = hub.head
             clock.advance(by: 2)

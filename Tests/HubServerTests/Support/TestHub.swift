@@ -164,7 +164,7 @@ struct TestHub: Sendable {
         try await hub.perform { _, view in
             var policy = view.policy
             change(&policy)
-            return ((), [.policy(policy)])
+            return ((), [PolicyEffect(policy)])
         }
     }
 

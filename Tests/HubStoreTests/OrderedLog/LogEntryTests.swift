@@ -23,10 +23,15 @@ struct LogEntryTests {
     private static let ordinals: [Ordinal] = [1, 2, Ordinal(rawValue: 1 << 40)]
 
     private static let effects: [LoggedEffect] = [
-        .message(1, 300), .unreadable(2, 301), .delivery(1), .installation(1, LoggedInstallation(change)),
-        .targets(1, ordinals), .policy(9), .scheduled(1, bytes: 5, dueAt: -1),
-        .unscheduled(1, messages: 2, bytes: 5, nextDue: nil), .unscheduled(1, messages: 0, bytes: 0, nextDue: 7),
-        .recounted(1, [3, 2]), .categories(1), .report(2), .created(3), .deleted(3), .dropped(through: .end),
+        LoggedEffect(MessageEffect.self, 1, 300), LoggedEffect(UnreadableEffect.self, 2, 301),
+        LoggedEffect(DeliveryEffect.self, 1, DeliveryEffect()), LoggedEffect(InstallationEffect.self, 1, change.keys),
+        LoggedEffect(TargetsEffect.self, 1, ordinals), LoggedEffect(PolicyEffect.self, 9, NoKeys()),
+        LoggedEffect(ScheduledEffect.self, 1, ScheduledEffect(bytes: 5, dueAt: -1)),
+        LoggedEffect(UnscheduledEffect.self, 1, UnscheduledEffect(messages: 2, bytes: 5, nextDue: nil)),
+        LoggedEffect(UnscheduledEffect.self, 1, UnscheduledEffect(messages: 0, bytes: 0, nextDue: 7)),
+        LoggedEffect(RecountedEffect.self, 1, [3, 2]), LoggedEffect(CategoriesEffect.self, 1, CategoriesEffect()),
+        LoggedEffect(ReportEffect.self, 2, ReportEffect()), LoggedEffect(CreatedEffect.self, 3, NoKeys()),
+        LoggedEffect(DeletedEffect.self, 3, DeletedEffect()), LoggedEffect(DroppedEffect.self, 0, .end),
     ]
 
     private static let entry = LogEntry(
@@ -71,17 +76,38 @@ struct LogEntryTests {
             try Message(body: Array("{}".utf8)),
             installations: nil
         )
-        let effects: [NamespaceEffect] = [
-            .hub(1, .message(routed, matched: .nobody)), .hub(2, .unreadable(301)), .hub(1, .delivery),
-            .hub(1, .installation(Self.change)),
-            .hub(1, .targets(Self.ordinals.map { TargetChange(old: Self.target($0), new: nil) })),
-            .hub(9, .policy(HubPolicy())), .hub(1, .scheduled(bytes: 5, dueAt: -1)),
-            .hub(1, .unscheduled(messages: 2, bytes: 5, nextDue: nil)),
-            .hub(1, .unscheduled(messages: 0, bytes: 0, nextDue: 7)), .hub(1, .recounted([3, 2])),
-            .hub(1, .categories), .hub(2, .report),
-            .created(record, HubPolicy(), LogExtent(top: 0, droppedThrough: 0)), .deleted(3), .dropped(through: .end),
+        let hub = StoredHub(
+            record: record,
+            description: NotificationHubDescription(),
+            createdAt: 0,
+            updatedAt: 0
+        )
+        let effects = [
+            NamespaceEffect(1, MessageEffect(routed, matched: .nobody)), NamespaceEffect(2, UnreadableEffect(301)),
+            NamespaceEffect(1, DeliveryEffect()), NamespaceEffect(1, Self.change),
+            NamespaceEffect(
+                1,
+                TargetsEffect(Self.ordinals.map { TargetChange(old: Self.target($0), new: nil) })
+            ),
+            NamespaceEffect(9, PolicyEffect(HubPolicy())), NamespaceEffect(1, ScheduledEffect(bytes: 5, dueAt: -1)),
+            NamespaceEffect(1, UnscheduledEffect(messages: 2, bytes: 5, nextDue: nil)),
+            NamespaceEffect(1, UnscheduledEffect(messages: 0, bytes: 0, nextDue: 7)),
+            NamespaceEffect(1, RecountedEffect([3, 2])), NamespaceEffect(1, CategoriesEffect()),
+            NamespaceEffect(2, ReportEffect()),
+            NamespaceEffect(3, CreatedEffect(hub, LogExtent(top: 0, droppedThrough: 0))),
+            NamespaceEffect(3, DeletedEffect()), NamespaceEffect(DroppedEffect(.end)),
         ]
         #expect(effects.map(LoggedEffect.init) == Self.effects)
+    }
+
+    @Test func `effects have the form that earlier versions write and read`() {
+        let forms = [
+            "0102d804", "0204da04", "0302", "04020801e0c508020a0c010e01", "0502030204808080808040", "0612", "07020a01",
+            "0802040a00", "08020000010e", "0902020604", "0d02", "0e04", "0a06", "0b06", "0cfeffffffffffffffff01",
+        ]
+        let bytes = LogEntry(previous: .none, schema: 0, node: "", statements: [], effects: Self.effects).encoded
+        let text = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        #expect(text.hasSuffix("0000000f\(forms.joined())"))
     }
 
     @Test func `statements with one text take little more than their values`() {

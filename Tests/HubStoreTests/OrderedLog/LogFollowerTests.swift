@@ -51,7 +51,7 @@ struct LogFollowerTests {
             let record = try MessageRecord(id: id, tags: nil, body: message.body)
             let sequence = try transaction.appendMessage(record, hub: hub, at: 0)
             let routed = RoutedMessage(sequence: sequence, id: id, message, installations: nil)
-            return .hub(hub, .message(routed, matched: .nobody))
+            return NamespaceEffect(hub, MessageEffect(routed, matched: .nobody))
         }
     }
 
@@ -90,9 +90,9 @@ struct LogFollowerTests {
             foreign: { effects in seen.add(effects.map(LoggedEffect.init)) }
         )
         let effect = LoggedEffect(try results[0].get())
-        #expect(effect == .message(hub, 2), "its place is after the other's")
+        #expect(effect == LoggedEffect(MessageEffect.self, hub, 2), "its place is after the other's")
         #expect(runs.values.count == 2)
-        #expect(seen.values == [.message(hub, 1)])
+        #expect(seen.values == [LoggedEffect(MessageEffect.self, hub, 1)])
         #expect(try await bodies(nodes.stores[1], hub) == [texts[0], text])
         try await nodes.expectEqual()
     }
@@ -109,7 +109,7 @@ struct LogFollowerTests {
         try await send(texts[1], nodes.stores[0], nodes.hub) { effects in
             seen.add(effects.map(LoggedEffect.init))
         }
-        #expect(seen.values == [.message(nodes.hub, 1)])
+        #expect(seen.values == [LoggedEffect(MessageEffect.self, nodes.hub, 1)])
         #expect(try await bodies(nodes.stores[0], nodes.hub) == Array(texts.prefix(2)))
         try await nodes.expectEqual()
     }
@@ -161,7 +161,7 @@ struct LogFollowerTests {
                 { @Sendable transaction -> [NamespaceEffect] in
                     let write = try transaction.insert(agent, channelDigest: [1], hub: hub, at: 1)
                     let put = try transaction.put(registration, replacing: nil, hub: hub, at: 1)
-                    return [Self.effect(write, hub), .hub(hub, .targets([put.change]))]
+                    return [Self.effect(write, hub), NamespaceEffect(hub, TargetsEffect([put.change]))]
                 }
             ],
             effects: { $0 }
@@ -183,31 +183,29 @@ struct LogFollowerTests {
     }
 
     private static func effect(_ write: InstallationWrite, _ hub: HubKey) -> NamespaceEffect {
-        .hub(
+        NamespaceEffect(
             hub,
-            .installation(
-                InstallationEffect(
-                    ordinal: write.stored.ordinal,
-                    entry: try? Registry.Entry(write.stored),
-                    sequence: write.sequence,
-                    targets: write.changes,
-                    endsStream: false
-                )
+            InstallationEffect(
+                ordinal: write.stored.ordinal,
+                entry: try? Registry.Entry(write.stored),
+                sequence: write.sequence,
+                targets: write.changes,
+                endsStream: false
             )
         )
     }
 
     /// All that an effect says, in an order of its own.
     private static func described(_ effect: NamespaceEffect) -> String {
-        switch effect {
-        case .hub(let hub, .installation(let change)):
+        switch effect.effect {
+        case let change as InstallationEffect:
             """
-            \(hub) \(change.ordinal) \(String(describing: change.sequence)) \(change.endsStream) \
+            \(effect.hub) \(change.ordinal) \(String(describing: change.sequence)) \(change.endsStream) \
             \(String(describing: change.entry?.id)) \(String(describing: change.entry?.createdSequence)) \
             \(change.targets)
             """
-        case .hub(let hub, .targets(let changes)): "\(hub) \(changes)"
-        default: "\(LoggedEffect(effect))"
+        case let targets as TargetsEffect: "\(effect.hub) \(targets.changes)"
+        default: "\(LoggedEffect(effect).bytes)"
         }
     }
 

@@ -167,7 +167,7 @@ struct OperatorPageTests {
                 let news = try hub.service.directory.hub(named: "news")
                 try await news.perform { transaction, _ in
                     try transaction.setReport(stored, publisher: publisher, hub: news.record.id, at: now)
-                    return ((), [.report])
+                    return ((), [ReportEffect()])
                 }
             }
             let overview = try await browser.get("")

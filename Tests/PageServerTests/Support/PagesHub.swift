@@ -3,6 +3,7 @@ import GRDB
 import HubClient
 import HubProtocol
 import HubRouting
+import HubStore
 import HubTestServer
 import Logging
 import MountedBackend
@@ -126,7 +127,7 @@ struct PagesHub: Sendable {
         try await service.directory.hub(named: name).perform { _, view in
             var policy = view.policy
             policy.isDisabled = true
-            return ((), [.policy(policy)])
+            return ((), [PolicyEffect(policy)])
         }
     }
 

@@ -1,41 +1,5 @@
 package import HubProtocol
 
-/// The effect of a committed change on a hub's state in memory.
-///
-/// ``HubMachine`` receives effects in log order.
-package enum HubEffect: Sendable {
-    /// A message was appended to the log.
-    case message(RoutedMessage, matched: Matched)
-    /// A scheduled message that can no longer be read was appended to the log; streams get a gap instead.
-    case unreadable(LogSequence)
-    /// Targets on push services were stored with a message.
-    case delivery
-    case installation(InstallationEffect)
-    /// Registrations that belong to no installation were put or removed.
-    case targets([TargetChange])
-    /// The hub's own rules, the lifetime of its registrations, or its disabled state have changed.
-    case policy(HubPolicy)
-    /// A message was scheduled.
-    case scheduled(bytes: Int, dueAt: Timestamp)
-    /// Messages are no longer waiting; `nextDue` is the due time of the first one still waiting.
-    case unscheduled(messages: Int, bytes: Int, nextDue: Timestamp?)
-    /// The stored recipient counts of messages were corrected.
-    case recounted([LogSequence])
-    /// A publisher announces other categories.
-    case categories
-    /// A publisher has reported.
-    case report
-}
-
-/// The effect of a committed change on the namespace, or on one of its hubs.
-package enum NamespaceEffect: Sendable {
-    case hub(HubKey, HubEffect)
-    case created(HubRecord, HubPolicy, LogExtent)
-    case deleted(HubKey)
-    /// All rows of the log up to a sequence were dropped.
-    case dropped(through: LogSequence)
-}
-
 /// An installation was put or removed.
 package struct InstallationEffect: Sendable {
     package let ordinal: Ordinal
