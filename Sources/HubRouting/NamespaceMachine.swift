@@ -1,4 +1,3 @@
-package import FairShares
 package import HubProtocol
 
 /// The machines of all hubs, and their shared state: the namespace's rules, and the list of hubs.
@@ -56,8 +55,8 @@ package struct NamespaceMachine: Sendable {
 
     package func status(of hub: HubKey) -> HubStatus? { hubs[hub]?.status }
 
-    /// A view of a hub; `nil` if no hub has this number.
-    package func view(of hub: HubKey) -> HubView? { hubs[hub].map { HubView($0) } }
+    /// The machine of a hub; `nil` if no hub has this number.
+    package subscript(hub: HubKey) -> HubMachine? { hubs[hub] }
 
     package mutating func create(_ record: HubRecord, _ policy: HubPolicy, _ extent: LogExtent) {
         load(record.id, policy, registry: Registry(), scheduled: .none, extent: extent)
@@ -106,66 +105,4 @@ package struct NamespaceMachine: Sendable {
         (opened, closed, touched, rulesChanged) = ([], [], [], false)
         return output
     }
-}
-
-/// A view of a hub's state, in the writer's order; valid during one call only.
-///
-/// A stage sees the hub as it was before its commit.
-package struct HubView: ~Copyable {
-    private let machine: HubMachine
-
-    init(_ machine: HubMachine) { self.machine = machine }
-
-    /// The number of a message's recipients.
-    package func matched(by expression: TagExpression?, _ format: MessageFormat = .template) -> Matched {
-        Matched(counts: machine.registry.counts(of: expression, format), changes: machine.registry.changes)
-    }
-
-    /// A sample of a message's recipients: `stream` installations, and the ordinals of other registrations.
-    package func sample(
-        of expression: TagExpression?,
-        _ format: MessageFormat,
-        limit: Int
-    ) -> (streams: [InstallationID], others: [Ordinal]) {
-        machine.registry.sample(of: expression, format, limit: limit)
-    }
-
-    /// The registrations of push platforms that a message reaches, by platform.
-    package func pushTargets(of expression: TagExpression?, _ format: MessageFormat) -> [Platform: OrdinalSet] {
-        machine.registry.pushTargets(of: expression, format)
-    }
-
-    /// The registrations that carry a tag and have higher ordinals than `ordinal`, ascending; without those of platform
-    /// `stream`.
-    package func registrations(taggedBy tag: Tag, after ordinal: Ordinal = 0, limit: Int) -> [Ordinal] {
-        machine.registry.registrations(taggedBy: tag, after: ordinal, limit: limit)
-    }
-
-    /// The `stream` installation with an id.
-    package func entry(of id: InstallationID) -> Registry.Entry? { machine.registry[id] }
-
-    /// True if an installation has an open stream.
-    package func hasStream(_ ordinal: Ordinal) -> Bool { machine.hasStream(ordinal) }
-
-    /// The `stream` installations that a message is for, by ordinal, among the `limit` targets after `ordinal`.
-    ///
-    /// - Returns: The installations, and the last target examined; `nil` if there are no more.
-    package func streams(
-        for message: RoutedMessage,
-        afterTarget target: Ordinal,
-        limit: Int
-    ) -> (streams: [Ordinal: Recipient], last: Ordinal?) {
-        machine.registry.recipients(of: message, afterTarget: target, limit: limit)
-    }
-
-    package var policy: HubPolicy { machine.policy }
-    package var listenUsage: ListenUsage { machine.registry.listenUsage }
-    package var listenShares: ShareUsage { machine.registry.listenShares }
-    package var scheduled: ScheduledLoad { machine.scheduled }
-    /// Progress of streams that the store does not have yet.
-    package var progress: [Ordinal: StreamProgress] { machine.progress }
-    /// The same of streams at other nodes.
-    package var progressElsewhere: [Ordinal: StreamProgress] { machine.progressElsewhere }
-    /// Messages whose stored counts must be corrected.
-    package var recounted: [LogSequence: RecipientCounts] { machine.recounted }
 }

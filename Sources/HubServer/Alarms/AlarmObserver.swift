@@ -149,7 +149,7 @@ struct AlarmObserver {
         let expected = hub.configuration.alarmAgents
         guard !expected.isEmpty else { return [:] }
         let open = try await hub.ask { view in
-            expected.map { id in view.entry(of: id).map { view.hasStream($0.ordinal) } }
+            expected.map { id in view.registry[id].map { view.hasStream($0.ordinal) } }
         }
         var agents: [String: Bool] = [:]
         let now = hub.configuration.monotonic()

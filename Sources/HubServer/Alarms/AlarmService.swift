@@ -74,7 +74,7 @@ final class AlarmService: Service {
         let expected = served.configuration.alarmAgents
         guard !expected.isEmpty,
             let open = try? await hub.ask({ view in
-                expected.filter { id in view.entry(of: id).map { view.hasStream($0.ordinal) } ?? false }
+                expected.filter { id in view.registry[id].map { view.hasStream($0.ordinal) } ?? false }
             })
         else { return }
         var bytes = EntryWriter()

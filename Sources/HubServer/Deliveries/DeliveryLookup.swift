@@ -324,7 +324,7 @@ extension DeliveryLookup {
         var target: Ordinal? = 0
         while let after = target {
             let page = try await hub.ask {
-                $0.streams(for: routed, afterTarget: after, limit: Self.lookedUpAtOnce)
+                $0.registry.recipients(of: routed, afterTarget: after, limit: Self.lookedUpAtOnce)
             }
             streams.merge(page.streams) { $1 }
             target = page.last

@@ -100,7 +100,7 @@ final class Hub: Sendable {
     /// Makes a change of this hub; see ``HubWriter/perform(on:bytes:stage:)``.
     func perform<Answer: Sendable>(
         bytes: Int = 0,
-        stage: @escaping @Sendable (Transaction, borrowing HubView) throws -> (Answer, [any HubEffect])
+        stage: @escaping @Sendable (Transaction, borrowing HubMachine) throws -> (Answer, [any HubEffect])
     ) async throws -> Answer {
         try await writer.perform(on: record, bytes: bytes, stage: stage)
     }
@@ -112,7 +112,7 @@ final class Hub: Sendable {
     }
 
     /// Asks about this hub in log order; see ``HubWriter/ask(_:_:)``.
-    func ask<Answer: Sendable>(_ question: @escaping @Sendable (borrowing HubView) -> Answer) async throws -> Answer
+    func ask<Answer: Sendable>(_ question: @escaping @Sendable (borrowing HubMachine) -> Answer) async throws -> Answer
     {
         try await writer.ask(record, question)
     }

@@ -87,11 +87,11 @@ struct Installations {
             try configuration.listenQuota.check(
                 change.targets,
                 by: grant.writer,
-                view.listenUsage,
-                view.listenShares
+                view.registry.listenUsage,
+                view.registry.listenShares
             )
             if replacesRegistrations {
-                let others = view.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
+                let others = view.registry.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
                 change.replaced = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
             }
             return ((), [change])
@@ -153,7 +153,7 @@ struct Installations {
                     effects.append(try transaction.remove(current, hub: hub, at: at))
                 }
                 guard withRegistrations else { continue }
-                let others = view.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
+                let others = view.registry.registrations(taggedBy: .installation(id), limit: Self.maximumReplaced)
                 let ended = try transaction.end(ordinals: others, tagged: .installation(id), hub: hub, at: at)
                 if !ended.isEmpty { effects.append(TargetsEffect(ended)) }
             }

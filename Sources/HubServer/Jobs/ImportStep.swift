@@ -65,7 +65,7 @@ struct ImportStep: Sendable {
         return .put(try Registration(description: record.bytes, maximumTags: maximumTags))
     }
 
-    func stage(_ transaction: Transaction, _ view: borrowing HubView, at: Timestamp) throws -> Outcome {
+    func stage(_ transaction: Transaction, _ view: borrowing HubMachine, at: Timestamp) throws -> Outcome {
         var outcome = Outcome()
         for (record, wanted) in records {
             do {
@@ -99,7 +99,7 @@ struct ImportStep: Sendable {
         _ wanted: Wanted,
         of record: RegistrationRecords.Record,
         _ transaction: Transaction,
-        _ view: borrowing HubView,
+        _ view: borrowing HubMachine,
         at: Timestamp
     ) throws -> ([UInt8], [any HubEffect]) {
         switch wanted {

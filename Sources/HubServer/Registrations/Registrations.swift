@@ -55,7 +55,7 @@ struct Registrations {
         isImport: Bool = false,
         at: Timestamp,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> (StoredRegistration, TargetChange) {
         let configuration = self.hub.configuration
         let hub = self.hub.record.id
@@ -95,8 +95,8 @@ struct Registrations {
         try configuration.listenQuota.check(
             [written.change],
             by: writer,
-            view.listenUsage,
-            view.listenShares
+            view.registry.listenUsage,
+            view.registry.listenShares
         )
         return written
     }
@@ -221,7 +221,7 @@ extension Registrations {
         case .tag(let tag):
             let after = try Self.ordinal(position)
             let ordinals = try await hub.ask {
-                $0.registrations(taggedBy: tag, after: after, limit: limit + 1)
+                $0.registry.registrations(taggedBy: tag, after: after, limit: limit + 1)
             }
             let page = Array(ordinals.prefix(limit))
             return RegistrationPage(

@@ -71,7 +71,7 @@ struct MessageIntake {
         _ incoming: IncomingMessage,
         at: Timestamp,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> (Acceptance, [any HubEffect]) {
         guard let schedule = incoming.schedule else {
             let sent = try send(incoming, at: at, transaction, view)
@@ -90,7 +90,7 @@ struct MessageIntake {
         _ incoming: IncomingMessage,
         at: Timestamp,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> (counts: RecipientCounts, outcomes: [PushCounters.Outcome: Int], effects: [any HubEffect]) {
         let message = incoming.message
         let targets = try targets(of: incoming, transaction, view)
@@ -130,7 +130,7 @@ struct MessageIntake {
         _ sequence: LogSequence,
         at: Timestamp,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> Deliveries {
         guard targets?.isTest != true, message.format != .stream else { return Deliveries() }
         var sets: [Platform: OrdinalSet] = [:]
@@ -139,7 +139,7 @@ struct MessageIntake {
             let places = targets.handles.indices.filter { seen.insert(targets.handles[$0].address).inserted }
             sets[platform] = OrdinalSet(places.map { Ordinal(rawValue: Int64($0)) })
         } else if targets == nil {
-            sets = view.pushTargets(of: message.audience.expression, message.format)
+            sets = view.registry.pushTargets(of: message.audience.expression, message.format)
         }
         guard !sets.isEmpty else { return Deliveries() }
         let credentials = PushCredentials(view.policy.credentials, hub.configuration)
@@ -171,7 +171,7 @@ struct MessageIntake {
     private func targets(
         of incoming: IncomingMessage,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> MessageTargets? {
         var targets: MessageTargets?
         if let handles = incoming.message.audience.handles {
@@ -190,7 +190,7 @@ struct MessageIntake {
         to handles: [PushChannel],
         _ format: MessageFormat,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> MessageTargets {
         var targets = MessageTargets()
         targets.isDirect = true
@@ -201,7 +201,7 @@ struct MessageIntake {
         for handle in handles.map(\.handle) {
             var found = try (try? PushChannelSecret(handle))
                 .flatMap { try transaction.installation(hub: hub.record.id, channelDigest: $0.digest) }
-            if found == nil, let id = try? InstallationID(handle) { found = view.entry(of: id)?.id }
+            if found == nil, let id = try? InstallationID(handle) { found = view.registry[id]?.id }
             if let found {
                 if !targets.installations.contains(found) { targets.installations.append(found) }
             } else {
@@ -215,10 +215,10 @@ struct MessageIntake {
     private func sample(
         for message: Message,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> MessageTargets {
         var targets = MessageTargets()
-        let (installations, ordinals) = view.sample(
+        let (installations, ordinals) = view.registry.sample(
             of: message.audience.expression,
             message.format,
             limit: NotificationOutcome.maximumResults
@@ -235,7 +235,7 @@ struct MessageIntake {
         by message: Message,
         _ targets: MessageTargets?,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> Matched {
         guard let targets else { return view.matched(by: message.audience.expression, message.format) }
         var platforms: [String: Int] = [:]

@@ -82,7 +82,7 @@ struct ScheduledMessages {
         _ scheduled: ScheduledMessage,
         at: Timestamp,
         _ transaction: Transaction,
-        _ view: borrowing HubView
+        _ view: borrowing HubMachine
     ) throws -> Release {
         let record = scheduled.record
         // What cannot be read is sent to nobody.

@@ -84,7 +84,7 @@ struct TestSend {
         let installations = targets.installations
         guard !installations.isEmpty else { return [] }
         let recipients = try await lookup.hub.ask { hub in
-            installations.map { id in hub.entry(of: id).map { (ordinal: $0.ordinal, recipient: $0.recipient) } }
+            installations.map { id in hub.registry[id].map { (ordinal: $0.ordinal, recipient: $0.recipient) } }
         }
         let routed = try message.logged.routed
         let ordinals = Set(recipients.compactMap { $0?.ordinal })

@@ -186,10 +186,10 @@ final class HubWriter: Service {
     func perform<Answer: Sendable>(
         on hub: HubRecord,
         bytes: Int = 0,
-        stage: @escaping @Sendable (Transaction, borrowing HubView) throws -> (Answer, [any HubEffect])
+        stage: @escaping @Sendable (Transaction, borrowing HubMachine) throws -> (Answer, [any HubEffect])
     ) async throws -> Answer {
         try await perform(bytes: bytes) { transaction, machine in
-            guard let view = machine.view(of: hub.id) else { throw ProtocolError.noHub(hub.name.text) }
+            guard let view = machine[hub.id] else { throw ProtocolError.noHub(hub.name.text) }
             let (answer, effects) = try stage(transaction, view)
             return (answer, effects.map { NamespaceEffect(hub.id, $0) })
         }
@@ -223,12 +223,12 @@ final class HubWriter: Service {
     /// - Throws: 404 if the hub was deleted.
     func ask<Answer: Sendable>(
         _ hub: HubRecord,
-        _ question: @escaping @Sendable (borrowing HubView) -> Answer
+        _ question: @escaping @Sendable (borrowing HubMachine) -> Answer
     ) async throws -> Answer {
         try await withCheckedThrowingContinuation { continuation in
             post(
                 .question { machine in
-                    guard let view = machine.view(of: hub.id) else {
+                    guard let view = machine[hub.id] else {
                         return continuation.resume(throwing: ProtocolError.noHub(hub.name.text))
                     }
                     continuation.resume(returning: question(view))

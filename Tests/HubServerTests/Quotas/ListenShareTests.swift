@@ -124,7 +124,7 @@ struct ListenShareTests {
             for node in [nodes.a, nodes.b] {
                 let uses = try await node.hub.ask { view in
                     ["203.0.113.0/24", "2001:db8:1::/48", "2001:db8:1:2::/64"].map { text in
-                        NetworkGroup(text).map { view.listenShares.use(of: .network($0)).count } ?? 0
+                        NetworkGroup(text).map { view.registry.listenShares.use(of: .network($0)).count } ?? 0
                     }
                 }
                 #expect(uses == [3, 1, 1])
