@@ -117,7 +117,7 @@ extension FeedAddress {
     /// The host in text that may not be an address; `nil` if another part, such as part of a password, could be
     /// mistaken for the host.
     package static func apparentHost(of text: String) -> String? {
-        guard let parts = URLParts(text), !parts.rest.contains("@") else { return nil }
+        guard let parts = URLParts(text), !parts.rest.utf8.contains(UInt8(ascii: "@")) else { return nil }
         let host = HostAndPort(parts.server).host
         let isName = host.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || $0 == 0x2D || $0 == 0x2E }
         return host.isEmpty || !isName ? nil : host.lowercased()

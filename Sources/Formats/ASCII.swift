@@ -4,6 +4,19 @@ extension UInt8 {
 }
 
 extension StringProtocol {
+    /// The place of a text of ASCII, compared by bytes: a combining mark after it does not hide it.
+    package func range(ofASCII needle: String, from start: Index? = nil) -> Range<Index>? {
+        let bytes = Array(needle.utf8)
+        var position = start ?? startIndex
+        while position < endIndex {
+            if utf8[position] == bytes.first, utf8[position...].starts(with: bytes) {
+                return position..<utf8.index(position, offsetBy: bytes.count)
+            }
+            position = utf8.index(after: position)
+        }
+        return nil
+    }
+
     /// True for one digit of ASCII or more, and nothing else.
     package var isDigits: Bool { !isEmpty && utf8.allSatisfy(\.isASCIIDigit) }
 

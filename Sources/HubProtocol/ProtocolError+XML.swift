@@ -1,3 +1,4 @@
+import Formats
 package import FoundationEssentials
 
 extension ProtocolError {

@@ -18,7 +18,7 @@ package struct URLParts: Sendable {
     /// Bytes are examined, not characters: a combining mark after a slash would hide the slash.
     package init?(_ text: some StringProtocol) {
         let text = String(text)[...]
-        guard let separator = text.utf8.firstRange(of: "://".utf8) else { return nil }
+        guard let separator = text.range(ofASCII: "://") else { return nil }
         scheme = text[..<separator.lowerBound].lowercased()
         let after = text[separator.upperBound...]
         authority = after[..<(after.utf8.firstIndex { "/?#".utf8.contains($0) } ?? after.endIndex)]
@@ -33,7 +33,8 @@ package struct URLParts: Sendable {
 
     /// The authority without user information.
     package var server: Substring {
-        authority[(authority.lastIndex(of: "@").map(authority.index(after:)) ?? authority.startIndex)...]
+        let bytes = authority.utf8
+        return authority[(bytes.lastIndex(of: UInt8(ascii: "@")).map(bytes.index(after:)) ?? bytes.startIndex)...]
     }
 }
 
@@ -62,7 +63,10 @@ package struct HostAndPort: Sendable {
 
     package init(_ text: some StringProtocol) {
         let text = String(text)[...]
-        let end = text.hasPrefix("[") ? text.firstIndex(of: "]").map(text.index(after:)) : text.firstIndex(of: ":")
+        let bytes = text.utf8
+        let end =
+            bytes.first == UInt8(ascii: "[")
+            ? bytes.firstIndex(of: UInt8(ascii: "]")).map(bytes.index(after:)) : bytes.firstIndex(of: UInt8(ascii: ":"))
         host = text[..<(end ?? text.endIndex)]
         self.end = text[host.endIndex...]
     }

@@ -24,6 +24,13 @@ import Testing
     @Test(arguments: ["", "a.example", "http:/h", "mailto:a@b.example"])
     func `another text is not a URL`(text: String) { #expect(URLParts(text) == nil) }
 
+    /// A combining mark makes one character of a sign and itself.
+    @Test func `a combining mark hides no sign of an authority`() throws {
+        #expect(URLParts("http://u@\u{301}h/")?.server == "\u{301}h")
+        #expect(HostAndPort(":\u{301}80").host.isEmpty)
+        #expect(HostAndPort("[::1]\u{301}").host == "[::1]")
+    }
+
     @Test func `user information ends at the last at sign`() throws {
         let parts = try #require(URLParts("http://u@v:p@h:8/"))
         #expect(parts.hasUser)

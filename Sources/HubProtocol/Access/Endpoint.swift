@@ -75,16 +75,4 @@ extension StringProtocol {
         else { return self[endIndex...] }
         return self[first..<scalars.index(after: last)]
     }
-
-    func range(ofASCII needle: String, from start: Index? = nil) -> Range<Index>? {
-        let bytes = Array(needle.utf8)
-        var position = start ?? startIndex
-        while position < endIndex {
-            if utf8[position] == bytes.first, utf8[position...].starts(with: bytes) {
-                return position..<utf8.index(position, offsetBy: bytes.count)
-            }
-            position = utf8.index(after: position)
-        }
-        return nil
-    }
 }

@@ -1,3 +1,5 @@
+import Formats
+
 /// Resolves the references of XML character data: the five predefined entities and character references.
 enum XMLReferences {
     /// - Returns: The text and, for each of its scalars, the index in `bytes` where it was written; `nil` if a

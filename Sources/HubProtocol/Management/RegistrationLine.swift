@@ -1,3 +1,5 @@
+import Formats
+
 extension Registration {
     /// The description as one line of an export, without its line end; line ends in a template become references.
     package var exportLine: [UInt8] { RegistrationLine.joined(encodedDescription) }

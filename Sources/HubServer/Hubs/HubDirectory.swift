@@ -109,7 +109,8 @@ final class HubDirectory: Sendable {
 }
 
 extension HubDirectory {
-    /// Does work for each hub; the failure of one does not keep the others from it.
+    /// Does work for each hub; the failure of one does not keep the others from it, but a lost lease or a cancellation
+    /// ends the work.
     ///
     /// - Throws: The first failure, but none of a hub that was deleted meanwhile.
     func forEachHub(_ work: (Hub) async throws -> Void) async throws {

@@ -23,6 +23,7 @@ extension DeliveryLane {
     /// - Returns: Number of targets that were sent, were put off, or have a final outcome.
     func send(_ key: DeliveryKey, _ ordinals: [Ordinal], _ attempts: [Ordinal: Int]) async throws -> Int {
         let (prepared, refused) = try await render(key, ordinals, attempts)
+        guard !prepared.isEmpty || !refused.isEmpty else { return 0 }
         try await confirmLease()
         for (ordinal, refusal) in refused { await refuse(TargetKey(key: key, ordinal: ordinal), refusal) }
         let count = await start(prepared)

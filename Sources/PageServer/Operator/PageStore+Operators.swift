@@ -14,7 +14,8 @@ extension PageStore {
         hub: HubName,
         at now: Timestamp
     ) async throws -> OperatorSession? {
-        try await write { db in
+        guard let code = SessionSecret(code) else { return nil }
+        return try await write { db in
             guard try Self.use(code, as: .operator, hub: hub, at: now, in: db) else { return nil }
             try db.execute("DELETE FROM operatorSession WHERE expiresAt <= ?", [now])
             let expiresAt = now + OperatorSession.lifetime

@@ -56,18 +56,18 @@ extension PageStore {
     ///
     /// - Returns: False for an invitation that is unknown, used, expired or for another hub.
     func use(_ code: String, hub: HubName, at now: Timestamp) async throws -> Bool {
-        try await write { try Self.use(code, as: .reader, hub: hub, at: now, in: $0) }
+        guard let code = SessionSecret(code) else { return false }
+        return try await write { try Self.use(code, as: .reader, hub: hub, at: now, in: $0) }
     }
 
     /// Uses a link of one kind, in the transaction of what it is used for.
     static func use(
-        _ code: String,
+        _ secret: SessionSecret,
         as kind: OpenInvitation.Kind,
         hub: HubName,
         at now: Timestamp,
         in db: Database
     ) throws -> Bool {
-        guard let secret = SessionSecret(code) else { return false }
         try db.execute(
             "DELETE FROM \(kind.table.name) WHERE hash = ? AND hub = ? AND expiresAt > ?",
             [Data(secret.digest), hub.folded, now]
