@@ -29,20 +29,19 @@ enum BrowserKeys {
         return make()
     }
 
-    /// Gives a hub a new key; browsers that subscribed with older keys still get messages.
+    /// Gives a hub a new key and keeps the current one as a former key: browsers that subscribed with older keys still get
+    /// messages.
     ///
     /// - Throws: 404 if the hub has been deleted.
     static func rotate(_ hub: Hub) async throws {
+        // A change may run more than once, with the same result.
+        let key = make()
         try await hub.changeDescription { description, _ in
-            description.credentials = rotated(description.credentials)
+            let own = description.credentials.first { $0.kind == .ownBrowserKeys }
+            description.credentials.removeAll { $0.kind == .ownBrowserKeys }
+            description.credentials.append(key.keepingFormerKeys(of: own))
         }
         hub.logger.notice("a hub has a new key for browsers", metadata: ["hub.name": "\(hub.record.name)"])
-    }
-
-    /// The credentials with a new key instead of the current one, which is kept as a former key.
-    private static func rotated(_ credentials: [PlatformCredential]) -> [PlatformCredential] {
-        let own = credentials.first { $0.kind == .ownBrowserKeys }
-        return credentials.filter { $0.kind != .ownBrowserKeys } + [make().keepingFormerKeys(of: own)]
     }
 
     private static func make() -> PlatformCredential {
