@@ -262,10 +262,10 @@ import Testing
 
     @Test func `a kind that is not known is answered with all that are`() {
         let known =
-            "known are AppleRegistrationDescription, GcmRegistrationDescription, FcmRegistrationDescription, "
-            + "FcmV1RegistrationDescription, WindowsRegistrationDescription, MpnsRegistrationDescription, "
-            + "AdmRegistrationDescription, BaiduRegistrationDescription, BrowserRegistrationDescription, "
-            + "XiaomiRegistrationDescription, and each with 'Template' before 'RegistrationDescription'"
+            "known are AppleRegistrationDescription, WindowsRegistrationDescription, MpnsRegistrationDescription, "
+            + "GcmRegistrationDescription, FcmRegistrationDescription, FcmV1RegistrationDescription, "
+            + "AdmRegistrationDescription, BaiduRegistrationDescription, XiaomiRegistrationDescription, "
+            + "BrowserRegistrationDescription, and each with 'Template' before 'RegistrationDescription'"
         #expect(
             Texts.problems("FaxRegistrationDescription", "")
                 == "400 'FaxRegistrationDescription' is not a registration description; \(known)"
