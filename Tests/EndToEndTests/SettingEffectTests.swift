@@ -13,7 +13,9 @@ import Testing
 ///
 /// Each setting gets another valid value, first by its variable and then by its flag. Both must change what the program decides before it
 /// serves anything.
-@Suite struct SettingEffectTests {
+///
+/// One after the other: a hundred starts at once would leave the tests of connections no time.
+@Suite(.serialized) struct SettingEffectTests {
     struct Sample: Sendable {
         let value: String
         /// Settings without which the value cannot be used, and former values of this one.

@@ -186,7 +186,12 @@ import Testing
         let server = try await FrameServer { frame in
             frame.connection == 1 ? .nothing : .bytes(Self.answer(frame))
         }
-        let outcomes = await send(["a", "b"], to: server, timeout: .milliseconds(300))
+        let outcomes = await send(
+            ["a", "b"],
+            to: server,
+            timeout: .milliseconds(300),
+            connectTimeout: .seconds(30)
+        )
         for outcome in outcomes {
             guard case .failure(.timedOut) = outcome else {
                 Issue.record("\(outcome)")
