@@ -292,7 +292,7 @@ let package = Package(
         ),
 
         // Tests: a folder a module, scripted peers, and the built program.
-        .target(name: "HubTestServer", path: "Tests/HubTestServer"),
+        .target(name: "HubTestServer", dependencies: [.log], path: "Tests/HubTestServer"),
         .target(
             name: "StreamProbe",
             dependencies: ["HubProtocol", "HubStreams", "ServerSentEvents", .nioCore],

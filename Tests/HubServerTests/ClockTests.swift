@@ -6,6 +6,8 @@ import StreamProbe
 import Synchronization
 import Testing
 
+import class HubTestServer.LogLines
+
 @testable import HubServer
 
 struct ClockTests {

@@ -12,6 +12,8 @@ import NetworkAddresses
 import Testing
 import WebEdge
 
+import class HubTestServer.LogLines
+
 @testable import HubServer
 
 /// What a connection becomes, without a network and with a clock of its own.

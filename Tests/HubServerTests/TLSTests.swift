@@ -10,6 +10,8 @@ import OutboundHTTP
 import StreamProbe
 import Testing
 
+import class HubTestServer.LogLines
+
 @testable import HubServer
 
 /// One port that speaks TLS, with a certificate of the hub's own authority, and plain HTTP beside it.

@@ -100,17 +100,17 @@ import Testing
     @Test func furtherConnectionsAreClosedWithAWarning() async throws {
         var limits = EmulatorLimits()
         limits.connections = 1
-        let warnings = Counter<String>()
-        let logger = Logger(label: "test") { _ in Warnings(lines: warnings) }
-        try await Emulation.run(limits: limits, logger: logger) { emulation in
+        let warnings = LogLines(level: .warning)
+        try await Emulation.run(limits: limits, logger: warnings.logger) { emulation in
             let first = try await RawConnection.open(emulation.emulator.port)
             let headers = try emulation.apnsHeaders()
             let stream = try await first.post("/3/device/00", headers, Emulation.alert)
             #expect(await stream.reply()?.status == 200)
             try await PlainConnection.open(emulation.emulator.port).closed()
+            await warnings.wait { _ in true }
             #expect(
-                await warnings.elements(atLeast: 1) == [
-                    "a connection could not be set up: there are 1 connections already"
+                warnings.all == [
+                    "warning a connection could not be set up error.reason=there are 1 connections already"
                 ]
             )
             let again = try await first.post("/3/device/00", headers, Emulation.alert)
@@ -195,21 +195,5 @@ import Testing
             let now = emulation.clock.now
             await #expect(throws: (any Error).self) { try await PushEmulator.start(port: port) { now } }
         }
-    }
-}
-
-/// Keeps each line with its reason.
-private struct Warnings: LogHandler {
-    let lines: Counter<String>
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.warning
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        lines.append("\(event.message): \(event.metadata?["error.reason"] ?? "")")
     }
 }

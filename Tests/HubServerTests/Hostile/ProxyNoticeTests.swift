@@ -2,6 +2,8 @@ import HTTPTypes
 import NetworkAddresses
 import Testing
 
+import class HubTestServer.LogLines
+
 @testable import HubServer
 
 struct ProxyNoticeTests {

@@ -4,7 +4,6 @@ import HubRouting
 import HubStore
 import HubTestServer
 import Logging
-import Synchronization
 import Testing
 
 @testable import HubServer
@@ -40,8 +39,8 @@ struct ProvisionTests {
         configuration.port = 0
         configuration.provisions = provisions
         configuration.makesFirstHub = makesFirstHub
-        let lines = Lines()
-        let service = try await HubService(configuration, logger: Logger(label: "t") { _ in LineLog(lines: lines) })
+        let lines = LogLines(level: .notice)
+        let service = try await HubService(configuration, logger: lines.logger)
         return (service, lines.all)
     }
 
@@ -52,7 +51,10 @@ struct ProvisionTests {
         #expect(hubs.map(\.record.name.text) == ["news", "orders"])
         #expect(
             log == [
-                "a hub was created from the configuration: orders, DefaultListenSharedAccessSignature, Senders"
+                """
+                notice a hub was created from the configuration hub.name=orders \
+                rule.names=DefaultListenSharedAccessSignature, Senders
+                """
             ]
         )
         let orders = try service.directory.hub(named: "orders")
@@ -72,7 +74,7 @@ struct ProvisionTests {
         }
         for result in try await orders.store.commit([changes]) { try result.get() }
         (service, log) = try await start(scratch, try provisions([Self.senders], days: 30))
-        #expect(log == ["a hub was updated from the configuration: orders, Senders"])
+        #expect(log == ["notice a hub was updated from the configuration hub.name=orders rule.names=Senders"])
         let again = try service.directory.hub(named: "orders")
         #expect([Self.senders, own, Self.listen].allSatisfy { again.status.rules.hub.contains($0) })
         #expect(again.status.registrationLifetime == .seconds(30 * 86_400))
@@ -93,7 +95,11 @@ struct ProvisionTests {
         let (service, log) = try await start(scratch, provisions, makesFirstHub: false)
         #expect(service.directory.namespaceRules == [root])
         #expect(service.directory.all.isEmpty, "only what was asked for")
-        #expect(log == ["the namespace's rules were set from the configuration: RootManageSharedAccessKey"])
+        #expect(
+            log == [
+                "notice the namespace's rules were set from the configuration rule.names=RootManageSharedAccessKey"
+            ]
+        )
         #expect(try await start(scratch, HubProvisions()).0.directory.namespaceRules == [root], "it stays")
     }
 
@@ -138,28 +144,5 @@ struct ProvisionTests {
         running.cancel()
         try await running.value
         #expect(changed.elements == ["changed"])
-    }
-}
-
-private final class Lines: Sendable {
-    private let lines = Mutex<[String]>([])
-    var all: [String] { lines.withLock { $0 } }
-    func append(_ line: String) { lines.withLock { $0.append(line) } }
-}
-
-/// Keeps what is logged, with its facts in the order of their keys.
-private struct LineLog: LogHandler {
-    let lines: Lines
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.notice
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        let facts = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0.value)" }.joined(separator: ", ")
-        lines.append("\(event.message): \(facts)")
     }
 }

@@ -6,6 +6,8 @@ import NetworkAddresses
 import SharedLog
 import Testing
 
+import class HubTestServer.LogLines
+
 @testable import HubServer
 @testable import HubStore
 

@@ -6,6 +6,8 @@ import SharedLog
 import Synchronization
 import Testing
 
+import class HubTestServer.LogLines
+
 @testable import HubServer
 
 /// Nodes whose wall clocks differ.

@@ -7,6 +7,7 @@ import PushServices
 import Testing
 
 import class HubTestServer.Gate
+import class HubTestServer.LogLines
 
 @testable import HubServer
 
@@ -468,8 +469,10 @@ struct PushDeliveryTests {
             return .accepted(id: nil)
         }
         let clock = TestClock()
-        let logger = Logger(label: "test") { _ in RefusalLog(gate: gate) }
-        try await run(service, clock: clock, logger: logger) { hub in
+        let log = LogLines(level: .error) { line in
+            if line.contains("a push service refuses the hub's credential") { gate.open() }
+        }
+        try await run(service, clock: clock, logger: log.logger) { hub in
             try await phones(20, hub)
             let id = try await hub.send(format: "template", #"{"title":"x"}"#)
             for _ in 0..<8 {
@@ -480,21 +483,5 @@ struct PushDeliveryTests {
             await hub.service.push.settle()
             #expect(try await hub.report(id).outcomes == ["apns": ["Success": 19, "WrongToken": 1]])
         }
-    }
-}
-
-/// Opens a gate when a push service refuses the credential.
-private struct RefusalLog: LogHandler {
-    let gate: Gate
-    var metadata: Logger.Metadata = [:]
-    var logLevel = Logger.Level.error
-
-    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    func log(event: LogEvent) {
-        if "\(event.message)".hasPrefix("a push service refuses the hub's credential") { gate.open() }
     }
 }
