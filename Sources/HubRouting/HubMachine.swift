@@ -115,7 +115,9 @@ package struct HubMachine: Sendable {
 // MARK: - Committed changes
 
 extension HubMachine {
-    package mutating func append(_ message: RoutedMessage, _ matched: Matched) {
+    /// Routes a message to the streams that it matches, and counts its recipients again if the registry has changed since
+    /// `matched` was counted.
+    package mutating func receive(_ message: RoutedMessage, _ matched: Matched) {
         recount(message, matched)
         noteMessage(message.sequence)
         route(message)
@@ -127,31 +129,39 @@ extension HubMachine {
         advance(to: sequence)
     }
 
+    /// Records that push services have new deliveries.
     package mutating func noteDelivery() { hasDeliveries = true }
 
+    /// Changes registrations that belong to no installation.
     package mutating func apply(_ changes: [TargetChange]) { registry.apply(changes) }
 
-    package mutating func set(_ policy: HubPolicy) {
+    /// Replaces the policy, and ends the streams that it no longer permits.
+    package mutating func setPolicy(_ policy: HubPolicy) {
         state.policy = policy
         take(AccessRules(hub: policy.rules, namespace: state.rules.namespace))
         if policy.isDisabled { endAll(.stopping) { _ in true } }
     }
 
+    /// Records that the stored counts of messages have been corrected.
     package mutating func noteRecounted(_ sequences: [LogSequence]) {
         for sequence in sequences { recounted[sequence] = nil }
     }
 
+    /// Counts a change of the announced categories.
     package mutating func noteCategories() { state.categoryRevision += 1 }
 
+    /// Counts a report of a publisher.
     package mutating func noteReport() { state.reportRevision += 1 }
 
+    /// Adds a message that waits for its time.
     package mutating func schedule(bytes: Int, dueAt: Timestamp) { state.scheduled.add(bytes, dueAt: dueAt) }
 
+    /// Removes messages that no longer wait; `nextDue` is the time of the next one.
     package mutating func unschedule(messages: Int, bytes: Int, nextDue: Timestamp?) {
         state.scheduled.remove(messages: messages, bytes: bytes, nextDue: nextDue)
     }
 
-    /// Passes the machine to a change of it.
+    /// Changes the machine in place; the value of a dictionary cannot be passed on as `inout` otherwise.
     mutating func change(_ body: (inout HubMachine) -> Void) { body(&self) }
 
     /// Records that all rows of the log up to a sequence were dropped.
@@ -163,6 +173,7 @@ extension HubMachine {
         endAll(.revoked) { _ in true }
     }
 
+    /// Puts or removes an installation, with its registrations.
     package mutating func apply(_ change: InstallationEffect) {
         if !change.targets.isEmpty { registry.apply(change.targets) }
         if !change.replaced.isEmpty { registry.apply(change.replaced) }

@@ -56,20 +56,26 @@ package struct NamespaceMachine: Sendable {
     package func status(of hub: HubKey) -> HubStatus? { hubs[hub]?.status }
 
     /// The machine of a hub; `nil` if no hub has this number.
+    ///
+    /// A stage sees the hub in it as it was before the commit, and must not keep it or its registry: the next effect
+    /// would copy what is kept.
     package subscript(hub: HubKey) -> HubMachine? { hubs[hub] }
 
+    /// Adds a hub that was created.
     package mutating func create(_ record: HubRecord, _ policy: HubPolicy, _ extent: LogExtent) {
         load(record.id, policy, registry: Registry(), scheduled: .none, extent: extent)
         opened.append(record)
         touched.insert(record.id)
     }
 
+    /// Closes a hub that was deleted; it is removed with the next output.
     package mutating func delete(_ hub: HubKey) {
         guard hubs[hub] != nil else { return }
         change(hub) { $0.close() }
         closed.insert(hub)
     }
 
+    /// Records that all rows of the log up to a sequence were dropped.
     package mutating func drop(through sequence: LogSequence) {
         for hub in hubs.keys { change(hub) { $0.drop(through: sequence) } }
     }

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import GRDB
 package import HubProtocol
 package import HubRouting

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import GRDB
 package import HubProtocol
 package import HubRouting
@@ -106,7 +107,7 @@ extension HubStore {
                 }
                 return DeliveryState(
                     delivery: delivery,
-                    outcomes: Dictionary(uniqueKeysWithValues: outcomes),
+                    outcomes: Dictionary(outcomes, uniquingKeysWith: +),
                     retries: try db.value(DeliveryQuery.retryCount, key) ?? 0
                 )
             }

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol

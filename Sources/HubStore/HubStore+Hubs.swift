@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Formats
 import Foundation
 import GRDB

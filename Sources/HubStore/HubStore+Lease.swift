@@ -1,3 +1,4 @@
+import SQLiteFiles
 import GRDB
 
 /// The row that names the node with the hub's lease; the table is called `duty`.

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
@@ -28,7 +29,7 @@ extension Transaction {
 
     package func schedule(_ record: MessageRecord, hub: HubKey, dueAt: Timestamp, at: Timestamp) throws {
         let own: Columns = ["hubID": hub, "dueAt": dueAt, "scheduledAt": at]
-        try insert(into: "scheduledMessage", own.merging(record.values) { $1 })
+        try insert(into: "scheduledMessage", own, record.values)
     }
 
     package func scheduledMessage(hub: HubKey, id: MessageID) throws -> ScheduledMessage? {

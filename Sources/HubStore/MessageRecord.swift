@@ -191,8 +191,8 @@ extension MessageRecord {
 
     var values: Columns {
         [
-            "messageID": messageID, "tags": tags, "body": Data(body), "format": formatName, "headers": headersText,
-            "targets": targetsText,
+            "messageID": messageID, "tags": tags, "body": Data(body), "format": formatName,
+            "headers": headersText, "targets": targetsText,
         ]
     }
 

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
@@ -67,17 +68,18 @@ extension Transaction {
         } else {
             let columns: Columns = [
                 "etag": registration.etag, "platform": registration.platform.rawValue,
-                "isTemplate": registration.template != nil, "tags": tags, "handleKey": registration.pushChannel.key,
-                "record": record, "changedAfter": top, "updatedAt": at, "expiresAt": expiresAt, "charge": charge,
-                "writer": writer?.text,
+                "isTemplate": registration.template != nil, "tags": tags,
+                "handleKey": registration.pushChannel.key, "record": record, "changedAfter": top,
+                "updatedAt": at, "expiresAt": expiresAt, "charge": charge, "writer": writer?.text,
             ]
             if let current {
-                try update("registration", columns, where: ["ordinal": current.ordinal])
+                try update("registration", columns, where: "ordinal", is: current.ordinal)
             } else {
                 let first: Columns = [
-                    "hubID": hub, "registrationID": registration.id.text, "createdAfter": top, "createdAt": at,
+                    "hubID": hub, "registrationID": registration.id.text, "createdAfter": top,
+                    "createdAt": at,
                 ]
-                try insert(into: "registration", columns.merging(first) { $1 })
+                try insert(into: "registration", first, columns)
             }
         }
         var stored = StoredRegistration(
@@ -208,20 +210,20 @@ extension Transaction {
             // The secret of a 'stream' installation is not a handle.
             let key = installation.platform == .stream ? nil : channel?.key
             let expiresAt = installation.expirationTime.map { Timestamp($0) }
-            var columns: Columns = [
-                "platform": installation.platform.rawValue, "tags": tags, "handleKey": key, "changedAfter": top,
-                "updatedAt": at, "expiresAt": expiresAt, "charge": charge, "writer": writer?.text,
+            let columns: Columns = [
+                "etag": known.map { $0.etag + 1 } ?? 1, "platform": installation.platform.rawValue,
+                "tags": tags, "handleKey": key, "changedAfter": top, "updatedAt": at,
+                "expiresAt": expiresAt, "charge": charge, "writer": writer?.text,
             ]
             if let known {
-                columns["etag"] = known.etag + 1
-                try update("registration", columns, where: ["ordinal": known.target.ordinal])
+                try update("registration", columns, where: "ordinal", is: known.target.ordinal)
             } else {
                 let first: Columns = [
-                    "hubID": hub, "registrationID": RegistrationID.random().text, "etag": 1,
-                    "isTemplate": part.template != nil, "installation": ordinal, "part": text, "createdAfter": top,
-                    "createdAt": at,
+                    "hubID": hub, "registrationID": RegistrationID.random().text,
+                    "isTemplate": part.template != nil, "installation": ordinal, "part": text,
+                    "createdAfter": top, "createdAt": at,
                 ]
-                try insert(into: "registration", columns.merging(first) { $1 })
+                try insert(into: "registration", first, columns)
                 new.ordinal = Ordinal(rawValue: db.lastInsertedRowID)
             }
             changes.append(TargetChange(old: known?.target, new: new))
@@ -259,7 +261,8 @@ extension Transaction {
             let id = try RegistrationID(row[Place.registrationID])
             return (row[Place.part] as String, Part(id: id, etag: row[Place.etag], target: Target(row: row)))
         }
-        return Dictionary(uniqueKeysWithValues: parts)
+        // Texts that differ in SQLite can be equal in Swift.
+        return Dictionary(parts) { $1 }
     }
 
     private func end(_ part: Part, hub: HubKey, at: Timestamp, deleted: RegistrationID?) throws -> TargetChange {

@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
@@ -93,7 +94,7 @@ extension Transaction {
         matched: RecipientCounts? = nil
     ) throws -> LogSequence {
         let own: Columns = ["hubID": hub, "at": at, "enqueuedAt": enqueuedAt, "matched": matched?.record]
-        try insert(into: "log", own.merging(record.values) { $1 })
+        try insert(into: "log", own, record.values)
         return LogSequence(rawValue: db.lastInsertedRowID)
     }
 

@@ -2,13 +2,23 @@ package import GRDB
 
 /// Single statements and queries. Their compiled form is kept, since stores repeat the same few.
 extension Database {
-    package func execute(_ sql: String, _ arguments: StatementArguments) throws {
+    /// Executes one statement.
+    package func execute(_ sql: String, _ arguments: StatementArguments = []) throws {
         try cachedStatement(sql: sql).execute(arguments: arguments)
     }
 
     /// The first row of a query.
-    package func row(_ query: String, _ arguments: StatementArguments) throws -> Row? {
+    package func row(_ query: String, _ arguments: StatementArguments = []) throws -> Row? {
         try Row.fetchOne(cachedStatement(sql: query), arguments: arguments)
+    }
+
+    /// The first row of a query, as a value that is made of it.
+    package func row<Value>(
+        _ query: String,
+        _ arguments: StatementArguments = [],
+        _ make: (Row) throws -> Value
+    ) throws -> Value? {
+        try row(query, arguments).map(make)
     }
 
     /// All rows of a query.
@@ -16,12 +26,32 @@ extension Database {
         try Row.fetchAll(cachedStatement(sql: query), arguments: arguments)
     }
 
-    /// The first value of a query; `nil` also for `NULL`.
-    package func value<Value: DatabaseValueConvertible>(
+    /// All rows of a query, as values that are made of them; each row is read once its turn has come.
+    package func rows<Value>(
+        _ query: String,
+        _ arguments: StatementArguments = [],
+        _ make: (Row) throws -> Value
+    ) throws -> [Value] {
+        let rows = try Row.fetchCursor(cachedStatement(sql: query), arguments: arguments)
+        var values: [Value] = []
+        while let row = try rows.next() { values.append(try make(row)) }
+        return values
+    }
+
+    /// The first value of a query; `nil` without a row, and for `NULL`.
+    package func value<Value: DatabaseValueConvertible & StatementColumnConvertible>(
         _ query: String,
         _ arguments: StatementArguments = []
     ) throws -> Value? {
         try Value.fetchOne(cachedStatement(sql: query), arguments: arguments)
+    }
+
+    /// The values of a query's first column.
+    package func values<Value: DatabaseValueConvertible & StatementColumnConvertible>(
+        _ query: String,
+        _ arguments: StatementArguments = []
+    ) throws -> [Value] {
+        try Value.fetchAll(cachedStatement(sql: query), arguments: arguments)
     }
 
     /// True if a query finds a row.
@@ -29,7 +59,7 @@ extension Database {
         try value("SELECT EXISTS (\(query))", arguments) == true
     }
 
-    /// Number of rows that a query finds, which is given from the name of the table on.
+    /// Number of rows; `rows` is the part of a query after `FROM`.
     package func count(_ rows: String, _ arguments: StatementArguments = []) throws -> Int {
         try value("SELECT count(*) FROM \(rows)", arguments) ?? 0
     }

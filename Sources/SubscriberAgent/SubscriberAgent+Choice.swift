@@ -21,9 +21,9 @@ extension SubscriberAgent {
         if let choice { (checked, failure) = try await check(choice, with: connected.client) }
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
-        let former = try await stored(store.record)
+        let former = try await storing(store.record)
         guard let categories = checked?.categories ?? former.categories else { throw nothingChosen }
-        try await stored { () async throws(DatabaseFileError) in
+        try await storing { () async throws(DatabaseFileError) in
             try await self.store.choose(categories, template: template)
         }
         var isRegistered = false

@@ -11,7 +11,7 @@ extension SubscriberAgent {
     }
 
     func connect() async throws(AgentError) -> Connected {
-        let record = try await stored(store.record)
+        let record = try await storing(store.record)
         let connection = try connectionString()
         let stored = configuration.directory.file(Self.authorityName)
         let kept = configuration.connection == nil && HostFile.exists(stored) ? stored : nil
@@ -59,10 +59,10 @@ extension SubscriberAgent {
     func remember(_ connected: Connected) async throws(AgentError) {
         if let connection = configuration.connection {
             let path = configuration.directory.file(Self.connectionName)
-            try host { () throws(HostError) in try PrivateFile.write("\(connection)\n", to: path) }
+            try withHost { () throws(HostError) in try PrivateFile.write("\(connection)\n", to: path) }
         }
-        try host { () throws(HostError) in try rememberAuthority() }
-        try await stored { () async throws(DatabaseFileError) in
+        try withHost { () throws(HostError) in try rememberAuthority() }
+        try await storing { () async throws(DatabaseFileError) in
             try await self.store.setHub(connected.hub, allowsPlainHTTP: connected.allowsPlainHTTP)
         }
     }
@@ -90,8 +90,8 @@ extension SubscriberAgent {
     }
 }
 
-/// Runs work of the agent's database, and throws its error as that of a command.
-func stored<Value: Sendable>(
+/// Runs an operation on the agent's database, and throws its error as an ``AgentError``.
+func storing<Value: Sendable>(
     _ body: () async throws(DatabaseFileError) -> Value
 ) async throws(AgentError) -> Value {
     do {
@@ -101,8 +101,8 @@ func stored<Value: Sendable>(
     }
 }
 
-/// Runs work with the agent's files, and throws its error as that of a command.
-func host<Value>(_ body: () throws(HostError) -> Value) throws(AgentError) -> Value {
+/// Runs an operation on the agent's files, and throws its error as an ``AgentError``.
+func withHost<Value>(_ body: () throws(HostError) -> Value) throws(AgentError) -> Value {
     do {
         return try body()
     } catch {

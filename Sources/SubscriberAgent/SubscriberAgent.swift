@@ -102,7 +102,7 @@ package final class SubscriberAgent: Sendable {
         onSubscribed: @escaping @Sendable (Subscription) -> Void = { _ in }
     ) async throws(AgentError) -> SubscribeEnding {
         let path = configuration.directory.file(Self.lockName)
-        let lock = try host { () throws(HostError) in try FileLock.acquire(path) }
+        let lock = try withHost { () throws(HostError) in try FileLock.acquire(path) }
         guard let lock else {
             guard choice != nil || template != nil else {
                 throw AgentError(
@@ -163,10 +163,10 @@ package final class SubscriberAgent: Sendable {
         _ onListening: @escaping @Sendable () -> Void,
         _ subscription: SubscriptionReport
     ) async throws(AgentError) -> SubscribeEnding {
-        let record = try await stored(store.record)
+        let record = try await storing(store.record)
         guard record.categories != nil else { throw nothingChosen }
         let client = try await connect().client
-        let waiting = try await stored(store.unsettledCount)
+        let waiting = try await storing(store.unsettledCount)
         try? await store.purge()
         let flow = InboxFlow(waiting: waiting, limit: store.bounds.unsettled)
         let patience = PatientRetry<DatabaseFileError>(
@@ -238,7 +238,7 @@ package final class SubscriberAgent: Sendable {
     package func unsubscribe() async throws(AgentError) -> Bool {
         let lock = try await ChangeLock.acquire(in: configuration.directory, environment)
         defer { lock.close() }
-        let record = try await stored(store.record)
+        let record = try await storing(store.record)
         guard record.categories != nil || record.registered != nil else { return false }
         let client = try await connect().client
         // The app backend removes the agent from the user's devices; the hub is called in any case.
@@ -252,7 +252,7 @@ package final class SubscriberAgent: Sendable {
             // 404 means that there is nothing to delete.
             guard case .notFound = failure else { throw failure.asAgentError }
         }
-        try await stored(store.forget)
+        try await storing(store.forget)
         return true
     }
 
@@ -260,7 +260,7 @@ package final class SubscriberAgent: Sendable {
     ///
     /// - Throws: ``AgentError`` with exit 69 if the hub cannot be reached.
     package func categories() async throws(AgentError) -> [CategoryListing] {
-        let record = try await stored(store.record)
+        let record = try await storing(store.record)
         let chosen = record.categories ?? []
         return try await Self.categories(at: try await connect().client, chosen: chosen)
     }
@@ -292,24 +292,24 @@ package final class SubscriberAgent: Sendable {
 
     /// Returns the stored choice; `nil` if there is none.
     package func choice() async throws(AgentError) -> [String]? {
-        try await stored(store.record).categories
+        try await storing(store.record).categories
     }
 
     /// Returns the template by which the hub sends messages to this agent.
     package func template() async throws(AgentError) -> TemplateChoice {
-        try await stored(store.record).template
+        try await storing(store.record).template
     }
 
     /// Returns the id under which the hub knows this agent.
     package func installation() async throws(AgentError) -> InstallationID {
-        try await stored(store.record).installation
+        try await storing(store.record).installation
     }
 
     /// Returns the number of rows of the inbox in some states.
     package func inboxCount(
         states: [InboxRecord.State] = InboxRecord.State.allCases
     ) async throws(AgentError) -> Int {
-        try await stored { () async throws(DatabaseFileError) in try await self.store.count(states: states) }
+        try await storing { () async throws(DatabaseFileError) in try await self.store.count(states: states) }
     }
 
     /// Returns the newest rows of the inbox, at most `limit`, oldest of them first.
@@ -317,7 +317,7 @@ package final class SubscriberAgent: Sendable {
         last limit: Int,
         states: [InboxRecord.State] = InboxRecord.State.allCases
     ) async throws(AgentError) -> [InboxRecord] {
-        try await stored { () async throws(DatabaseFileError) in
+        try await storing { () async throws(DatabaseFileError) in
             try await self.store.records(last: limit, states: states)
         }
     }

@@ -176,7 +176,7 @@ struct HubMachineTests {
                 policy.isDisabled || !policy.rules.contains { $0.primaryKey == stream.value.credential.key }
             }
             for ordinal in gone.keys { model.streams[ordinal] = nil }
-            return (.effect { [policy] in $0.set(policy) }, Set(gone.values.map { "end \($0.id.number)" }))
+            return (.effect { [policy] in $0.setPolicy(policy) }, Set(gone.values.map { "end \($0.id.number)" }))
         case 9:
             let bytes = Int.random(in: 1..<100, using: &random)
             model.scheduled.append(bytes)
@@ -193,7 +193,7 @@ struct HubMachineTests {
             )
             let routed = RoutedMessage(sequence: model.sequence, id: .random(), message, installations: nil)
             let reached = model.streams.filter { model.agent($0.key)?.recipient.receives(routed) == true }
-            return (.effect { $0.append(routed, .nobody) }, Set(reached.values.map { "get \($0.id.number)" }))
+            return (.effect { $0.receive(routed, .nobody) }, Set(reached.values.map { "get \($0.id.number)" }))
         }
     }
 

@@ -83,8 +83,8 @@ package final class BackendStore: Sendable {
         try await writes.run(body)
     }
 
-    /// Makes a change with one statement.
+    /// Executes one statement in a transaction of its own.
     func execute(_ sql: String, _ arguments: StatementArguments) async throws {
-        try await write { try $0.execute(sql: sql, arguments: arguments) }
+        try await write { try $0.execute(sql, arguments) }
     }
 }

@@ -45,7 +45,7 @@ final class HubManagement: Sendable {
             var description = try change.applied(to: nil, at: at)
             if let keys { description.credentials.append(keys) }
             let stored = try transaction.insertHub(name, description, at: at)
-            return (stored, [NamespaceEffect(stored.record.id, CreatedEffect(stored, try transaction.extent()))])
+            return (stored, [.created(stored, try transaction.extent())])
         }
         served.logger.notice("a hub was created", metadata: ["hub.name": "\(name)"])
         return hub
@@ -87,7 +87,7 @@ final class HubManagement: Sendable {
         try await served.writer.perform { transaction, _ in
             guard try transaction.hub(id: hub.record.id) != nil else { throw ProtocolError.noService }
             try transaction.deleteHub(id: hub.record.id, at: at)
-            return ((), [NamespaceEffect(hub.record.id, DeletedEffect())])
+            return ((), [.deleted(hub.record.id)])
         }
         served.logger.notice("a hub was deleted", metadata: ["hub.name": "\(hub.record.name)"])
     }

@@ -95,7 +95,7 @@ struct HubStart: Sendable {
     ) throws -> [NamespaceEffect] {
         try transaction.hubs().compactMap { hub in
             guard let policy = former[hub.record.id] else {
-                return NamespaceEffect(hub.record.id, CreatedEffect(hub, try transaction.extent()))
+                return .created(hub, try transaction.extent())
             }
             return policy == hub.policy ? nil : NamespaceEffect(hub.record.id, PolicyEffect(hub.policy))
         }

@@ -179,7 +179,7 @@ final class Housekeeping: Service {
                     maximumBytes: maximumBytes,
                     limit: Self.purgeRows
                 )
-                return (dropped, dropped.through.map { [NamespaceEffect(DroppedEffect($0))] } ?? [])
+                return (dropped, dropped.through.map { [.dropped(through: $0)] } ?? [])
             }
             if dropped.bySize > 0 { noteSize(dropped.bySize) }
             isDone = !dropped.hasMore

@@ -1,4 +1,4 @@
-import HubProtocol
+package import HubProtocol
 package import HubRouting
 
 /// The effect of a committed change on the state in memory.
@@ -14,6 +14,7 @@ package protocol Effect: Sendable {
     static var kind: UInt8 { get }
     /// True if entries name the hub of the effect.
     static var isOfHub: Bool { get }
+    /// The part of the effect that entries contain; ``complete(_:of:_:)`` makes the effect of it again.
     var keys: Keys { get }
 
     /// The registrations whose states before and after the entry are part of the effect.
@@ -22,8 +23,10 @@ package protocol Effect: Sendable {
     /// Completes an effect from the rows that the entry's statements have written.
     ///
     /// - Returns: `nil` if a later change of the same entry removed the subject of the effect.
+    /// - Throws: A `DatabaseError`, or an error of a row that cannot be read.
     static func complete(_ keys: Keys, of hub: HubKey, _ reader: inout EffectReader) throws -> (any Effect)?
 
+    /// Changes the state in memory; `hub` is 0 for an effect on the namespace.
     func apply(to machine: inout NamespaceMachine, of hub: HubKey)
 }
 
@@ -68,13 +71,21 @@ package struct NamespaceEffect: Sendable {
     package let hub: HubKey
     package let effect: any Effect
 
-    package init(_ hub: HubKey, _ effect: any Effect) {
+    init(of hub: HubKey, _ effect: any Effect) {
         self.hub = hub
         self.effect = effect
     }
 
-    /// Creates an effect on the namespace.
-    package init(_ effect: any Effect) { self.init(0, effect) }
+    package init(_ hub: HubKey, _ effect: any HubEffect) { self.init(of: hub, effect) }
+
+    package static func created(_ hub: StoredHub, _ extent: LogExtent) -> Self {
+        Self(of: hub.record.id, CreatedEffect(hub, extent))
+    }
+
+    package static func deleted(_ hub: HubKey) -> Self { Self(of: hub, DeletedEffect()) }
+
+    /// All rows of the log up to a sequence were dropped.
+    package static func dropped(through sequence: LogSequence) -> Self { Self(of: 0, DroppedEffect(sequence)) }
 
     package func apply(to machine: inout NamespaceMachine) { effect.apply(to: &machine, of: hub) }
 }

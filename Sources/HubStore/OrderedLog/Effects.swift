@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
@@ -28,7 +29,7 @@ package struct MessageEffect: HubEffect {
         }
     }
 
-    package func apply(to machine: inout HubMachine) { machine.append(message, matched) }
+    package func apply(to machine: inout HubMachine) { machine.receive(message, matched) }
 }
 
 /// A scheduled message that can no longer be read was appended to the log; streams get a gap instead.
@@ -150,7 +151,7 @@ package struct PolicyEffect: HubEffect {
         try reader.transaction.hub(id: hub).map { PolicyEffect($0.policy) }
     }
 
-    package func apply(to machine: inout HubMachine) { machine.set(policy) }
+    package func apply(to machine: inout HubMachine) { machine.setPolicy(policy) }
 }
 
 /// A message was scheduled.
@@ -237,45 +238,41 @@ package struct ReportEffect: HubEffect, EmptyValue {
 
 // MARK: - The namespace
 
-package struct CreatedEffect: Effect {
-    package static let kind: UInt8 = 10
+/// A hub was created.
+struct CreatedEffect: Effect {
+    static let kind: UInt8 = 10
     let record: HubRecord
     let policy: HubPolicy
     let extent: LogExtent
 
-    package init(_ hub: StoredHub, _ extent: LogExtent) {
+    init(_ hub: StoredHub, _ extent: LogExtent) {
         (record, policy) = (hub.record, hub.policy)
         self.extent = extent
     }
 
-    package var keys: NoKeys { NoKeys() }
+    var keys: NoKeys { NoKeys() }
 
-    package static func complete(
-        _ keys: NoKeys,
-        of hub: HubKey,
-        _ reader: inout EffectReader
-    ) throws -> (any Effect)? {
+    static func complete(_ keys: NoKeys, of hub: HubKey, _ reader: inout EffectReader) throws -> (any Effect)? {
         try reader.transaction.hub(id: hub).map { CreatedEffect($0, try reader.transaction.extent()) }
     }
 
-    package func apply(to machine: inout NamespaceMachine, of hub: HubKey) { machine.create(record, policy, extent) }
+    func apply(to machine: inout NamespaceMachine, of hub: HubKey) { machine.create(record, policy, extent) }
 }
 
-package struct DeletedEffect: Effect, EmptyValue {
-    package static let kind: UInt8 = 11
+/// A hub was deleted.
+struct DeletedEffect: Effect, EmptyValue {
+    static let kind: UInt8 = 11
 
-    package init() {}
-
-    package func apply(to machine: inout NamespaceMachine, of hub: HubKey) { machine.delete(hub) }
+    func apply(to machine: inout NamespaceMachine, of hub: HubKey) { machine.delete(hub) }
 }
 
 /// All rows of the log up to a sequence were dropped.
-package struct DroppedEffect: PlainEffect {
-    package static let kind: UInt8 = 12
-    package static let isOfHub = false
-    package let keys: LogSequence
+struct DroppedEffect: PlainEffect {
+    static let kind: UInt8 = 12
+    static let isOfHub = false
+    let keys: LogSequence
 
-    package init(_ sequence: LogSequence) { keys = sequence }
+    init(_ sequence: LogSequence) { keys = sequence }
 
-    package func apply(to machine: inout NamespaceMachine, of hub: HubKey) { machine.drop(through: keys) }
+    func apply(to machine: inout NamespaceMachine, of hub: HubKey) { machine.drop(through: keys) }
 }

@@ -105,9 +105,10 @@ package struct EntryReader {
     }
 }
 
-/// A value with a form in entries.
+/// A value that log entries can contain.
 package protocol EntryValue: Sendable {
     func append(to writer: inout EntryWriter)
+    /// - Throws: ``LogEntryError`` for bytes that are not the form of such a value.
     init(reading reader: inout EntryReader) throws(LogEntryError)
 }
 
@@ -121,6 +122,7 @@ extension EmptyValue {
     package init(reading reader: inout EntryReader) { self.init() }
 }
 
+/// The keys of an effect whose kind and hub say all.
 package struct NoKeys: EmptyValue {
     package init() {}
 }

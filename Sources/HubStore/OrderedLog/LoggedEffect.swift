@@ -4,7 +4,7 @@ import HubRouting
 /// An effect as entries contain it: its kind, its hub and its keys.
 package struct LoggedEffect: Sendable, Equatable {
     /// The types of all effects.
-    private static let types: [UInt8: any Effect.Type] = {
+    static let types: [UInt8: any Effect.Type] = {
         let types: [any Effect.Type] = [
             MessageEffect.self, UnreadableEffect.self, DeliveryEffect.self, InstallationEffect.self,
             TargetsEffect.self, PolicyEffect.self, ScheduledEffect.self, UnscheduledEffect.self, RecountedEffect.self,
@@ -21,7 +21,11 @@ package struct LoggedEffect: Sendable, Equatable {
 
     package init(_ effect: NamespaceEffect) { self.init(effect.hub, effect.effect) }
 
-    private init<Kind: Effect>(_ hub: HubKey, _ effect: Kind) { self.init(Kind.self, hub, effect.keys) }
+    private init<Kind: Effect>(_ hub: HubKey, _ effect: Kind) {
+        // No node could read the entry.
+        precondition(Self.types[Kind.kind] == Kind.self, "\(Kind.self) is missing in the types of effects")
+        self.init(Kind.self, hub, effect.keys)
+    }
 
     init(reading reader: inout EntryReader) throws(LogEntryError) {
         guard let type = Self.types[try reader.byte()] else { throw .damaged("an effect has an unknown kind") }
@@ -43,7 +47,7 @@ package struct LoggedEffect: Sendable, Equatable {
         bytes = writer.bytes
         targets = type.targets(keys)
         complete = { reader in
-            try type.complete(keys, of: hub, &reader).map { NamespaceEffect(hub, $0) }
+            try type.complete(keys, of: hub, &reader).map { NamespaceEffect(of: hub, $0) }
         }
     }
 

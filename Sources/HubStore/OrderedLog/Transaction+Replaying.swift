@@ -1,3 +1,4 @@
+import SQLiteFiles
 import Foundation
 import GRDB
 import HubRouting

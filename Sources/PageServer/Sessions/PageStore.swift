@@ -126,13 +126,13 @@ package final class PageStore: Sendable {
         try await DatabaseFileError.naming(path) { try await health.noting { try await database.write(body) } }
     }
 
-    /// Makes a change with one statement.
+    /// Executes one statement in a transaction of its own.
     ///
     /// - Returns: Number of changed rows.
     @discardableResult
     func execute(_ sql: String, _ arguments: StatementArguments) async throws -> Int {
         try await write { db in
-            try db.execute(sql: sql, arguments: arguments)
+            try db.execute(sql, arguments)
             return db.changesCount
         }
     }

@@ -79,7 +79,7 @@ extension SubscriberAgent {
         do {
             lock = try await ChangeLock.acquire(in: configuration.directory, environment)
             former = client(of: logins.file.state())
-            try host { () throws(HostError) in try store(login) }
+            try withHost { () throws(HostError) in try store(login) }
         } catch {
             try? await logins.client(address, token: login.token, authority: path).logOut()
             throw error
@@ -111,7 +111,7 @@ extension SubscriberAgent {
         defer { lock.close() }
         let found = logins.file.state()
         if found == .absent { return nil }
-        let record = try await stored(store.record)
+        let record = try await storing(store.record)
         let backend = client(of: found)
         // The app backend also removes the agent from the user's devices. If this fails, the hub is called below.
         if record.taggedUser != nil { try? await backend?.delete(record.installation) }
@@ -122,7 +122,7 @@ extension SubscriberAgent {
             // 401 means that the token is already invalid.
             if error.status != 401 { failure = error }
         }
-        try host { () throws(HostError) in try logins.file.remove() }
+        try withHost { () throws(HostError) in try logins.file.remove() }
         let user = user(of: found) ?? record.taggedUser
         switch found {
         case .absent: break
@@ -153,7 +153,7 @@ extension SubscriberAgent {
         case .absent: return nil
         case .unreadable(let reason): throw AgentError(.badConfiguration, reason, hint: .logIn)
         case .present(let login):
-            let record = try await stored(store.record)
+            let record = try await storing(store.record)
             let isSubscribed = record.categories != nil
             return LoginSummary(login, isRegistered: isSubscribed ? record.registeredUser == login.key : nil)
         }
@@ -177,7 +177,7 @@ extension SubscriberAgent {
 
     /// Number of secure notifications whose text has not been fetched yet.
     package func secureCount() async throws(AgentError) -> Int {
-        try await stored(store.secureCount)
+        try await storing(store.secureCount)
     }
 
     // MARK: -
@@ -193,7 +193,7 @@ extension SubscriberAgent {
 
     private func allowsPlainHTTP() async throws(AgentError) -> Bool {
         if let said = configuration.allowsPlainHTTP { return said }
-        return try await stored(store.record).allowsPlainHTTP
+        return try await storing(store.record).allowsPlainHTTP
     }
 
     /// Returns the authorities for an app backend's certificate.
@@ -211,9 +211,9 @@ extension SubscriberAgent {
     /// - Returns: True if the hub has registered the agent for `user`; `nil` without a subscription.
     private func registerUserLocked(_ user: String?) async -> Bool? {
         do {
-            guard try await stored(store.record).categories != nil else { return nil }
+            guard try await storing(store.record).categories != nil else { return nil }
             _ = try await registrar(try await connect().client).registerLocked()
-            let record = try await stored(store.record)
+            let record = try await storing(store.record)
             return record.taggedUser == user && record.registeredUser == user
         } catch let failure as HubFailure {
             environment.reporter.warning("\(failure.asAgentError); the agent is registered once the hub can be reached")

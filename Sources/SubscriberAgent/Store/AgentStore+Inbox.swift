@@ -31,7 +31,7 @@ extension AgentStore {
         try await write { database in
             var taken: [Arrival] = []
             for arrival in arrivals {
-                try database.run(
+                try database.execute(
                     "INSERT OR IGNORE INTO mark (id, template) VALUES (?, ?)",
                     [arrival.id, arrival.template]
                 )
@@ -48,7 +48,7 @@ extension AgentStore {
                 let state: InboxRecord.State =
                     arrival.failure != nil ? .failed : arrival.emptiness != nil ? .done : .pending
                 let first = try Self.sameVersion(as: arrival, relation, at: now, in: database)
-                try database.run(
+                try database.execute(
                     """
                     INSERT INTO inbox
                         (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state, reason,
@@ -70,7 +70,7 @@ extension AgentStore {
                 taken.append(arrival)
             }
             if let cursor {
-                try database.run(
+                try database.execute(
                     "UPDATE agent SET cursor = ? WHERE categories IS NOT NULL AND generation = ?",
                     [cursor, generation]
                 )
@@ -93,7 +93,7 @@ extension AgentStore {
     func purge() async throws(DatabaseFileError) {
         let bounds = bounds
         try await write { database in
-            try database.run(
+            try database.execute(
                 """
                 DELETE FROM inbox WHERE state IN ('done', 'failed') AND ordinal <= (
                     SELECT max(ordinal) FROM (
@@ -103,7 +103,7 @@ extension AgentStore {
                 """,
                 [bounds.settled, bounds.settledBytes]
             )
-            try database.run(
+            try database.execute(
                 """
                 DELETE FROM mark WHERE ordinal <= (SELECT max(ordinal) FROM mark) - ?
                     AND ordinal NOT IN (SELECT ordinal FROM inbox)
@@ -136,7 +136,7 @@ extension AgentStore {
         try await write { database in
             if let settlement { try Self.apply(settlement, to: database) }
             guard let ordinal = try Int64.fetchOne(database, sql: Self.nextSQL) else { return nil }
-            try database.run("UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?", [ordinal])
+            try database.execute("UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?", [ordinal])
             return try Row.fetchOne(
                 database,
                 sql: "SELECT \(Self.columns) FROM inbox WHERE ordinal = ?",
@@ -230,7 +230,7 @@ extension AgentStore {
     /// Marks the earlier messages of the stories that a message replaces; a withdrawal is never undone.
     private static func supersede(by relation: StoryRelation, before ordinal: Int64, in database: Database) throws {
         let mark: InboxRecord.Supersession = relation.status == .withdrawn ? .withdrawn : .replaced
-        try database.run(
+        try database.execute(
             supersedeSQL,
             [mark.rawValue, JSONText(strings: relation.replaces).text, ordinal]
         )
@@ -246,7 +246,7 @@ extension AgentStore {
             case .released(let ordinal):
                 ("attempts = attempts - 1, state = iif(attempts > 1, 'started', 'pending')", [ordinal])
             }
-        try database.run("UPDATE inbox SET \(changes) WHERE ordinal = ?", arguments)
+        try database.execute("UPDATE inbox SET \(changes) WHERE ordinal = ?", arguments)
     }
 }
 

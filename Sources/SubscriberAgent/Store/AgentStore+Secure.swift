@@ -22,7 +22,7 @@ extension AgentStore {
         at now: Timestamp,
         in database: Database
     ) throws {
-        try database.run(
+        try database.execute(
             """
             INSERT INTO secure (ordinal, id, template, secureID, user, receivedAt)
                 VALUES (?, ?, ?, ?, (SELECT taggedUser FROM agent), ?)
@@ -60,7 +60,7 @@ extension AgentStore {
             MessageProperty.secureID.rawValue: JSONText("\(record.secureID)"),
         ]
         return try await write { database in
-            try database.run(
+            try database.execute(
                 """
                 INSERT INTO inbox (ordinal, kind, id, template, body, title, message, link, category, receivedAt, state)
                     SELECT ordinal, 'message', id, template, ?, '', ?, '', '', receivedAt, 'pending' FROM secure
@@ -69,13 +69,13 @@ extension AgentStore {
                 [body.text, text, record.ordinal]
             )
             let isInserted = database.changesCount == 1
-            try database.run("DELETE FROM secure WHERE ordinal = ?", [record.ordinal])
+            try database.execute("DELETE FROM secure WHERE ordinal = ?", [record.ordinal])
             return isInserted
         }
     }
 
     func dropSecure(_ record: SecureRecord) async throws(DatabaseFileError) {
-        try await run("DELETE FROM secure WHERE ordinal = ?", [record.ordinal])
+        try await execute("DELETE FROM secure WHERE ordinal = ?", [record.ordinal])
     }
 
     /// Deletes notifications that arrived before an instant, and the oldest above ``Bounds/secure``.
@@ -84,7 +84,7 @@ extension AgentStore {
     func dropSecure(before instant: Timestamp) async throws(DatabaseFileError) -> Int {
         let limit = bounds.secure
         return try await write { database in
-            try database.run(
+            try database.execute(
                 """
                 DELETE FROM secure WHERE receivedAt < ?
                     OR ordinal NOT IN (SELECT ordinal FROM secure ORDER BY ordinal DESC LIMIT ?)
@@ -99,12 +99,12 @@ extension AgentStore {
 
     /// Records before a call that the installation at the hub may get a user's tag.
     func setTagged(_ user: String) async throws(DatabaseFileError) {
-        try await run("UPDATE agent SET taggedUser = ?, registeredUser = NULL", [user])
+        try await execute("UPDATE agent SET taggedUser = ?, registeredUser = NULL", [user])
     }
 
     /// Records that the hub no longer has the installation, nor messages for its former user.
     func setUntagged() async throws(DatabaseFileError) {
-        try await run(
+        try await execute(
             """
             UPDATE agent SET taggedUser = NULL, registeredUser = NULL, registered = NULL, cursor = NULL,
                 generation = generation + 1

@@ -47,7 +47,7 @@ final class AgentStore: Sendable {
             pool = try opener.pool(at: path)
             try opener.migrate(pool)
             try pool.write { database in
-                try database.run(
+                try database.execute(
                     "INSERT OR IGNORE INTO agent (only, installation, channel) VALUES (1, ?, ?)",
                     ["agent-\(MessageID.random().text)", PushChannelSecret.random().text]
                 )
@@ -88,14 +88,14 @@ final class AgentStore: Sendable {
     func choose(_ categories: [String]?, template: TemplateChoice? = nil) async throws(DatabaseFileError) {
         let text = categories.map { JSONText(strings: $0).text }
         try await write { database in
-            try database.run("UPDATE agent SET categories = ?", [text])
+            try database.execute("UPDATE agent SET categories = ?", [text])
             if let template { try Self.set(template, in: database) }
         }
     }
 
     /// Deletes the choice and everything that belongs to the installation at the hub; the inbox stays.
     func forget() async throws(DatabaseFileError) {
-        try await run(
+        try await execute(
             """
             UPDATE agent SET categories = NULL, registered = NULL, cursor = NULL, retired = '[]', taggedUser = NULL,
                 registeredUser = NULL, generation = generation + 1, language = NULL, template = NULL
@@ -111,7 +111,7 @@ final class AgentStore: Sendable {
         user: String? = nil
     ) async throws(DatabaseFileError) {
         let text = categories.map { JSONText(strings: $0).text }
-        try await run(
+        try await execute(
             "UPDATE agent SET registered = ?, registeredTemplate = ?, registeredUser = ?",
             [text, template, user]
         )
@@ -119,17 +119,17 @@ final class AgentStore: Sendable {
 
     /// Deletes the position in the stream: the next stream begins where the installation was created.
     func forgetCursor() async throws(DatabaseFileError) {
-        try await run("UPDATE agent SET cursor = NULL")
+        try await execute("UPDATE agent SET cursor = NULL")
     }
 
     /// Stores reported categories, unless another process has unsubscribed meanwhile.
     func setRetired(_ categories: [String]) async throws(DatabaseFileError) {
         let text = JSONText(strings: categories).text
-        try await run("UPDATE agent SET retired = ? WHERE categories IS NOT NULL", [text])
+        try await execute("UPDATE agent SET retired = ? WHERE categories IS NOT NULL", [text])
     }
 
     func setHub(_ hub: String, allowsPlainHTTP: Bool) async throws(DatabaseFileError) {
-        try await run("UPDATE agent SET hub = ?, allowsPlainHTTP = ?", [hub, allowsPlainHTTP])
+        try await execute("UPDATE agent SET hub = ?, allowsPlainHTTP = ?", [hub, allowsPlainHTTP])
     }
 
     private static func template(_ row: Row) -> TemplateChoice {
@@ -145,7 +145,7 @@ final class AgentStore: Sendable {
             case .language(let language): (language.text, nil)
             case .custom(let body): (nil, body)
             }
-        try database.run("UPDATE agent SET language = ?, template = ?", [language, body])
+        try database.execute("UPDATE agent SET language = ?, template = ?", [language, body])
     }
 
     private static func list(ifAny text: String?) throws -> [String]? { try text.map(list) }
@@ -156,9 +156,9 @@ final class AgentStore: Sendable {
 
     // MARK: Access
 
-    /// Runs one statement in a transaction of its own.
-    func run(_ sql: String, _ arguments: StatementArguments = StatementArguments()) async throws(DatabaseFileError) {
-        try await write { try $0.run(sql, arguments) }
+    /// Executes one statement in a transaction of its own.
+    func execute(_ sql: String, _ arguments: StatementArguments = []) async throws(DatabaseFileError) {
+        try await write { try $0.execute(sql, arguments) }
     }
 
     /// Runs a transaction in an unstructured task, because GRDB rolls back when the calling task is cancelled.
@@ -180,11 +180,5 @@ final class AgentStore: Sendable {
         } catch {
             throw DatabaseFileError.of(path, error)
         }
-    }
-}
-
-extension Database {
-    func run(_ sql: String, _ arguments: StatementArguments = StatementArguments()) throws {
-        try execute(sql: sql, arguments: arguments)
     }
 }

@@ -19,7 +19,7 @@ enum ChangeLock {
         let path = directory.file(name)
         let deadline = environment.elapsed() + patience
         while true {
-            if let lock = try host({ () throws(HostError) in try FileLock.acquire(path) }) { return lock }
+            if let lock = try withHost({ () throws(HostError) in try FileLock.acquire(path) }) { return lock }
             guard environment.elapsed() < deadline else {
                 throw AgentError(.tryLater, "another newswire is changing this profile: '\(path)' is locked")
             }

@@ -13,7 +13,7 @@ extension StreamReceiver {
         case .badCursor(let error):
             guard !hasDroppedCursor else { throw error }
             hasDroppedCursor = true
-            try await stored(store.forgetCursor)
+            try await storing(store.forgetCursor)
             unsavedCursor = nil
             environment.reporter.warning(
                 "the stream cannot be resumed from the stored position, which is deleted (\(error)); "

@@ -82,7 +82,7 @@ struct LogEntryTests {
             createdAt: 0,
             updatedAt: 0
         )
-        let effects = [
+        let effects: [NamespaceEffect] = [
             NamespaceEffect(1, MessageEffect(routed, matched: .nobody)), NamespaceEffect(2, UnreadableEffect(301)),
             NamespaceEffect(1, DeliveryEffect()), NamespaceEffect(1, Self.change),
             NamespaceEffect(
@@ -94,10 +94,11 @@ struct LogEntryTests {
             NamespaceEffect(1, UnscheduledEffect(messages: 0, bytes: 0, nextDue: 7)),
             NamespaceEffect(1, RecountedEffect([3, 2])), NamespaceEffect(1, CategoriesEffect()),
             NamespaceEffect(2, ReportEffect()),
-            NamespaceEffect(3, CreatedEffect(hub, LogExtent(top: 0, droppedThrough: 0))),
-            NamespaceEffect(3, DeletedEffect()), NamespaceEffect(DroppedEffect(.end)),
+            .created(hub, LogExtent(top: 0, droppedThrough: 0)),
+            .deleted(3), .dropped(through: .end),
         ]
-        #expect(effects.map(LoggedEffect.init) == Self.effects)
+        #expect(effects.map { LoggedEffect($0) } == Self.effects)
+        #expect(Set(effects.map { type(of: $0.effect).kind }) == Set(LoggedEffect.types.keys))
     }
 
     @Test func `effects have the form that earlier versions write and read`() {
