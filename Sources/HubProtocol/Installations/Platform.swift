@@ -24,7 +24,7 @@ package struct Platform: RawRepresentable, Sendable, Codable, CustomStringConver
     /// The platform in lower case, as the hub stores and reports it.
     package var folded: Platform { Platform(rawValue: foldedName) }
 
-    private var foldedName: String { rawValue.utf8.allSatisfy(\.hasNoCase) ? rawValue : rawValue.lowercased() }
+    private var foldedName: String { rawValue.loweringCase }
 
     package var isKnown: Bool { PlatformDefinition.byPlatform[self] != nil }
 
@@ -47,6 +47,11 @@ extension Platform: Hashable {
 
 extension Platform: Comparable {
     package static func < (left: Platform, right: Platform) -> Bool { left.foldedName < right.foldedName }
+}
+
+extension String {
+    /// The text in lower case; nearly all names are written so already.
+    var loweringCase: String { utf8.allSatisfy(\.hasNoCase) ? self : lowercased() }
 }
 
 extension UInt8 {

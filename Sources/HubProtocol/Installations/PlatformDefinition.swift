@@ -147,7 +147,9 @@ struct PlatformDefinition: Sendable {
 
     static let byPlatform = Dictionary(uniqueKeysWithValues: all.map { ($0.platform, $0) })
     static let byFormat = Dictionary(uniqueKeysWithValues: all.map { ($0.format, $0) })
-    static let byCredential = Dictionary(uniqueKeysWithValues: all.map { ($0.credentialKind, $0) })
+    static let byCredential = Dictionary(
+        uniqueKeysWithValues: all.filter { $0.credential != nil }.map { ($0.credentialKind, $0) }
+    )
 
     var credentialKind: PlatformCredential.Kind { PlatformCredential.Kind(element: stem + "Credential") }
 }
@@ -162,12 +164,12 @@ struct CredentialDefinition: Sendable {
     var required: [[String]] = []
     /// The secrets, which an update may omit; a kind with two ways to authenticate has two sets, which are alternatives.
     let secrets: [[String]]
-    /// The names that SDKs of Azure know, in lower case; other ones, ours, are in no description: they break the Java
-    /// SDK, which then reads no hub of the namespace.
+    /// The names that the SDKs of Azure know, in lower case. Descriptions omit other names: one makes the Java SDK fail to
+    /// read all hubs of the namespace.
     ///
     /// Source: the models of the .NET, Java and JavaScript SDKs.
     let sdkNames: Set<String>
-    /// The properties that name the app or project whose handles the credential reaches: the first set that begins with
-    /// a property of the credential, or else the last one.
+    /// The properties that name the app or project whose handles the credential reaches: alternatives, of which the first
+    /// counts whose leading property is present, or else the last. APNs has a rule of its own.
     var audience: [[String]] = []
 }

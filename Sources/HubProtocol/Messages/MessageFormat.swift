@@ -38,8 +38,8 @@ package struct MessageFormat: RawRepresentable, Sendable, Codable, CustomStringC
 
 extension MessageFormat: Hashable {
     package static func == (left: MessageFormat, right: MessageFormat) -> Bool {
-        left.rawValue.lowercased() == right.rawValue.lowercased()
+        left.rawValue == right.rawValue || left.rawValue.loweringCase == right.rawValue.loweringCase
     }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue.lowercased()) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(rawValue.loweringCase) }
 }

@@ -106,7 +106,7 @@ struct MultipartBody: Sendable {
         return contents
     }
 
-    /// The line break before a delimiter belongs to it.
+    /// The line break before a delimiter belongs to the delimiter (RFC 2046 §5.1.1).
     private static func content(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let bytes = bytes.last == 0x0A ? bytes.dropLast() : bytes
         return bytes.last == 0x0D ? bytes.dropLast() : bytes

@@ -4,20 +4,22 @@ import Markup
 ///
 /// Source: protocol §3.7.
 struct RegistrationFields {
-    private var elements: [RegistrationField: XMLElement] = [:]
+    private var elements = [XMLElement?](repeating: nil, count: RegistrationField.allCases.count)
     /// True if an element is marked as having no value.
     private let hasNil: Bool
 
-    private static let fields = RegistrationField.allCases
-    private static let table = XMLNameTable(AtomNames.vocabulary, names: fields.map(\.qualifiedName))
+    private static let table = XMLNameTable(
+        AtomNames.vocabulary,
+        names: RegistrationField.allCases.map(\.qualifiedName)
+    )
 
     /// Unknown elements are ignored, as in the service.
     init(_ description: XMLElement, _ problems: inout ProblemList) {
         hasNil = description.documentUses(AtomNames.nilAttribute)
         for child in description.children {
             if let position = Self.table.position(of: child) {
-                let isRepeated = elements.updateValue(child, forKey: Self.fields[position]) != nil
-                if isRepeated { problems.add("\(child.localName) appears twice") }
+                if elements[position] != nil { problems.add("\(child.localName) appears twice") }
+                elements[position] = child
             } else if RegistrationField.names.contains(child.localName) {
                 problems.add("\(child.localName) is in \(child.shownNamespace), not in '\(AtomNames.serviceBus)'")
             }
@@ -26,7 +28,7 @@ struct RegistrationFields {
 
     /// The element; `nil` if it is absent or marked as nil.
     subscript(field: RegistrationField) -> XMLElement? {
-        guard let element = elements[field] else { return nil }
+        guard let element = elements[field.rawValue] else { return nil }
         if hasNil, let text = element.attribute(AtomNames.nilAttribute), text == "true" || text == "1" { return nil }
         return element
     }
@@ -43,7 +45,7 @@ struct RegistrationFields {
     }
 
     func required(_ field: RegistrationField, _ problems: inout ProblemList) -> String? {
-        guard self[field] != nil else {
+        guard elements[field.rawValue] != nil, self[field] != nil else {
             problems.add("\(field.name) is missing")
             return nil
         }

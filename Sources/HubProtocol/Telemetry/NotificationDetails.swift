@@ -32,8 +32,10 @@ package struct NotificationDetails: Sendable, Equatable {
 extension NotificationDetails {
     /// The platforms whose counts are before `PnsErrorDetailsUri`, and those after it: .NET loses an element in another
     /// place.
-    private static let early: [Platform] = [.apns, .mpns, .wns, .gcm, .adm]
-    private static let late = Platform.known.filter { $0 != .stream && !early.contains($0) }
+    private static let early = counts([.apns, .mpns, .wns, .gcm, .adm])
+    private static let late = counts(
+        Platform.known.filter { platform in platform != .stream && !early.contains { $0.platform == platform } }
+    )
 
     private static func counts(_ platforms: [Platform]) -> [(element: String, platform: Platform)] {
         platforms.compactMap { PlatformDefinition.byPlatform[$0] }.map { ($0.stem + "OutcomeCounts", $0.platform) }
@@ -56,9 +58,9 @@ extension NotificationDetails {
             document.add("NotificationBody", body)
             document.add("Tags", tags)
             document.add("TargetPlatforms", targetPlatforms.joined(separator: ","))
-            for (element, platform) in Self.counts(Self.early) { add(outcomes[platform], as: element, to: &document) }
+            for (element, platform) in Self.early { add(outcomes[platform], as: element, to: &document) }
             document.add("PnsErrorDetailsUri", errorDetailsURI)
-            for (element, platform) in Self.counts(Self.late) { add(outcomes[platform], as: element, to: &document) }
+            for (element, platform) in Self.late { add(outcomes[platform], as: element, to: &document) }
             let streams = Self.shown(outcomes[.stream])
             guard !streams.isEmpty else { return }
             document.add(Self.streamCounts.element) { list in
@@ -109,7 +111,7 @@ extension NotificationDetails {
         targetPlatforms = (root.first("TargetPlatforms")?.text ?? "").split(separator: ",").map { String($0.trimmed) }
         errorDetailsURI = root.first("PnsErrorDetailsUri")?.text
         // The service's newer name for gcm.
-        for (element, platform) in Self.counts(Self.early + Self.late) + [("FcmOutcomeCounts", .gcm)] {
+        for (element, platform) in Self.early + Self.late + [("FcmOutcomeCounts", .gcm)] {
             for outcome in root.first(element)?.all("Outcome") ?? [] {
                 note(outcome.first("Name")?.text, outcome.first("Count")?.text, platform)
             }
