@@ -461,8 +461,9 @@ let package = Package(
             dependencies: [
                 "Formats", "newswire", "HostSystem", "HubClient", "HubProtocol", "DesktopTestServer", "HubTestServer",
                 "OutboundHTTP", "HubServer", "FeedLists", "FeedPublisher", "SubscriberAgent", "Certificates",
-                "NetworkAddresses", "PushEmulator", "AppBackend", "Settings", "StartupChecks", .argumentParser, .crypto,
-                .cryptoExtras, .grdb, .log,
+                "NetworkAddresses", "PushEmulator", "AppBackend", "Settings", "StartupChecks", "WebPages",
+                .argumentParser,
+                .crypto, .cryptoExtras, .grdb, .log,
             ]
         ),
     ]

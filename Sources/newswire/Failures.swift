@@ -52,13 +52,13 @@ struct Failure: CommandError {
         self.hint = hint
     }
 
-    /// The failure of an argument that names no known thing.
+    /// Creates the failure for an unknown name, with the known names as a hint.
     init(unknown kind: String, _ name: String, known: [String]) {
         let near = NearestName.of(name, among: known).map { "did you mean '\($0)'? " } ?? ""
         self.init(.usage, "unknown \(kind) '\(name)'", hint: "\(near)known are \(known.joined(separator: ", "))")
     }
 
-    /// The failure that any error amounts to.
+    /// Converts any error to a failure.
     init(_ error: any Error) {
         if let error = error as? any CommandError {
             self.init(error.exit, error.lines.joined(separator: "; "), hint: error.advice)

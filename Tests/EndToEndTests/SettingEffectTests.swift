@@ -102,7 +102,7 @@ import Testing
         let command = try await BackendCommand.asyncParse(arguments)
         let settings = settings.overridden(by: command.flags.values)
         let state = try command.stateOptions.directory(settings)
-        var configuration = BackendConfiguration(settings)
+        var configuration = command.backendConfiguration(settings)
         configuration.hasher = hasher
         let parts: [Any] = [
             try command.listenConfiguration(settings, state), configuration,

@@ -18,6 +18,7 @@ extension ReportWords {
         return reason == .personal ? "(to persons or devices: not shown)" : "(not shown: \(reason.rawValue))"
     }
 
+    /// The number of recipients on each platform.
     package func matched(_ message: MessageReport) -> String {
         message.matched.map { counts($0, none: "nobody") } ?? "not counted"
     }
@@ -44,6 +45,7 @@ extension ReportWords {
         .init(message.outcomes?.filter { $0.key != Platform.stream.rawValue }, { $0 }, { counts($1) })
     }
 
+    /// Returns a message's content, as far as the report has it, and its outcomes.
     package func facts(_ message: MessageReport) -> [ReportFact] {
         let withheld = withheld(message)
         let isSent = message.position != nil

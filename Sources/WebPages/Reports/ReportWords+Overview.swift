@@ -29,7 +29,8 @@ extension ReportWords {
         let log = overview.log
         let dropped = log.droppedUnexpired
         let facts = [
-            ReportFact("Version", overview.version ?? "unknown"), ReportFact("Started", time(overview.startedAt)),
+            ReportFact("Name", overview.hub), ReportFact("Version", overview.version ?? "unknown"),
+            ReportFact("Started", time(overview.startedAt)),
             ReportFact("Installations", counts(overview.installations)),
             ReportFact("Registrations", counts(overview.registrations)),
             ReportFact("Open streams", "\(overview.openStreams)"),
@@ -38,7 +39,7 @@ extension ReportWords {
                 "Log",
                 "\(bytes(log.bytes)) of \(bytes(log.limitBytes))" + (log.oldest.map { ", since \(time($0))" } ?? "")
             ), ReportFact("Dropped before they expired", Counted.text(dropped, "message"), isBad: dropped > 0),
-            ReportFact("The hub cannot write or follow", overview.failure, isBad: true),
+            ReportFact("Writer", overview.failure.map { "cannot write or follow: \($0)" }, isBad: true),
         ]
         return facts.compactMap(\.self)
     }
@@ -60,11 +61,15 @@ extension ReportWords {
     }
 
     private func alarms(_ overview: HubOverview) -> [ReportFact] {
-        let count = overview.alarms?.values.reduce(0, +) ?? 0
+        // An older hub does not report them.
+        let active = overview.alarms.map { counts($0) } ?? "not reported"
         let silenced = overview.silencedAlarms ?? 0
-        return [
-            ReportFact("Active alarms", "\(count)", isBad: count > silenced), ReportFact("Silenced", "\(silenced)"),
-        ].compactMap(\.self)
+        let isBad = overview.alarms?.values.reduce(0, +) ?? 0 > silenced
+        let facts = [
+            ReportFact("Active alarms", active, isBad: isBad),
+            ReportFact("Silenced", overview.alarms == nil ? nil : "\(silenced)"),
+        ]
+        return facts.compactMap(\.self)
     }
 
     private func expiries(_ overview: HubOverview, at now: Timestamp) -> [ReportFact] {

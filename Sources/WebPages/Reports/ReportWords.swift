@@ -19,6 +19,7 @@ package struct ReportWords: Sendable {
     /// Returns the text for a time of a report, which is in ISO 8601.
     package let time: @Sendable (String) -> String
 
+    /// The text for a time, in whole seconds.
     package func time(_ time: Timestamp) -> String { self.time(time.wholeSecond) }
 
     /// Counts by name, such as "12 apns, 3 stream".
@@ -27,6 +28,7 @@ package struct ReportWords: Sendable {
         return counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
     }
 
+    /// The names in a sentence.
     package func list(_ names: [String], none: String = "none") -> String {
         names.isEmpty ? none : names.joined(separator: ", ")
     }
@@ -47,11 +49,13 @@ package struct ReportWords: Sendable {
 
     // MARK: - Devices
 
+    /// The kind of a registration, such as "template 'x'".
     package func kind(_ registration: Registration) -> String {
         guard let template = registration.template else { return "native" }
         return template.name.isEmpty ? "template" : "template '\(template.name)'"
     }
 
+    /// The time of an expiry; "never" for none, and for the protocol's year 9999.
     package func expiry(_ date: Date?) -> String {
         guard let date, !ISODateTime.isNever(date) else { return "never" }
         return time(Timestamp(date))
@@ -62,10 +66,10 @@ package struct ReportWords: Sendable {
         let template = registration.template
         let start = [
             ReportFact("Id", registration.id.text), ReportFact("Platform", "\(registration.platform)"),
-            ReportFact("Handle", registration.pushChannel.handle),
+            ReportFact("Kind", kind(registration)), ReportFact("Handle", registration.pushChannel.handle),
             ReportFact("Tags", list(registration.tags.map(\.text))), ReportFact("Tile", registration.secondaryTileName),
         ]
-        let body = template.map { ($0.name.isEmpty ? "" : "\($0.name): ") + $0.body.prefix(bodyLimit) }
+        let body = template.map { String($0.body.prefix(bodyLimit)) }
         let end = [
             ReportFact("Expiry", template?.expiry), ReportFact("Priority", template?.priority),
             ReportFact("Message", template?.messageType.map { "type \($0)" }),
@@ -76,6 +80,7 @@ package struct ReportWords: Sendable {
             + .init(template?.headers, { _ in "Header" }, { "\($0): \($1)" }) + end.compactMap(\.self)
     }
 
+    /// Returns an installation without its templates and the keys of its push channel.
     package func facts(_ installation: Installation) -> [ReportFact] {
         let handle = installation.pushChannel?.handle ?? "a secret of the device"
         let isDead = installation.pushChannelExpired

@@ -72,7 +72,7 @@ struct BackendCommand: AsyncParsableCommand {
         try await DatabaseFileError.naming(state.file(HubFiles.backend)) {
             try await withHTTP(connectionsPerHost: Self.connectionsToHub) { http in
                 let server = try ResponderService(listening, logger: logger)
-                var configuration = BackendConfiguration(settings)
+                var configuration = backendConfiguration(settings)
                 configuration.onSignedIn = { server.prove($0) }
                 let metrics = ServerMetrics(version: Program.version, startedAt: Date().timeIntervalSince1970)
                 configuration.serverMetrics = { metrics.text }
@@ -89,6 +89,8 @@ struct BackendCommand: AsyncParsableCommand {
             }
         }
     }
+
+    func backendConfiguration(_ settings: Settings) -> BackendConfiguration { BackendConfiguration(settings) }
 
     func logger(_ settings: Settings) -> Logger {
         var logger = Logger(label: "newswire.backend")

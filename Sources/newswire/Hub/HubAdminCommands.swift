@@ -157,7 +157,7 @@ struct HubCreateCommand: AsyncParsableCommand {
             }
         }
         let strings = try hub.rules.map { ($0, "\(try ConnectionString(endpoint: endpoint, rule: $0))") }
-        let byRule = Dictionary(uniqueKeysWithValues: strings.map { ($0.name, $1) })
+        let byRule = Dictionary(strings.map { ($0.name, $1) }) { first, _ in first }
         let members: JSONText = ["connectionStrings": JSONText(sorted: byRule), "name": JSONText(hub.name.text)]
         let lines = strings.map { rule, string in "\(rule.rights.names.joined(separator: "+")): \(string)" }
         Console.show(members, asJSON: json, .lines(lines))

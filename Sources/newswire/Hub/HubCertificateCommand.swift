@@ -74,7 +74,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
             let members: JSONText = [
                 "authority": Self.json(authority.facts), "authorityFile": JSONText(path),
                 "certificate": certificate.map(Self.json), "commands": JSONText(array: commands.map(\.json)),
-                // The page that explains readers how to trust it; absent without pages.
+                // The page that tells readers how to trust the certificate; absent without pages.
                 "page": JSONText(page),
             ]
             return Console.print(JSON.line(members))

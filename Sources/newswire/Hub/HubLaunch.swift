@@ -13,7 +13,7 @@ import ReplicatedLog
 import Settings
 import StartupChecks
 
-/// A launch of the hub, with everything that was decided before; its state directory is locked.
+/// A start of the hub with its complete configuration; its state directory is locked.
 struct HubLaunch {
     let configuration: HubConfiguration
     let plan: HubPlan

@@ -60,7 +60,7 @@ struct HubStateOptions: ParsableArguments {
 
     /// Opens the database of a hub's pages.
     ///
-    /// - Throws: ``Failure`` 78 if there is none: opening it would create the file.
+    /// - Throws: ``Failure`` with exit status 78 if the database does not exist: opening it would create it.
     func pages(in directory: StateDirectory) throws -> PageStore {
         let path = directory.file(HubFiles.pages)
         guard HostFile.exists(path) else {

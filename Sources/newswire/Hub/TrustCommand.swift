@@ -17,7 +17,7 @@ struct TrustCommand {
         ]
     }
 
-    /// The command below comments on it.
+    /// The command, below comments that name the client.
     var text: [String] {
         ["# \(client)\(note.map { ": \($0)" } ?? "")"] + (errorWithout.map { ["# without it: \($0)"] } ?? []) + lines
     }

@@ -33,7 +33,7 @@ struct OperatorAlarmTests {
             #expect(page.body.contains("Agent &#39;lobby&#39; is not connected") || page.body.contains("Agent 'lobby'"))
             #expect(page.body.contains("/-/news/admin/alarms/\(alarm.id)/silence?for=day"))
             let overview = try await browser.get("")
-            #expect(overview.body.contains("<dt>Active alarms</dt><dd class=\"error\" dir=\"auto\">1</dd>"))
+            #expect(overview.body.contains("<dt>Active alarms</dt><dd class=\"error\" dir=\"auto\">1 absentAgent</dd>"))
             for (path, isSilenced) in [("silence?for=day", true), ("unsilence", false), ("silence", true)] {
                 let reply = try await browser.post("alarms/\(alarm.id)/\(path)")
                 #expect(reply.status == 303 && reply.location == "/-/news/admin/alarms", "\(path)")
