@@ -8,7 +8,9 @@ enum PEMText {
     /// authorities 220 KB.
     private static let maximumBytes = 1 << 20
 
-    /// Reads a file; the problem's ``CertificateProblem/host`` says that there is none.
+    /// Reads a file.
+    ///
+    /// - Throws: ``CertificateProblem``, whose ``CertificateProblem/host`` distinguishes a missing file.
     static func read(_ path: String) throws(CertificateProblem) -> String {
         do throws(HostError) {
             return try PrivateFile.read(path, limit: maximumBytes)

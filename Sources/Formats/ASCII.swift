@@ -4,7 +4,9 @@ extension UInt8 {
 }
 
 extension StringProtocol {
-    /// The place of a text of ASCII, compared by bytes: a combining mark after it does not hide it.
+    /// The range of an ASCII text, compared by bytes: a combining mark after the text does not hide it.
+    ///
+    /// - Returns: `nil` if the text does not occur.
     package func range(ofASCII needle: String, from start: Index? = nil) -> Range<Index>? {
         let bytes = Array(needle.utf8)
         var position = start ?? startIndex
@@ -17,10 +19,10 @@ extension StringProtocol {
         return nil
     }
 
-    /// True for one digit of ASCII or more, and nothing else.
+    /// True for one or more ASCII digits and nothing else.
     package var isDigits: Bool { !isEmpty && utf8.allSatisfy(\.isASCIIDigit) }
 
-    /// True if all characters are letters and digits of ASCII, or one of `others`.
+    /// True if all bytes are ASCII letters, ASCII digits or bytes of `others`; also for an empty text.
     package func hasOnlyLettersAndDigits(or others: String = "") -> Bool {
         utf8.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || others.utf8.contains($0) }
     }

@@ -146,7 +146,7 @@ package enum PushLifetime: Sendable, Equatable {
     case once
     case until(Timestamp)
 
-    /// A time to live, `nil` if the message has none, which counts from `start`.
+    /// Creates the lifetime of a message with a time to live from `start` on; `nil` if it has none.
     init(seconds: Int64?, from start: Timestamp) {
         self =
             switch seconds {

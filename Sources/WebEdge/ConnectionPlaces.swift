@@ -1,7 +1,7 @@
 package import NIOCore
 import Synchronization
 
-/// The connections of a server, in a limited number.
+/// Limits the number of a server's open connections.
 ///
 /// A connection costs its client nothing while its request has not arrived, or while the body of an answered request
 /// goes on. Such connections must not keep out a client with a request: when all places are taken, the oldest of them
@@ -36,11 +36,15 @@ package final class ConnectionPlaces: Sendable {
     /// - Parameter maximum: Maximum number of connections, at least 1.
     package init(maximum: Int) { self.maximum = maximum }
 
+    /// Number of open connections.
     package var count: Int { state.withLock { $0.places.count } }
 
     /// Gives a new connection a place until it is closed; if all are taken, closes another connection.
     ///
-    /// - Returns: False if no other can be closed, and the new one must be.
+    /// - Parameters:
+    ///   - channel: The connection.
+    ///   - phase: Its first phase; ``Phase/busy`` for a connection that is never closed to make room.
+    /// - Returns: False if no other can be closed, or after ``close()``; the caller then closes the new one.
     package func enter(_ channel: any Channel, _ phase: Phase = .waiting) -> Bool {
         let id = ObjectIdentifier(channel)
         let (isIn, closed) = state.withLock { state -> (Bool, (any Channel)?) in
@@ -62,6 +66,7 @@ package final class ConnectionPlaces: Sendable {
         return isIn
     }
 
+    /// Records the beginning of a connection's next phase.
     package func move(_ channel: any Channel, to phase: Phase) {
         state.withLock { state in
             state.changes += 1

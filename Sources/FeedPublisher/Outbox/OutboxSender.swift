@@ -25,7 +25,7 @@ struct OutboxSender: Sendable {
     let isLast: Bool
 
     struct Outcome: Sendable {
-        /// The numbers of messages.
+        /// Numbers of sent messages, digests and refused messages; other figures are not set.
         var report = PublishReport()
         /// The error that stopped sending early.
         var problem: HubError?

@@ -72,6 +72,6 @@ struct PollSchedule: Sendable {
 }
 
 extension UInt64 {
-    /// A random number as a number from 0 up to, but not including, 1.
+    /// The value as a fraction of its range: from 0 up to, but not including, 1.
     var fraction: Double { Double(self >> 11) / Double(1 << 53) }
 }

@@ -127,7 +127,9 @@ struct FeedContext {
         return enclosures.filter { seen.count < maximumEnclosures && seen.insert($0.url).inserted }
     }
 
-    /// Makes a file of a resolved address, `nil` without one; publishers use a size of zero for "unknown".
+    /// Makes an enclosure, `nil` without an address.
+    ///
+    /// Publishers use a size of zero for "unknown".
     static func enclosure(_ url: String?, type: String?, length: String?) -> Enclosure? {
         let bytes = FeedText.trimmed(length).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
         return url.map { Enclosure(url: $0, type: FeedText.trimmed(type), length: bytes) }

@@ -99,9 +99,13 @@ package enum HostFile {
         for file in files where folders.insert(directory(of: file.path)).inserted { try syncFolder(of: file.path) }
     }
 
-    /// The path itself if it is absolute, else the path below the working directory.
+    /// Makes a path absolute, by the working directory.
     ///
-    /// - Throws: With the given attempt.
+    /// - Parameters:
+    ///   - path: The path.
+    ///   - attempt: The beginning of the error's text, such as `cannot open`.
+    /// - Returns: The path itself if it is absolute, else the path below the working directory.
+    /// - Throws: ``HostError`` if the working directory cannot be determined.
     static func absolute(_ path: String, _ attempt: String) throws(HostError) -> String {
         if path.hasPrefix("/") { return path }
         guard let current = getcwd(nil, 0) else { throw HostError(attempt, path, code: errno) }

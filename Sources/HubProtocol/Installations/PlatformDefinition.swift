@@ -164,12 +164,14 @@ struct CredentialDefinition: Sendable {
     var required: [[String]] = []
     /// The secrets, which an update may omit; a kind with two ways to authenticate has two sets, which are alternatives.
     let secrets: [[String]]
-    /// The names that the SDKs of Azure know, in lower case. Descriptions omit other names: one makes the Java SDK fail to
-    /// read all hubs of the namespace.
+    /// The names that the SDKs of Azure know, in lower case.
+    ///
+    /// Descriptions omit other names: one makes the Java SDK fail to read all hubs of the namespace.
     ///
     /// Source: the models of the .NET, Java and JavaScript SDKs.
     let sdkNames: Set<String>
-    /// The properties that name the app or project whose handles the credential reaches: alternatives, of which the first
-    /// counts whose leading property is present, or else the last. APNs has a rule of its own.
+    /// The properties that name the app or project whose handles the credential reaches.
+    ///
+    /// The first alternative whose leading property is present counts, or else the last. APNs has a rule of its own.
     var audience: [[String]] = []
 }

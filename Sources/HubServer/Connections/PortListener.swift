@@ -33,7 +33,6 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
         let loopback = LoopbackListener(ports: ports) { port in
             try await self.application(on: LoopbackListener.host, port) { _ in await onRunning(port) }.run()
         }
-        // Requests end before the certificate is no longer looked at.
         return [application, loopback] + (edge.tls.map { [$0] } ?? [])
     }
 

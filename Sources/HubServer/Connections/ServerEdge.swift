@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import WebEdge
 
-/// The parts that all connections of a server share, whatever they ask for.
+/// The parts that all connections of a server share.
 struct ServerEdge: Sendable {
     /// Finds clients behind proxies.
     let client: ClientAddress

@@ -4,9 +4,7 @@ import Logging
 import NIOCore
 import Signals
 
-/// The hubs of this node at work: their file, their writer, and what the writer's output drives.
-///
-/// The services of a node use it.
+/// The open hubs of this node, with their store, their writer, and the services that act on committed changes.
 struct ServedHubs: Sendable {
     let configuration: HubConfiguration
     let logger: Logger
@@ -21,12 +19,12 @@ struct ServedHubs: Sendable {
     let deletions = AsyncSignal()
     let writer: HubWriter
 
-    /// Opens all hubs, and connects the writer to what follows its output.
+    /// Opens all hubs, and creates the writer, whose output goes to the directory and to push delivery.
     ///
     /// - Parameters:
     ///   - opened: The hubs, as they are stored.
     ///   - configuration: The configuration.
-    ///   - eventLoops: They write the streams.
+    ///   - eventLoops: The event loops of the streams.
     ///   - tls: The certificate, which the overview and alarms show.
     ///   - logger: The logger.
     init(

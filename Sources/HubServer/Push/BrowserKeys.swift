@@ -34,7 +34,7 @@ enum BrowserKeys {
     ///
     /// - Throws: 404 if the hub has been deleted.
     static func rotate(_ hub: Hub) async throws {
-        // A change may run more than once, with the same result.
+        // Made before the change, which may run more than once.
         let key = make()
         try await hub.changeDescription { description, _ in
             let own = description.credentials.first { $0.kind == .ownBrowserKeys }

@@ -15,11 +15,13 @@ final class PreparedTarget: Sendable {
     let pushTarget: PushTarget
     /// The host in the channel; empty if it names none.
     let host: String
-    /// Latest start of an attempt, but the first one of a message that services do not keep.
+    /// Latest start of an attempt.
+    ///
+    /// The first attempt of a message that services do not store has a limit of its own, ``DeliveryLane/latestOnce``.
     let lastChance: Timestamp
     private let acceptedAt: Timestamp
 
-    /// `name` is the target's in the id of each attempt, `timeToLive` that of the hub's messages.
+    /// `name` identifies the target in the id of each attempt; `timeToLive` is that of the hub's messages.
     init(
         _ key: DeliveryLane.TargetKey,
         attempts: Int?,
@@ -42,7 +44,7 @@ final class PreparedTarget: Sendable {
         pushTarget = PushTarget(channel: channel, id: UUID(of: rendering.messageID, to: name), expiresAt: expiresAt)
     }
 
-    /// True if no further attempt is made.
+    /// True if it is too late to start the next attempt.
     func isTooLate(at now: Timestamp) -> Bool {
         push.lifetime == .once && (attempts ?? 0) == 0
             ? now > acceptedAt + DeliveryLane.latestOnce : now >= lastChance
@@ -54,7 +56,8 @@ final class PreparedTarget: Sendable {
 extension DeliveryLane {
     private typealias Rendered = (channel: PushChannel, name: String, push: ReadyPush)
 
-    /// Reads targets as they are now, and renders a message for them; `attempts` has the attempts so far of retries.
+    /// Reads targets as they are now, and renders a message for them; `attempts` has the number of
+    /// earlier attempts of each retry.
     ///
     /// - Returns: The targets that get the message, and the reasons why the others do not.
     func render(

@@ -9,7 +9,8 @@ import Synchronization
 
 /// Delivers a hub's messages to one push service with one credential.
 ///
-/// A step chooses targets, renders their messages and sends; outcomes are recorded beside it. Each has an extension.
+/// Each step chooses targets, renders their messages and sends them; a second task records the outcomes. Choosing,
+/// rendering, sending and recording have an extension each.
 ///
 /// The store is the queue: a lane holds the targets in flight and its position in each message. Messages take turns by
 /// chunk. The hub's writer records outcomes ten times a second, or sooner when there are many.
@@ -169,7 +170,7 @@ actor DeliveryLane {
 
     var hasFreshNews: Bool { news.withLock { $0.isFresh } }
 
-    /// Notes that the newest messages were opened, or that they are among those that were opened in turn.
+    /// Records that the newest messages were opened; with `ifAllAreOpened`, only if no message is left to open.
     func forgetFreshNews(ifAllAreOpened: Bool = false) {
         news.withLock { if !ifAllAreOpened || !$0.exists { $0.isFresh = false } }
     }

@@ -30,6 +30,7 @@ struct PushLanding: Sendable {
     var target: PreparedTarget?
     /// Number of this attempt; 0 if nothing was sent.
     var attempt = 0
+    /// `distantPast` if the target was refused before an attempt.
     var startedAt = Timestamp.distantPast
     /// True if the attempt finds out whether the service accepts the credential again.
     var isProbe = false

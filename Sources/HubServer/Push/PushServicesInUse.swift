@@ -10,8 +10,7 @@ final class PushServicesInUse: Sendable {
         var refusal: String?
         /// The hosts that refuse the hub's key or contact, with their reasons.
         var hostRefusals: [String: String] = [:]
-        /// The hosts to which nothing is sent for now, with the times until which that is reported; a service with hosts
-        /// of its own has an empty name.
+        /// The paused hosts, with the ends of their pauses; the empty name is the service as a whole.
         var pauses: [String: Timestamp] = [:]
     }
 

@@ -1,7 +1,8 @@
 import PushServices
 
 extension Dictionary where Key: Sendable, Value == @Sendable () async -> PushOutcome {
-    /// Makes all attempts at once; those that have no outcome after `patience` are cancelled, and have none here.
+    /// Makes all attempts at the same time; those without an outcome after `patience` are cancelled, and left out of the
+    /// result.
     func outcomes(within patience: Duration) async -> [Key: PushOutcome] {
         await withTaskGroup(of: (Key, PushOutcome)?.self) { group in
             for (key, attempt) in self { group.addTask { (key, await attempt()) } }

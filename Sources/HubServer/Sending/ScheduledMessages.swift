@@ -85,7 +85,7 @@ struct ScheduledMessages {
         _ view: borrowing HubMachine
     ) throws -> Release {
         let record = scheduled.record
-        // What cannot be read is sent to nobody.
+        // A message that cannot be read has no recipients.
         let readable = try? (message: record.message, targets: record.targets)
         var matched: Matched?
         if let (message, targets) = readable {

@@ -136,7 +136,10 @@ extension AgentStore {
         try await write { database in
             if let settlement { try Self.apply(settlement, to: database) }
             guard let ordinal = try Int64.fetchOne(database, sql: Self.nextSQL) else { return nil }
-            try database.execute("UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?", [ordinal])
+            try database.execute(
+                "UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?",
+                [ordinal]
+            )
             return try Row.fetchOne(
                 database,
                 sql: "SELECT \(Self.columns) FROM inbox WHERE ordinal = ?",

@@ -11,7 +11,7 @@ import WebEdge
 @testable import FeedPublisher
 
 /// Clients of the callback server that open connections and say nothing.
-@Suite struct CallbackConnectionsTests {
+@Suite struct CallbackDeadlinesTests {
     private let connections = ConnectionPlaces(maximum: 2)
 
     private func channel() throws -> EmbeddedChannel {
