@@ -38,7 +38,10 @@ import Testing
 
         let id = String(try #require(found.first { $0.contains("alert") }).prefix { $0 != " " })
         let shown = try await run(["show", id])
-        for line in ["id        \(id)", "handle    \(handle)", #"template  alert: {"aps":{"alert":"$(title)"}}"#] {
+        for line in [
+            "id        \(id)", "kind      template 'alert'", "handle    \(handle)",
+            #"template  {"aps":{"alert":"$(title)"}}"#,
+        ] {
             #expect(shown.output.contains("\(line)\n"), "\(shown.output)\(shown.errors)")
         }
         #expect(try await run(["show", id, "--json"]).output == "\(try #require(json.first { $0.contains(id) }))\n")
