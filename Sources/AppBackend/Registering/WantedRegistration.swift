@@ -10,7 +10,7 @@ struct WantedRegistration: Sendable, Equatable {
     /// The largest body, in bytes.
     static let maximumBytes = Registration.maximumBytes
     /// The platforms with a push handle; agents register installations instead.
-    static let platforms: [Platform] = [.apns, .gcm, .fcmv1, .wns, .mpns, .browser]
+    static let platforms = NotifiedPlatform.allCases.filter { $0 != .stream }.map(\.platform) + [.mpns]
 
     let platform: Platform
     let channel: PushChannel

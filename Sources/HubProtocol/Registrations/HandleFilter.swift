@@ -31,13 +31,13 @@ package struct HandleFilter: Sendable, Equatable {
         var parser = HandleFilterParser(Array((isEscaped ? PercentEncoding.decode(text) ?? text : text).utf8))
         var parts = try parser.parse()
 
-        if let user = parts[.baiduUserID], let channel = parts[.baiduChannelID] {
-            parts[.baiduUserID] = nil
-            parts[.baiduChannelID] = nil
-            parts[.baidu] = "\(user)-\(channel)"
+        let (user, channel) = (RegistrationField.baiduUserID.name, RegistrationField.baiduChannelID.name)
+        if parts[user] != nil, parts[channel] != nil {
+            parts[HandleFilterParser.baidu] = [user, channel].compactMap { parts.removeValue(forKey: $0) }
+                .joined(separator: "-")
         }
-        let p256dh = parts.removeValue(forKey: .p256dh)
-        let auth = parts.removeValue(forKey: .auth)
+        let p256dh = parts.removeValue(forKey: RegistrationField.p256dh.name)
+        let auth = parts.removeValue(forKey: RegistrationField.auth.name)
         guard let handle = parts.first?.value, parts.count == 1 else {
             throw HandleFilterParser.failure(parts.isEmpty ? "it names no handle" : "it names more than one handle")
         }

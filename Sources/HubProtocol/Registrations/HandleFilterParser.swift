@@ -1,37 +1,31 @@
 /// Reads the comparisons of a ``HandleFilter``.
 struct HandleFilterParser {
-    /// Properties that a filter may compare; their names may be in any case.
-    enum Property: String, CaseIterable {
-        case channelURI = "ChannelUri"
-        case deviceToken = "DeviceToken"
-        case gcm = "GcmRegistrationId"
-        case fcm = "FcmRegistrationId"
-        case fcmV1 = "FcmV1RegistrationId"
-        case adm = "AdmRegistrationId"
-        case baidu = "BaiduUserId-BaiduChannelId"
-        case baiduUserID = "BaiduUserId"
-        case baiduChannelID = "BaiduChannelId"
-        case endpoint = "Endpoint"
-        case p256dh = "P256DH"
-        case auth = "Auth"
-        case xiaomi = "XiaomiRegistrationId"
+    /// Both parts of a Baidu handle.
+    static let baidu = "BaiduUserId-BaiduChannelId"
 
-        fileprivate static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue.lowercased(), $0) })
-    }
+    /// The properties that a filter may compare, whose names may be in any case: the elements of handles.
+    private static let properties = {
+        var names: [String] = []
+        for name in RegistrationType.all.flatMap(\.handleFields).map(\.name) + [baidu] where !names.contains(name) {
+            names.append(name)
+        }
+        return names
+    }()
+    private static let named = Dictionary(uniqueKeysWithValues: properties.map { ($0.lowercased(), $0) })
 
     private let bytes: [UInt8]
     private var position = 0
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    mutating func parse() throws(ProtocolError) -> [Property: String] {
-        var parts: [Property: String] = [:]
+    mutating func parse() throws(ProtocolError) -> [String: String] {
+        var parts: [String: String] = [:]
         repeat {
             skipSpace()
             let property = try property()
-            try skipWord("eq", after: property.rawValue)
+            try skipWord("eq", after: property)
             guard parts.updateValue(try literal(of: property), forKey: property) == nil else {
-                throw Self.failure("\(property.rawValue) appears twice")
+                throw Self.failure("\(property) appears twice")
             }
             skipSpace()
             if position == bytes.count { return parts }
@@ -40,16 +34,15 @@ struct HandleFilterParser {
     }
 
     static func failure(_ reason: String) -> ProtocolError {
-        .badRequest("$filter cannot be used: \(reason); its form is \(Property.channelURI.rawValue) eq '{handle}'")
+        .badRequest("$filter cannot be used: \(reason); its form is \(RegistrationField.channelURI.name) eq '{handle}'")
     }
 
-    private mutating func property() throws(ProtocolError) -> Property {
+    private mutating func property() throws(ProtocolError) -> String {
         let start = position
         while position < bytes.count, Self.isNamePart(bytes[position]) { position += 1 }
         let name = String(decoding: bytes[start..<position], as: UTF8.self)
-        guard let property = Property.named[name.lowercased()] else {
-            let known = Property.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Self.failure("'\(name.excerpt)' is not one of \(known)")
+        guard let property = Self.named[name.lowercased()] else {
+            throw Self.failure("'\(name.excerpt)' is not one of \(Self.properties.joined(separator: ", "))")
         }
         return property
     }
@@ -63,7 +56,7 @@ struct HandleFilterParser {
         position = end
     }
 
-    private mutating func literal(of property: Property) throws(ProtocolError) -> String {
+    private mutating func literal(of property: String) throws(ProtocolError) -> String {
         skipSpace()
         let quote = UInt8(ascii: "'")
         var text: [UInt8] = []
@@ -79,11 +72,11 @@ struct HandleFilterParser {
                 position += 1
                 text.append(quote)
             } else {
-                guard isOpened || property == .baiduChannelID else { break }
+                guard isOpened || property == RegistrationField.baiduChannelID.name else { break }
                 return String(decoding: text, as: UTF8.self)
             }
         }
-        throw Self.failure("\(property.rawValue) needs a value in single quotes, with quotes inside it doubled")
+        throw Self.failure("\(property) needs a value in single quotes, with quotes inside it doubled")
     }
 
     private mutating func skipSpace() {

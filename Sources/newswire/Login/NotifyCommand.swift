@@ -37,7 +37,7 @@ struct NotifyCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The platforms, separated by commas: apns, gcm, fcmv1, wns, browser, stream (agents); default: all.",
+            "The platforms, separated by commas: \(AppBackend.platformNames.joined(separator: ", ")) (agents); default: all.",
             valueName: "platforms"
         ),
         completion: .platforms

@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "'' is not one of ChannelUri, DeviceToken"),
+        ("", "'' is not one of DeviceToken, ChannelUri"),
         ("'x'", "'' is not one of"),
         ("Tag eq 'x'", "'Tag' is not one of"),
         ("ChannelUri", "'eq' is expected after ChannelUri"),
