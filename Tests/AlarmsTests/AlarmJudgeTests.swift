@@ -118,6 +118,10 @@ struct AlarmJudgeTests {
         return room
     }
 
+    @Test func `each kind of alarm has a case`() {
+        #expect(Set(AlarmCase.all.map(\.alarm.kind)) == Set(Alarm.Kind.allCases))
+    }
+
     @Test(arguments: AlarmCase.all)
     func `an alarm is raised once and cleared once`(alarmCase: AlarmCase) {
         var room = Self.settled()

@@ -7,8 +7,7 @@ import FoundationEssentials
 package struct AlarmReport: Sendable, Equatable, Codable {
     /// The id for silencing it; the same whenever this alarm is raised.
     package let id: String
-    /// `silentCategory`, `failingFeed`, `silentPublisher`, `absentAgent`, `expiringCredential`, `refusedCredential`,
-    /// `expiringCertificate`, `droppedMessages` or `missingReplicas`.
+    /// The kind of fault, such as `silentCategory`.
     package let kind: String
     /// The name of the category, feed or other object; empty for the hub as a whole.
     package let subject: String
