@@ -61,7 +61,6 @@ package enum SettingNature: Sendable {
 package struct Setting<Value: Sendable>: Sendable {
     package private(set) var entry: SettingEntry
     package let fallback: Value
-    package let parse: @Sendable (String) throws(SettingValueError) -> Value
 
     init(
         _ section: SettingSection,
@@ -71,7 +70,6 @@ package struct Setting<Value: Sendable>: Sendable {
         sharedVariable: String? = nil
     ) {
         self.fallback = fallback
-        self.parse = format.parse
         entry = format.entry(section, key, defaultText: format.show(fallback), sharedVariable)
     }
 

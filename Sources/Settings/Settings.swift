@@ -114,14 +114,12 @@ package struct Settings: Sendable {
         )
     }
 
-    /// Returns the value of a setting, given the flag of this run if there was one.
-    package func value<Value>(_ setting: Setting<Value>, flag: Value? = nil) -> Value {
-        flag ?? values[setting.entry.id] as? Value ?? setting.fallback
-    }
+    package func value<Value>(_ setting: Setting<Value>) -> Value { given(setting) ?? setting.fallback }
 
-    package func value<Value>(_ setting: OpenSetting<Value>, flag: Value? = nil) -> Value? {
-        flag ?? values[setting.entry.id] as? Value
-    }
+    package func value<Value>(_ setting: OpenSetting<Value>) -> Value? { values[setting.entry.id] as? Value }
+
+    /// Returns the value that file, environment or flag give; `nil` for the default.
+    package func given<Value>(_ setting: Setting<Value>) -> Value? { values[setting.entry.id] as? Value }
 
     /// Returns the place of a value; `nil` for a default.
     package func origin(of entry: SettingEntry) -> SettingOrigin? { origins[entry.id] }

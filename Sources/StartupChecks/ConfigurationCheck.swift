@@ -15,14 +15,11 @@ import SubscriberAgent
 package struct ConfigurationCheck {
     private let settings: Settings
     private let programs: [SettingSection]
-    private let feeds: String?
     private let environment: [String: String]
 
-    /// `feeds` is the folder of the lists if it is not the configured one.
-    package init(settings: Settings, programs: [SettingSection], feeds: String?, environment: [String: String]) {
+    package init(settings: Settings, programs: [SettingSection], environment: [String: String]) {
         self.settings = settings
         self.programs = programs
-        self.feeds = feeds
         self.environment = environment
     }
 
@@ -102,7 +99,7 @@ package struct ConfigurationCheck {
     }
 
     private var namedFeeds: String? {
-        let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
+        let isNamed = settings.origin(of: PublisherSettings.feeds.entry) != nil
         return isNamed ? feedDirectory : nil
     }
 
@@ -241,7 +238,7 @@ package struct ConfigurationCheck {
             + (feed.access.headersFile.map(permissionProblems) ?? [])
     }
 
-    private var feedDirectory: String { settings.value(PublisherSettings.feeds, flag: feeds) }
+    private var feedDirectory: String { settings.value(PublisherSettings.feeds) }
 
     private var hasFeedLists: Bool { namedFeeds != nil || HostFile.exists(feedDirectory) }
 

@@ -30,23 +30,20 @@ struct CheckCommand: AsyncParsableCommand {
     )
     var programs: [String] = []
 
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @Option(PublisherSettings.feeds)
-    var feeds: String?
+    @OptionGroup var configuration: ConfigurationOptions<FeedFlags>
 
     func run() async throws {
         let programs: [SettingSection] = try ProgramNames.programs(self.programs)
         let environment = ProcessInfo.processInfo.environment
-        let (settings, mistakes) = Settings.inspect(
+        let (configured, mistakes) = Settings.inspect(
             file: configuration.config,
             environment: environment,
-            otherVariables: ConfigurationOptions.otherVariables
+            otherVariables: Program.otherVariables
         )
+        let settings = configured.overridden(by: configuration.flags.values)
         let check = ConfigurationCheck(
             settings: settings,
             programs: programs.isEmpty ? SettingSection.allCases : programs,
-            feeds: feeds,
             environment: environment
         )
         let engine = try await check.engine()

@@ -122,19 +122,12 @@ private enum Candidates {
         try Settings.load(
             file: nil,
             environment: ProcessInfo.processInfo.environment,
-            otherVariables: ConfigurationOptions.otherVariables
+            otherVariables: Program.otherVariables
         )
     }
 
     private static func connection(_ connection: ConnectionSettings) throws -> HubConnection {
-        let settings = try settings()
-        return HubConnection(
-            hub: try HubName(settings.value(connection.hub)),
-            file: settings.value(connection.connectionFile),
-            authorityFile: settings.value(connection.authorityFile),
-            allowPlainHTTP: settings.value(connection.allowPlainHTTP),
-            hubState: settings.value(HubSettings.state)
-        )
+        try HubConnection(settings(), connection)
     }
 
     /// Returns `nil` if the work fails, or takes longer than ``patience``.

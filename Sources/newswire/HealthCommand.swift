@@ -40,7 +40,7 @@ struct HealthCommand: AsyncParsableCommand {
     )
     var within: Duration?
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var configuration: ConfigurationOptions<NoFlags>
 
     func run() async throws {
         let named: [Target] = try ProgramNames.programs(self.programs)
@@ -84,7 +84,7 @@ struct HealthCommand: AsyncParsableCommand {
     private func hubAddress(_ settings: Settings) -> String? {
         if let state = HubFiles.directory(state: settings.value(HubSettings.state)), state.foreignOwner == nil,
             HubFiles.Connection.allCases.contains(where: { HostFile.exists(state.file($0.rawValue)) }),
-            let endpoint = try? HubStateOptions.reading(state, { try HubFiles.localEndpoint(in: state) })
+            let endpoint = try? HubState.reading(state, { try HubFiles.localEndpoint(in: state) })
         {
             return endpoint
         }

@@ -67,3 +67,48 @@ extension Option where Value == GivenFlag? {
         )
     }
 }
+
+extension Flag where Value == Bool? {
+    fileprivate init(_ entry: SettingEntry) {
+        self.init(name: .customLong(entry.key), inversion: .prefixedNo, help: entry.help)
+    }
+}
+
+extension SettingEntry {
+    fileprivate var names: NameSpecification { NameSpecification(([key] + aliases).map { .customLong($0) }) }
+
+    fileprivate var help: ArgumentHelp {
+        let value = defaultText.map { " (default: \($0))" } ?? ""
+        return ArgumentHelp("\(summary)\(isFlag ? "" : value)", valueName: valueName)
+    }
+
+    fileprivate var completion: CompletionKind {
+        switch type {
+        case "path": directories.contains(key) ? .directory : .file()
+        case "program": .file()
+        case "hub name": .hubs
+        default: choices.isEmpty ? .default : .list(choices)
+        }
+    }
+
+    /// Keys of paths that name a directory.
+    private var directories: Set<String> { ["feeds", "state"] }
+
+    private var valueName: String {
+        switch type {
+        case "whole number": "number"
+        case "address and port": "address:port"
+        case "https URL": "url"
+        case "whole number or none": "N|none"
+        case "hub name": "name"
+        case "URL or e-mail address": "address"
+        case "list of tag prefixes": "prefixes"
+        case "list of names and addresses": "names"
+        case "list of addresses and blocks": "addresses"
+        case "word": key.hasSuffix("level") ? "level" : "word"
+        case "web address": "url"
+        case "list of names": "names"
+        default: type
+        }
+    }
+}

@@ -38,9 +38,7 @@ struct TokenCommand: AsyncParsableCommand {
     )
     var lifetime: Duration?
 
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var configuration: ConfigurationOptions<SenderFlags>
 
     func validate() throws {
         guard let url else { return }
@@ -51,7 +49,7 @@ struct TokenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
+        let hub = try HubConnection(configuration.load(), PublisherSettings.connection)
         let string = try hub.sending()
         let now = Int64(Date().timeIntervalSince1970)
         Console.print(

@@ -93,21 +93,20 @@ import Testing
 
     private func hubStart(_ arguments: [String], _ settings: Settings) async throws -> String {
         let command = try await HubServe.asyncParse(arguments)
-        return Self.text(
-            try command.plan(settings.overridden(by: command.flags.values), command.stateOptions.directory(settings))
-        )
+        let settings = settings.overridden(by: command.configuration.flags.values)
+        return Self.text(try command.plan(settings, HubState.directory(settings)))
     }
 
     private func backendStart(_ arguments: [String], _ settings: Settings) async throws -> String {
         let command = try await BackendCommand.asyncParse(arguments)
-        let settings = settings.overridden(by: command.flags.values)
-        let state = try command.stateOptions.directory(settings)
+        let settings = settings.overridden(by: command.configuration.flags.values)
+        let state = try HubState.directory(settings)
         var configuration = command.backendConfiguration(settings)
         configuration.hasher = hasher
         let parts: [Any] = [
             try command.listenConfiguration(settings, state), configuration,
             IdentitySettings(settings), command.logger(settings).logLevel,
-            try command.connection.resolved(settings, BackendSettings.connection, hubState: state.path),
+            try HubConnection(settings, BackendSettings.connection),
         ]
         return parts.map(Self.text).joined(separator: "\n")
     }

@@ -50,7 +50,7 @@ import Testing
         let arguments = ["--cap", "7", "--announce-within", "1h", "--publisher", "desk"]
         let command = try await PublishCommand.asyncParse(arguments)
         let (settings, _) = Settings.inspect(environment: [:], systemFile: "/nonexistent")
-        let options = command.options(settings.overridden(by: command.flags.values))
+        let options = command.options(settings.overridden(by: command.configuration.flags.values))
         #expect(options.cap == 7 && options.announceWithin == .seconds(3_600) && options.publisher == "desk")
     }
 

@@ -23,14 +23,14 @@ import Testing
     func `a hub's unit gives a stop more time than the longest drain`(path: String) throws {
         let text = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("TimeoutStopSec=") })
-        #expect(throws: SettingValueError.self) { try HubSettings.drain.parse("\(line.dropFirst(15))s") }
+        #expect(throws: SettingValueError.self) { try HubSettings.drain.entry.read("\(line.dropFirst(15))s") }
     }
 
     @Test(arguments: ["systemd/newswire-backend.service", "systemd/user/newswire-backend.service"])
     func `a unit of the app backend gives a stop more time than the longest drain`(path: String) throws {
         let text = try String(contentsOf: Self.repository.appending(path: path), encoding: .utf8)
         let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("TimeoutStopSec=") })
-        #expect(throws: SettingValueError.self) { try BackendSettings.drain.parse("\(line.dropFirst(15))s") }
+        #expect(throws: SettingValueError.self) { try BackendSettings.drain.entry.read("\(line.dropFirst(15))s") }
     }
 
     @Test(arguments: [

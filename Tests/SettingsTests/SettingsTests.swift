@@ -46,7 +46,8 @@ import Testing
         let yaml = "hub:\n  port: 1001\n  drain: 20s\n"
         let (settings, problems) = try load(yaml, ["NEWSWIRE_HUB_PORT": "1002"])
         #expect(problems == [])
-        #expect(settings.value(HubSettings.port, flag: 1003) == 1003)
+        let flagged = settings.overridden(by: [HubSettings.port.entry.id: 1003])
+        #expect(flagged.value(HubSettings.port) == 1003 && flagged.origin(of: HubSettings.port.entry) == .flag)
         #expect(settings.value(HubSettings.port) == 1002)
         #expect(settings.value(HubSettings.drain) == .seconds(20))
         #expect(settings.value(HubSettings.logSize) == 1 << 30)

@@ -2,6 +2,7 @@ import ArgumentParser
 import Formats
 import Foundation
 import HubProtocol
+import Settings
 import SubscriberAgent
 
 struct UnsubscribeCommand: AsyncParsableCommand {
@@ -81,14 +82,13 @@ struct InboxCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let options = agent
         let hasAgent = try await agent.withExistingAgent { agent, settings in
             let states = failed ? [InboxRecord.State.failed] : InboxRecord.State.allCases
             let records = try await agent.inbox(last: last, states: states)
             for record in records { Console.show(Self.members(record), asJSON: json, Self.row(record)) }
             let count = try await agent.inboxCount(states: states)
             if count > records.count {
-                let size = options.inboxSize(settings)
+                let size = settings.value(AgentSettings.inboxSize)
                 Console.notice("the newest \(records.count) of \(count); the inbox keeps \(size) finished messages")
             }
             let waiting = try await agent.secureCount()

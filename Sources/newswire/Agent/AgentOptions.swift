@@ -9,15 +9,7 @@ import SubscriberAgent
 
 /// Options that select the agent of a command.
 struct AgentOptions: ParsableArguments {
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @Option(AgentSettings.logLevel)
-    var logLevel: LogLevel?
-
-    @Option(AgentSettings.inboxSize)
-    var inboxSize: Int?
+    @OptionGroup var configuration: ConfigurationOptions<AgentFlags>
 
     @Option(help: "The name of the agent, if this machine has several.", completion: .profiles)
     var profile = "default"
@@ -75,15 +67,15 @@ struct AgentOptions: ParsableArguments {
         }
         var configuration = AgentConfiguration(directory: directory, profile: profile)
         configuration.variables = ProcessInfo.processInfo.environment
-        let hub = try connection.resolved(settings, AgentSettings.connection)
+        let hub = try HubConnection(settings, AgentSettings.connection)
         configuration.connection = try hub.named()
         configuration.authorityFile = try HubConnection.authorities(hub.authorityFile)
         let hasStored = HostFile.exists(directory.file(SubscriberAgent.connectionName))
         if configuration.connection == nil, !hasStored { configuration.localConnection = try hub.local(.listen) }
         configuration.hub = hub.isHubNamed ? hub.hub : nil
         configuration.allowsPlainHTTP = hub.allowPlainHTTP
-        configuration.inboxSize = inboxSize(settings)
-        let logger = Program.logger("newswire.agent", settings.value(AgentSettings.logLevel, flag: logLevel))
+        configuration.inboxSize = settings.value(AgentSettings.inboxSize)
+        let logger = Program.logger("newswire.agent", settings.value(AgentSettings.logLevel))
         try await withHTTP { http in
             let agent = try SubscriberAgent(
                 configuration,
@@ -98,7 +90,7 @@ struct AgentOptions: ParsableArguments {
 
     /// Returns the categories of the hub that a new agent would use.
     func categoriesWithoutAgent() async throws -> [CategoryListing] {
-        let hub = try connection.resolved(configuration.load(), AgentSettings.connection)
+        let hub = try HubConnection(configuration.load(), AgentSettings.connection)
         guard let string = try hub.named() ?? hub.local(.listen) else {
             throw AgentError(
                 .badConfiguration,
@@ -110,9 +102,6 @@ struct AgentOptions: ParsableArguments {
             try await SubscriberAgent.categories(at: try hub.client(string, http: http))
         }
     }
-
-    /// Returns the number of finished messages that the inbox keeps.
-    func inboxSize(_ settings: Settings) -> Int { settings.value(AgentSettings.inboxSize, flag: inboxSize) }
 
     static let reporter = AgentReporter(
         warning: { Console.warning($0) },

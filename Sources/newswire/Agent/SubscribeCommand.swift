@@ -67,17 +67,10 @@ struct SubscribeCommand: AsyncParsableCommand {
     @Flag(help: "Print each message as one line of JSON.")
     var json = false
 
-    @Option(AgentSettings.exec)
-    var exec: String?
-
-    @Flag(AgentSettings.notify)
-    var notify: Bool?
-
-    @Option(AgentSettings.handlerTimeout)
-    var handlerTimeout: Duration?
+    @OptionGroup var flags: SettingFlags<HandlerFlags>
 
     func validate() throws {
-        if json, exec != nil {
+        if json, flags.has(AgentSettings.exec.entry) {
             throw ValidationError("--json and --exec cannot be combined; the program gets JSON anyway")
         }
         if language != nil, template != nil {
@@ -87,17 +80,18 @@ struct SubscribeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await agent.withAgent { agent, settings in
+            let settings = settings.overridden(by: flags.values)
             let choice = try categories.map { try CategoryChoice(typed: $0) }
             let ownTemplate = try template.map { try TemplateChoice(file: $0) }
             let chosenTemplate = try language.map { try TemplateChoice(language: $0) } ?? ownTemplate
             if let warning = chosenTemplate?.warning { Console.warning(warning) }
             // --json on the command line overrides a program in the configuration file.
-            let program = json ? nil : settings.value(AgentSettings.exec, flag: exec)
+            let program = json ? nil : settings.value(AgentSettings.exec)
             let handler: InboxHandler = program.map { .exec(program: $0) } ?? (json ? .json : .print)
             var limits = HandlerLimits()
-            limits.timeout = settings.value(AgentSettings.handlerTimeout, flag: handlerTimeout)
+            limits.timeout = settings.value(AgentSettings.handlerTimeout)
             let bounds = limits
-            let isNotifying = settings.value(AgentSettings.notify, flag: notify)
+            let isNotifying = settings.value(AgentSettings.notify)
             let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
             let ending = try await untilStopped(onStopping: { notifier?.stopping() }) {
                 let subscribe = {

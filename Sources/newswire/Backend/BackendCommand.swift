@@ -11,14 +11,6 @@ import SQLiteFiles
 import Settings
 import StartupChecks
 
-enum BackendFlags: SettingFlagList {
-    static let settings: [SettingEntry] = {
-        // Other commands have the flags of a connection, too.
-        let connection = BackendSettings.connection.entries.map(\.id)
-        return SettingsTable.entries(.backend).filter { !connection.contains($0.id) }
-    }()
-}
-
 struct BackendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backend",
@@ -38,20 +30,16 @@ struct BackendCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
-
-    @OptionGroup var connection: ConnectionOptions
-
-    @OptionGroup var flags: SettingFlags<BackendFlags>
+    @OptionGroup var configuration: ConfigurationOptions<BackendFlags>
 
     /// Maximum number of simultaneous calls to the hub over HTTP/1.1; the hub commits simultaneous changes together.
     private static let connectionsToHub = 64
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load().overridden(by: flags.values)
+        let settings = try configuration.load()
         let identity = IdentitySettings(settings)
         if let problem = identity.problems().first { throw Failure(.badConfiguration, problem) }
-        let state = try stateOptions.directory(settings)
+        let state = try HubState.directory(settings)
         guard let lock = try FileLock.acquire(state.file(HubFiles.backendLock)) else {
             throw Failure(
                 .tryLater,
@@ -61,8 +49,8 @@ struct BackendCommand: AsyncParsableCommand {
         }
         defer { lock.close() }
         state.removeLeftovers()
-        let resolved = try connection.resolved(settings, BackendSettings.connection, hubState: stateOptions.state)
-        guard let (string, isEmulated) = try resolved.ofBackend() else { throw resolved.missing }
+        let connection = try HubConnection(settings, BackendSettings.connection)
+        guard let (string, isEmulated) = try connection.ofBackend() else { throw connection.missing }
         if isEmulated { Console.notice("the hub is that of 'newswire hub --emulate'") }
         let listening = try listenConfiguration(settings, state)
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
@@ -81,7 +69,7 @@ struct BackendCommand: AsyncParsableCommand {
                 let backend = AppBackend(
                     store: try BackendStore(path: state.file(HubFiles.backend), signs: [key]),
                     secrets: try PayloadBox(keyFile: key),
-                    hub: try resolved.client(string, http: http),
+                    hub: try connection.client(string, http: http),
                     configuration: configuration,
                     logger: logger
                 )

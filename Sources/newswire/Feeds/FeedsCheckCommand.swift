@@ -28,7 +28,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var configuration: ConfigurationOptions<FeedContactFlags>
 
     @Argument(help: ArgumentHelp("The feed.", valueName: "file|url"), completion: .file())
     var document: String?
@@ -44,9 +44,6 @@ struct FeedsCheckCommand: AsyncParsableCommand {
         completion: .file()
     )
     var batch: String?
-
-    @Option(PublisherSettings.contact)
-    var contact: String?
 
     @Flag(help: "Allow an address of this machine or its network.")
     var local = false
@@ -96,8 +93,7 @@ struct FeedsCheckCommand: AsyncParsableCommand {
 
     /// Fetches an address as the publisher would, but without its stored cache headers.
     private func fetched(_ address: String) async throws -> Source {
-        let settings = try configuration.load()
-        let contact = settings.value(PublisherSettings.contact, flag: contact)
+        let contact = try configuration.load().value(PublisherSettings.contact)
         let request = OutboundRequest(feed: address, addresses: local ? .any : .publicOnly)
         let response = try await Program.fetch(request, contact: contact, hasLocal: !local)
         return (

@@ -31,7 +31,7 @@ struct FeedsListCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lists: FeedListOptions
+    @OptionGroup var configuration: ConfigurationOptions<FeedStateFlags>
 
     @Option(help: ArgumentHelp("List this category only.", valueName: "name"), completion: .listedCategories)
     var category: String?
@@ -62,9 +62,9 @@ struct FeedsListCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try lists.configuration.load()
-        let chosen = try lists.lists(settings).chosen(category: category)
-        let health = try chosen.health(storePath: lists.storePath(settings))
+        let settings = try configuration.load()
+        let chosen = try PublisherState.lists(settings).chosen(category: category)
+        let health = try chosen.health(storePath: PublisherState.storePath(settings))
         try Console.show(health.map(Row.init), asJSON: json, .rows(health.flatMap(Self.rows)))
     }
 
@@ -111,7 +111,7 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lists: FeedListOptions
+    @OptionGroup var configuration: ConfigurationOptions<FeedPreviewFlags>
 
     @Argument(help: ArgumentHelp("The feeds (default: all listed ones).", valueName: "url"))
     var urls: [String] = []
@@ -128,12 +128,6 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Announce N entries of feeds that are read for the first time.", valueName: "N|all"))
     var announceExisting = ExistingEntries.none
 
-    @Option(PublisherSettings.cap)
-    var cap: CategoryCap?
-
-    @Option(PublisherSettings.contact)
-    var contact: String?
-
     @Flag(help: "Allow files, and addresses of this machine and its network, for feeds that are in no list.")
     var local = false
 
@@ -141,15 +135,15 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let settings = try lists.configuration.load()
+        let settings = try configuration.load()
         let feeds = try chosenLists(settings)
         var options = PublishOptions()
         options.announceExisting = announceExisting
-        options.cap = settings.value(PublisherSettings.cap, flag: cap).limit
+        options.cap = settings.value(PublisherSettings.cap).limit
         options.announceWithin = settings.value(PublisherSettings.announceWithin)
         options.force = true
-        let path = try lists.storePath(settings)
-        let contact = settings.value(PublisherSettings.contact, flag: contact)
+        let path = try PublisherState.storePath(settings)
+        let contact = settings.value(PublisherSettings.contact)
         let preview = try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
             try await self.preview(feeds, path, http, options)
         }
@@ -159,9 +153,9 @@ struct FeedsPreviewCommand: AsyncParsableCommand {
 
     private func chosenLists(_ settings: Settings) throws -> FeedLists {
         // A feed can be previewed before any list exists.
-        let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
+        let directory = settings.value(PublisherSettings.feeds)
         let needsLists = urls.isEmpty || category != nil || HostFile.exists(directory)
-        let all = needsLists ? try lists.lists(settings) : FeedLists([])
+        let all = needsLists ? try PublisherState.lists(settings) : FeedLists([])
         return try all.chosen(category: category).chosen(
             urls: urls,
             isLocal: local,

@@ -6,14 +6,11 @@ import HubProtocol
 import Settings
 
 struct FeedSearchOptions: ParsableArguments {
-    @Option(PublisherSettings.contact)
-    var contact: String?
-
     @Flag(help: "If a page links to no feed, try the usual addresses: /feed, /rss, /atom.xml, /index.xml, /feed.json.")
     var guess = false
 
     func candidates(of address: String, _ settings: Settings) async throws -> [FeedSearch.Candidate] {
-        let contact = settings.value(PublisherSettings.contact, flag: contact)
+        let contact = settings.value(PublisherSettings.contact)
         let guesses = guess
         return try await withHTTP(userAgent: Program.userAgent(contact: contact)) { http in
             try await untilStopped { try await FeedSearch(http: http).candidates(of: address, guesses: guesses) }
@@ -44,7 +41,7 @@ struct FeedsDiscoverCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var configuration: ConfigurationOptions<FeedContactFlags>
     @OptionGroup var search: FeedSearchOptions
 
     @Argument(help: ArgumentHelp("The page's address.", valueName: "url"))
@@ -82,7 +79,7 @@ struct FeedsAddCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lists: FeedFolderOptions
+    @OptionGroup var configuration: ConfigurationOptions<FeedChangeFlags>
     @OptionGroup var search: FeedSearchOptions
 
     @Argument(help: ArgumentHelp("The address of the feed, or of a page that links to it.", valueName: "url"))
@@ -98,8 +95,8 @@ struct FeedsAddCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let settings = try lists.configuration.load()
-        let folder = try lists.folder(settings)
+        let settings = try configuration.load()
+        let folder = try PublisherState.folder(settings)
         let feeds = try await search.candidates(of: address, settings).filter { $0.problem == nil }
         guard let feed = feeds.first else { throw search.failure(address) }
         for other in feeds.dropFirst() {

@@ -2,6 +2,7 @@ import ArgumentParser
 import FeedLists
 import FeedPublisher
 import HostSystem
+import Settings
 
 struct FeedsExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,7 +19,7 @@ struct FeedsExportCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lists: FeedFolderOptions
+    @OptionGroup var configuration: ConfigurationOptions<FeedFlags>
 
     @Option(
         help: ArgumentHelp("Export this category only; can be repeated.", valueName: "name"),
@@ -33,12 +34,12 @@ struct FeedsExportCommand: AsyncParsableCommand {
     var file = "-"
 
     func run() async throws {
-        let folder = try lists.folder(try lists.configuration.load())
+        let folder = try PublisherState.folder(configuration.load())
         guard !folder.lists.lists.isEmpty else {
             throw Failure(
                 .badConfiguration,
                 "there are no feed lists in '\(folder.directory)'",
-                hint: lists.feeds == nil ? "pass --feeds DIRECTORY" : nil
+                hint: configuration.flags.has(PublisherSettings.feeds.entry) ? nil : "pass --feeds DIRECTORY"
             )
         }
         let export = try FeedExport(folder, categories: category)

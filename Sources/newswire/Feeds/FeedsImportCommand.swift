@@ -28,7 +28,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lists: FeedFolderOptions
+    @OptionGroup var configuration: ConfigurationOptions<FeedChangeFlags>
 
     @Argument(
         help: ArgumentHelp("The OPML document; '-' is standard input.", valueName: "file|url"),
@@ -42,9 +42,6 @@ struct FeedsImportCommand: AsyncParsableCommand {
     )
     var category: String?
 
-    @Option(PublisherSettings.contact)
-    var contact: String?
-
     @Flag(help: "Import all keys: the document is your own export.")
     var trust = false
 
@@ -55,8 +52,8 @@ struct FeedsImportCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        let settings = try lists.configuration.load()
-        let folder = try lists.folder(settings)
+        let settings = try configuration.load()
+        let folder = try PublisherState.folder(settings)
         let (body, contentType) = try await source(settings)
         let opml: OPMLDocument
         do {
@@ -92,7 +89,7 @@ struct FeedsImportCommand: AsyncParsableCommand {
             maximumBodyBytes: FeedReader.maximumBytes
         )
         request.keepsGzip = true
-        let contact = settings.value(PublisherSettings.contact, flag: contact)
+        let contact = settings.value(PublisherSettings.contact)
         let response = try await Program.fetch(request, contact: contact)
         return (response.body, response.headers.first("Content-Type"))
     }

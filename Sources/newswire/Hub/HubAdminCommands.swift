@@ -9,10 +9,7 @@ import Settings
 
 /// Options that select the namespace whose hubs a command manages.
 struct NamespaceOptions: ParsableArguments {
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @Option(HubSettings.state)
-    var state: String?
+    @OptionGroup var configuration: ConfigurationOptions<NamespaceFlags>
 
     @Option(
         help: ArgumentHelp(
@@ -22,9 +19,6 @@ struct NamespaceOptions: ParsableArguments {
         completion: .file()
     )
     var connectionFile: String?
-
-    @Option(PublisherSettings.connection.authorityFile)
-    var caFile: String?
 
     @Flag(help: "Send the key over plain HTTP to a hub on another machine.")
     var allowPlainHttp = false
@@ -48,7 +42,7 @@ struct NamespaceOptions: ParsableArguments {
     func run<Output>(_ work: (NamespaceClient, Endpoints) async throws -> Output) async throws -> Output {
         let settings = try configuration.load()
         let (string, endpoints) = try connectionString(settings)
-        let file = settings.value(PublisherSettings.connection.authorityFile, flag: caFile)
+        let file = settings.value(PublisherSettings.connection.authorityFile)
         let authorities = try HubConnection.authorities(file)
         return try await withHTTP { http in
             let client = try NamespaceClient(
@@ -66,7 +60,7 @@ struct NamespaceOptions: ParsableArguments {
             hub: try HubName(HubName.standard),
             fileFlag: connectionFile,
             allowPlainHTTP: allowPlainHttp,
-            hubState: settings.value(HubSettings.state, flag: state)
+            hubState: settings.value(HubSettings.state)
         )
         if let string = try connection.named() {
             // Several SDKs cut off the scheme by its length (protocol §1.1), and every port of a hub accepts TLS.
@@ -75,7 +69,7 @@ struct NamespaceOptions: ParsableArguments {
         }
         if let string = try connection.local(.namespace), let directory = HubFiles.directory(state: connection.hubState)
         {
-            let others = try HubStateOptions.reading(directory) { try HubFiles.endpoint(in: directory.path) }
+            let others = try HubState.reading(directory) { try HubFiles.endpoint(in: directory.path) }
             return (string, Endpoints(own: string.endpoint, others: others, isLocal: true))
         }
         throw connection.missing

@@ -20,10 +20,7 @@ struct HubAuditCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
-
-    @Option(HubSettings.name)
-    var name: String?
+    @OptionGroup var configuration: ConfigurationOptions<HubNameFlags>
 
     @Option(help: "The number of actions to show, newest first.")
     var last = 50
@@ -36,10 +33,10 @@ struct HubAuditCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.existing(settings)
-        let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
-        let store = try stateOptions.pages(in: state)
+        let settings = try configuration.load()
+        let state = try HubState.existing(settings)
+        let hub = try HubName(given: settings.value(HubSettings.name))
+        let store = try HubState.pages(in: state, settings)
         for action in try await store.actions(of: hub, limit: last) {
             let at = action.at.wholeSecond
             let members: JSONText = [

@@ -20,7 +20,7 @@ struct HubBackupCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
+    @OptionGroup var configuration: ConfigurationOptions<HubStateFlags>
 
     @Argument(
         help: "The file to write: a new one, or an older copy, which is replaced once the new one is complete.",
@@ -29,15 +29,16 @@ struct HubBackupCommand: AsyncParsableCommand {
     var file: String
 
     func run() async throws {
-        let state = try stateOptions.existing(stateOptions.configuration.load(), isForGood: false)
+        let settings = try configuration.load()
+        let state = try HubState.existing(settings, isForGood: false)
         let database = state.file(HubFiles.database)
         guard ![HubFiles.lock, HubFiles.backendLock].contains(URL(filePath: file).lastPathComponent) else {
             throw Failure(.usage, "'\(file)' is the name of a hub's lock file", hint: "give the copy another name")
         }
         guard HostFile.exists(database) || HostFile.exists(state.file(HubFiles.backend)) else {
-            throw stateOptions.noHub(in: state)
+            throw HubState.noHub(in: state, settings)
         }
-        let isRoots = HubStateOptions.isRoots(state)
+        let isRoots = HubState.isRoots(state)
         let reading = { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
         let writing = { try FolderRights.take(ownerOf: Self.folder(of: file)) }
         // Accounts first: if a device changes hands in between, its new user has it at the hub, and registers it again.
@@ -100,7 +101,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
+    @OptionGroup var configuration: ConfigurationOptions<HubStateFlags>
 
     @Flag(help: "Treat the database in the state directory as an older copy.")
     var inPlace = false
@@ -113,9 +114,9 @@ struct HubRestoreCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
+        let settings = try configuration.load()
         if let file { try Self.refuseMissing(file) }
-        let state = try stateOptions.existingOrNew(settings, isForGood: false)
+        let state = try HubState.existingOrNew(settings, isForGood: false)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
         }
@@ -146,7 +147,7 @@ struct HubRestoreCommand: AsyncParsableCommand {
     }
 
     private func restore(_ file: String, to database: String, in state: StateDirectory) async throws {
-        let isRoots = HubStateOptions.isRoots(state)
+        let isRoots = HubState.isRoots(state)
         let former = try DatabaseFileError.naming(database) {
             try HubBackups.restore(
                 file,
@@ -205,7 +206,7 @@ private struct AccountsRestore {
     func restore() async throws {
         guard let copy else { return }
         let database = state.file(HubFiles.backend)
-        let isRoots = HubStateOptions.isRoots(state)
+        let isRoots = HubState.isRoots(state)
         let former = try DatabaseFileError.naming(database) {
             try BackendBackup.restore(
                 copy,

@@ -24,7 +24,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
+    @OptionGroup var configuration: ConfigurationOptions<HubStateFlags>
 
     @Flag(help: "Print the authority's certificate in PEM.")
     var pem = false
@@ -37,8 +37,8 @@ struct HubCertificateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.existing(settings)
+        let settings = try configuration.load()
+        let state = try HubState.existing(settings)
         if let certificate = settings.value(HubSettings.tlsCertificate) {
             try show(given: certificate, settings)
         } else {
@@ -59,7 +59,7 @@ struct HubCertificateCommand: AsyncParsableCommand {
     private func show(own state: StateDirectory, _ settings: Settings) throws {
         let path = LocalCertificates.authorityPath(in: state.path)
         guard HostFile.exists(path) else {
-            throw stateOptions.noHub(in: state, "there is no authority in")
+            throw HubState.noHub(in: state, settings, "there is no authority in")
         }
         let authority = try CertificateFacts.read(path)
         if pem { return Console.print(authority.text.trimmingCharacters(in: .newlines)) }

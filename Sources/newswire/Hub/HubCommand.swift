@@ -23,11 +23,6 @@ struct HubCommand: AsyncParsableCommand {
     )
 }
 
-enum HubFlags: SettingFlagList {
-    /// Other commands of the hub have the flag of its state directory, too.
-    static let settings = SettingsTable.entries(.hub).filter { $0.id != HubSettings.state.entry.id }
-}
-
 struct HubServe: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -55,9 +50,7 @@ struct HubServe: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
-
-    @OptionGroup var flags: SettingFlags<HubFlags>
+    @OptionGroup var configuration: ConfigurationOptions<HubFlags>
 
     @Flag(
         name: .customLong("new"),
@@ -88,14 +81,14 @@ struct HubServe: AsyncParsableCommand {
     var emulate = false
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load().overridden(by: flags.values)
+        let settings = try configuration.load()
         let state =
             emulate
             ? try StateDirectory.locate(
                 role: HubFiles.emulatorRole,
-                override: stateOptions.state,
+                override: configuration.flags.value(HubSettings.state),
                 environment: ProcessInfo.processInfo.environment
-            ) : try stateOptions.directory(settings)
+            ) : try HubState.directory(settings)
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "another hub is using '\(state.path)'", hint: "stop it, or pass another --state")
         }
@@ -114,12 +107,12 @@ struct HubServe: AsyncParsableCommand {
         }
         try HubDatabase.refuseLoss(of: database)
         let plan = try plan(settings, state)
-        var configuration = plan.configuration
-        let emulated = try await emulate ? emulatePush(&configuration, state, settings, plan.logger) : nil
-        try await DatabaseFileError.naming(configuration.databasePath) {
+        var hub = plan.configuration
+        let emulated = try await emulate ? emulatePush(&hub, state, settings, plan.logger) : nil
+        try await DatabaseFileError.naming(hub.databasePath) {
             try await withHTTP { http in
                 let launch = HubLaunch(
-                    configuration: configuration,
+                    configuration: hub,
                     plan: plan,
                     state: state,
                     settings: settings,

@@ -33,10 +33,7 @@ struct HubInviteCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
-
-    @Option(HubSettings.name)
-    var name: String?
+    @OptionGroup var configuration: ConfigurationOptions<HubNameFlags>
 
     @Flag(name: .customLong("operator"), help: "Print a link to the operator's view.")
     var isForOperator = false
@@ -69,12 +66,12 @@ struct HubInviteCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.existing(settings)
-        let hub = try HubName(given: settings.value(HubSettings.name, flag: name))
+        let settings = try configuration.load()
+        let state = try HubState.existing(settings)
+        let hub = try HubName(given: settings.value(HubSettings.name))
         let path = state.file(HubFiles.pages)
         if list || end != nil {
-            let store = try stateOptions.pages(in: state)
+            let store = try HubState.pages(in: state, settings)
             if let end { return try await endInvitation(end, store, of: hub) }
             return try await printInvitations(store, of: hub)
         }
@@ -86,7 +83,7 @@ struct HubInviteCommand: AsyncParsableCommand {
             )
         }
         guard HostFile.exists(state.file(HubFiles.endpoint)) else {
-            throw stateOptions.noHub(in: state, "no hub has run with the state directory")
+            throw HubState.noHub(in: state, settings, "no hub has run with the state directory")
         }
         // Nobody could use an invitation that was stored before one of these fails.
         let feed = try feedFile()

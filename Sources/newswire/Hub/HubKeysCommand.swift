@@ -26,7 +26,7 @@ struct HubKeysCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
+    @OptionGroup var configuration: ConfigurationOptions<HubStateFlags>
 
     @Option(help: ArgumentHelp("Show the rules of this hub (default: all hubs).", valueName: "name"), completion: .hubs)
     var hub: String?
@@ -48,10 +48,10 @@ struct HubKeysCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
-        let state = try stateOptions.existing(settings)
+        let settings = try configuration.load()
+        let state = try HubState.existing(settings)
         guard [HubFiles.database, HubFiles.generation].contains(where: { HostFile.exists(state.file($0)) }) else {
-            throw stateOptions.noHub(in: state)
+            throw HubState.noHub(in: state, settings)
         }
         let database = state.file(HubFiles.database)
         try await DatabaseFileError.naming(database) { try await run(HubKeys(databasePath: database), settings, state) }

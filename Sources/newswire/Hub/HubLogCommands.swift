@@ -39,8 +39,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
     @Flag(help: "Read the database of a stopped hub.")
     var offline = false
 
-    @Option(HubSettings.state)
-    var state: String?
+    @OptionGroup var flags: SettingFlags<HubStateFlags>
 
     func run() async throws {
         if offline { return try showFile() }
@@ -52,9 +51,10 @@ struct HubLogStatusCommand: AsyncParsableCommand {
     }
 
     private func showFile() throws {
-        let directory = try HubStateOptions.existing(options.configuration.load(), flag: state)
+        let settings = try options.configuration.load().overridden(by: flags.values)
+        let directory = try HubState.existing(settings)
         let database = directory.file(HubFiles.database)
-        guard HostFile.exists(database) else { throw HubStateOptions.noHub(in: directory, flag: state) }
+        guard HostFile.exists(database) else { throw HubState.noHub(in: directory, settings) }
         let position = try DatabaseFileError.naming(database) { try HubLogFile.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
         let text = "'\(database)' contains the log up to entry \(position)"
@@ -69,11 +69,11 @@ private struct IdleHub {
     private let lock: FileLock
 
     /// - Throws: ``Failure`` 75 if the hub is running.
-    init(_ options: HubStateOptions, _ settings: Settings) throws {
-        state = try options.existing(settings)
+    init(_ settings: Settings) throws {
+        state = try HubState.existing(settings)
         database = state.file(HubFiles.database)
         guard HostFile.exists(database) else {
-            throw options.noHub(in: state)
+            throw HubState.noHub(in: state, settings)
         }
         guard let lock = try FileLock.acquire(state.file(HubFiles.lock)) else {
             throw Failure(.tryLater, "a hub is using '\(state.path)'", hint: "stop it first")
@@ -102,14 +102,14 @@ struct HubLogLeaveCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
+    @OptionGroup var configuration: ConfigurationOptions<HubStateFlags>
 
     @Flag(help: "Do not close the log on its servers, which are gone for good.")
     var offline = false
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
-        let hub = try IdleHub(stateOptions, settings)
+        let settings = try configuration.load()
+        let hub = try IdleHub(settings)
         defer { hub.close() }
         try await DatabaseFileError.naming(hub.database) {
             guard try HubLogFile.position(of: hub.database) != nil else {
@@ -172,13 +172,13 @@ struct HubLogReseedCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var stateOptions: HubStateOptions
+    @OptionGroup var configuration: ConfigurationOptions<HubStateFlags>
 
     @Flag(help: "Delete the existing log.")
     var yes = false
 
     func run() async throws {
-        let settings = try stateOptions.configuration.load()
+        let settings = try configuration.load()
         guard let log = LogSettings(settings).configuration else {
             throw Failure(.badConfiguration, "no log is configured", hint: "set 'log-servers' in the section 'hub'")
         }
@@ -189,7 +189,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
                 hint: "pass --yes once the hubs on all machines have stopped"
             )
         }
-        let hub = try IdleHub(stateOptions, settings)
+        let hub = try IdleHub(settings)
         defer { hub.close() }
         let incarnation = try await ReplicatedLog.beginAgain(log, logger: Logger(label: "newswire.hub"))
         try DatabaseFileError.naming(hub.database) {

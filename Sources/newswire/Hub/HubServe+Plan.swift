@@ -37,27 +37,28 @@ extension HubServe {
     /// - Returns: The plan of this start.
     /// - Throws: ``Failure`` for settings that cannot be used together.
     func plan(_ settings: Settings, _ state: StateDirectory) throws -> HubPlan {
-        var configuration = try hubConfiguration(settings, state)
-        configuration.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
+        var hub = try hubConfiguration(settings, state)
+        hub.provisions = try ConfiguredKeys(environment: ProcessInfo.processInfo.environment)
             .provisions(of: settings.hubs)
         let isNamed = settings.origin(of: HubSettings.name.entry) != nil
-        configuration.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
+        hub.makesFirstHub = isNamed || settings.hubs.hubs.isEmpty
         let servesAppBackend = settings.value(HubSettings.appBackend)
-        let log = try logConfiguration(settings, configuration, hasAppBackend: servesAppBackend)
+        let log = try logConfiguration(settings, hub, hasAppBackend: servesAppBackend)
         let endpoint = try HubEndpoint(
             hostNames: settings.value(HubSettings.hostNames),
             // An emulated hub has the settings of the regular one, and no proxy leads to it.
-            publicAddress: emulate ? flags.value(HubSettings.publicAddress) : settings.value(HubSettings.publicAddress),
+            publicAddress: emulate
+                ? configuration.flags.value(HubSettings.publicAddress) : settings.value(HubSettings.publicAddress),
             certificate: settings.value(HubSettings.tlsCertificate),
             key: settings.value(HubSettings.tlsKey),
-            listen: configuration.host,
+            listen: hub.host,
             state: state,
             isShared: log != nil
         )
-        configuration.certificate = endpoint.certificate
-        configuration.publicAddress = endpoint.publicAddress
+        hub.certificate = endpoint.certificate
+        hub.publicAddress = endpoint.publicAddress
         return HubPlan(
-            configuration: configuration,
+            configuration: hub,
             log: log,
             endpoint: endpoint,
             servesAppBackend: servesAppBackend,

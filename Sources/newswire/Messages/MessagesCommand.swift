@@ -23,9 +23,7 @@ struct MessagesCommand: AsyncParsableCommand {
 ///
 /// The connection string must grant Manage, as that of publishers and operators does.
 struct HubRequestOptions: ParsableArguments {
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var configuration: ConfigurationOptions<SenderFlags>
 
     @Flag(help: "Print JSON.")
     var json = false
@@ -34,7 +32,7 @@ struct HubRequestOptions: ParsableArguments {
     func ask<Answer: Sendable>(
         _ question: (HubClient) async throws -> Answer
     ) async throws -> Answer {
-        let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
+        let hub = try HubConnection(configuration.load(), PublisherSettings.connection)
         let string = try hub.sending()
         return try await withHTTP { http in
             let client = try hub.client(string, http: http)

@@ -24,7 +24,7 @@ extension SendCommand {
         let text = Self.oneStory(try properties(), key: key)
         let settings = try configuration.load()
         let lists = try lists(settings)
-        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let hub = try HubConnection(settings, PublisherSettings.connection)
         let string = try hub.sending()
         try await withHTTP { http in
             let client = try hub.client(string, http: http)
@@ -65,8 +65,8 @@ extension SendCommand {
 
     /// Returns the configured feed lists, or an empty list on a machine that only sends.
     private func lists(_ settings: Settings) throws -> FeedLists {
-        let directory = settings.value(PublisherSettings.feeds, flag: feeds)
-        let isNamed = feeds != nil || settings.origin(of: PublisherSettings.feeds.entry) != nil
+        let directory = settings.value(PublisherSettings.feeds)
+        let isNamed = settings.origin(of: PublisherSettings.feeds.entry) != nil
         guard isNamed || HostFile.exists(directory) else { return FeedLists([]) }
         do {
             return try FeedLists.load(directory: directory)

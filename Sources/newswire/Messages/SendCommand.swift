@@ -12,8 +12,8 @@ struct SendCommand: AsyncParsableCommand {
         abstract: "Send one message by hand.",
         discussion: """
             Without --format, it sends a template message, which each device shows through its own template. A message \
-            in another format is sent unchanged, to the devices of one platform: apple, gcm, fcmv1, windows, \
-            windowsphone, adm, baidu, browser, xiaomi, or stream for agents.
+            in another format is sent unchanged, to the devices of one platform; stream is for agents. The formats: \
+            \(MessageFormat.known.map(\.rawValue).joined(separator: ", ")).
 
             --category sends breaking news: each category gets its own message, whose text comes from the template of \
             the category's feed list, else "Breaking $(category) News : $(title)". 'all' means every category that the \
@@ -33,9 +33,7 @@ struct SendCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var configuration: ConfigurationOptions<SendFlags>
 
     @Option(
         help: ArgumentHelp("The recipients, such as 'World && !Sports' (default: everybody).", valueName: "expression")
@@ -50,9 +48,6 @@ struct SendCommand: AsyncParsableCommand {
         completion: .categories
     )
     var category: String?
-
-    @Option(PublisherSettings.feeds)
-    var feeds: String?
 
     @Option(help: ArgumentHelp("The text: the property messageParam.", valueName: "text"))
     var message: String?
@@ -102,10 +97,10 @@ struct SendCommand: AsyncParsableCommand {
 
     func run() async throws {
         if let category { return try await send(toCategories: category) }
-        if feeds != nil { throw Failure(.usage, "--feeds needs --category") }
+        if configuration.flags.has(PublisherSettings.feeds.entry) { throw Failure(.usage, "--feeds needs --category") }
         let outgoing = try outgoing()
         let time = try time()
-        let hub = try connection.resolved(configuration.load(), PublisherSettings.connection)
+        let hub = try HubConnection(configuration.load(), PublisherSettings.connection)
         let string = try hub.sending()
         try await withHTTP { http in
             let client = try hub.client(string, http: http)

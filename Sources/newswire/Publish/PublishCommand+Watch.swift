@@ -23,7 +23,7 @@ extension PublishCommand {
     ) async throws {
         let callback = settings.value(PublisherSettings.callback)
         let listen = settings.value(PublisherSettings.listen)
-        let directory = settings.value(PublisherSettings.feeds, flag: lists.feeds)
+        let directory = settings.value(PublisherSettings.feeds)
         let watch = PublishWatch(pass, directory: directory, callback: callback)
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
         var services: [any Service] = [

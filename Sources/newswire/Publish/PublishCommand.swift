@@ -6,15 +6,6 @@ import HubProtocol
 import OutboundHTTP
 import Settings
 
-enum PublishFlags: SettingFlagList {
-    static let settings: [SettingEntry] = {
-        // Other commands have the flags of a connection and of feed lists, too.
-        let others =
-            PublisherSettings.connection.entries + [PublisherSettings.feeds.entry, PublisherSettings.state.entry]
-        return SettingsTable.entries(.publisher).filter { entry in !others.contains { $0.id == entry.id } }
-    }()
-}
-
 struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
@@ -35,16 +26,12 @@ struct PublishCommand: AsyncParsableCommand {
             """
     )
 
-    @OptionGroup var lists: FeedListOptions
-
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var configuration: ConfigurationOptions<PublishFlags>
 
     @Option(
         help: ArgumentHelp("Announce N entries of feeds that are read for the first time.", valueName: "N|all")
     )
     var announceExisting = ExistingEntries.none
-
-    @OptionGroup var flags: SettingFlags<PublishFlags>
 
     @Flag(help: "Run until stopped, and announce new entries at once.")
     var watch = false
@@ -61,14 +48,15 @@ struct PublishCommand: AsyncParsableCommand {
     func validate() throws {
         if json, !dryRun { throw ValidationError("--json needs --dry-run") }
         if watch, dryRun || force { throw ValidationError("--watch cannot be combined with --dry-run or --force") }
-        if !watch, flags.has(PublisherSettings.callback.entry) || flags.has(PublisherSettings.listen.entry) {
+        let needWatch = [PublisherSettings.callback.entry, PublisherSettings.listen.entry]
+        if !watch, needWatch.contains(where: configuration.flags.has) {
             throw ValidationError("--callback and --listen need --watch")
         }
     }
 
     func run() async throws {
-        let settings = try lists.configuration.load().overridden(by: flags.values)
-        let feeds = try lists.lists(settings)
+        let settings = try configuration.load()
+        let feeds = try PublisherState.lists(settings)
         let report = try await withHTTP(
             userAgent: Program.userAgent(contact: settings.value(PublisherSettings.contact)),
             connectionsPerHost: PublishPass.concurrentLocalFeeds
@@ -100,9 +88,9 @@ struct PublishCommand: AsyncParsableCommand {
         _ http: OutboundClient
     ) async throws -> PublishReport {
         // Read before root takes on the rights of the publisher's user, who may not read the hub's files.
-        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let hub = try HubConnection(settings, PublisherSettings.connection)
         let client = try hub.client(try hub.sending(), http: http)
-        let directory = try lists.directory(settings)
+        let directory = try PublisherState.directory(settings)
         let lock: FileLock
         switch try PublisherLock.acquire(directory.file(PublisherFiles.lock), isWatched: watch || Console.isInteractive)
         {
@@ -161,10 +149,10 @@ struct PublishCommand: AsyncParsableCommand {
         _ settings: Settings,
         _ http: OutboundClient
     ) async throws -> PublishReport {
-        let hub = try connection.resolved(settings, PublisherSettings.connection)
+        let hub = try HubConnection(settings, PublisherSettings.connection)
         let client = try (hub.named() ?? hub.local(.full)).map { try hub.client($0, http: http) }
         let options = options(settings)
-        let path = try lists.storePath(settings)
+        let path = try PublisherState.storePath(settings)
         let preview = try await untilStopped {
             try await PublishPass.preview(
                 lists: feeds,

@@ -30,7 +30,7 @@ struct SetupCommand: AsyncParsableCommand {
 
     @OptionGroup var flags: SetupFlags
 
-    @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var configuration: ConfigurationOptions<NoFlags>
 
     @Flag(help: "Name the changes, and make none.")
     var dryRun = false

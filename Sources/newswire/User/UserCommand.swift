@@ -24,11 +24,11 @@ struct UserCommand: AsyncParsableCommand {
 
 /// Options that select the accounts of a command.
 struct UserOptions: ParsableArguments {
-    @OptionGroup var stateOptions: HubStateOptions
+    @OptionGroup var configuration: ConfigurationOptions<HubStateFlags>
 
     /// Calls `work` with the accounts of an existing app backend.
     func run<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
-        let state = try stateOptions.existing(try stateOptions.configuration.load())
+        let state = try HubState.existing(try configuration.load())
         guard HostFile.exists(state.file(HubFiles.backend)) || HostFile.exists(state.file(HubFiles.backendKey)) else {
             throw Failure(
                 .badConfiguration,
@@ -41,9 +41,9 @@ struct UserOptions: ParsableArguments {
 
     /// Calls `work` with the accounts, and creates their database if there is none.
     func runMaking<Output>(_ work: (Accounts) async throws -> Output) async throws -> Output {
-        let settings = try stateOptions.configuration.load()
+        let settings = try configuration.load()
         let suffixes = IdentitySettings(settings).foreignSuffixes
-        return try await run(in: try stateOptions.existingOrNew(settings), suffixes: suffixes, work)
+        return try await run(in: try HubState.existingOrNew(settings), suffixes: suffixes, work)
     }
 
     private func run<Output>(

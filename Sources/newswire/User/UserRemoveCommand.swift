@@ -22,18 +22,14 @@ struct UserRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var users: UserOptions
 
-    @OptionGroup var connection: ConnectionOptions
+    @OptionGroup var connection: SettingFlags<BackendConnectionFlags>
 
     @Argument(help: "The user's name.", completion: .users, transform: UserName.argument)
     var name: UserName
 
     func run() async throws {
-        let settings = try users.stateOptions.configuration.load()
-        let hub = try connection.resolved(
-            settings,
-            BackendSettings.connection,
-            hubState: users.stateOptions.state
-        )
+        let settings = try users.configuration.load().overridden(by: connection.values)
+        let hub = try HubConnection(settings, BackendSettings.connection)
         // Read before root takes on the rights of the state directory's owner, since only root may be able to read the
         // file.
         let string = Result { try hub.ofBackend()?.string }

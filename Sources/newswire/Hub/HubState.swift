@@ -1,30 +1,24 @@
-import ArgumentParser
 import Certificates
 import Foundation
 import HostSystem
 import PageServer
 import Settings
 
-/// Options that select a hub's state directory.
-struct HubStateOptions: ParsableArguments {
-    @OptionGroup var configuration: ConfigurationOptions
-
-    @Option(HubSettings.state)
-    var state: String?
-
-    /// Returns the state directory from flag, environment, configuration or default, and creates it if necessary; for
+/// The state directory of a hub on this machine.
+enum HubState {
+    /// Returns the configured state directory or the default, and creates it if necessary; for
     /// servers.
     ///
     /// A command that root runs continues with the rights of the directory's owner, who may have put links in it. It
     /// keeps root's rights if root has always run the hub there. `isForGood` is false if the command needs root's
     /// rights again, for files elsewhere.
-    func directory(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
+    static func directory(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
         let directory = try StateDirectory.locate(
             role: "hub",
-            override: settings.value(HubSettings.state, flag: state),
+            override: settings.value(HubSettings.state),
             environment: ProcessInfo.processInfo.environment
         )
-        try Self.takeRights(in: directory, isForGood: isForGood)
+        try takeRights(in: directory, isForGood: isForGood)
         return directory
     }
 
@@ -33,15 +27,10 @@ struct HubStateOptions: ParsableArguments {
     /// The directory may not exist. The rights are those of ``directory(_:isForGood:)``.
     ///
     /// - Throws: ``Failure`` 78 if the directory belongs to another user.
-    func existing(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
-        try Self.existing(settings, flag: state, isForGood: isForGood)
-    }
-
-    /// Returns ``existing(_:isForGood:)`` for a command with another set of options.
-    static func existing(_ settings: Settings, flag state: String?, isForGood: Bool = true) throws -> StateDirectory {
+    static func existing(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
         let directory = try StateDirectory.existing(
             role: "hub",
-            override: settings.value(HubSettings.state, flag: state),
+            override: settings.value(HubSettings.state),
             environment: ProcessInfo.processInfo.environment,
             files: HubFiles.signs
         )
@@ -53,7 +42,7 @@ struct HubStateOptions: ParsableArguments {
     }
 
     /// Returns ``existing(_:isForGood:)``, and creates the directory if necessary.
-    func existingOrNew(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
+    static func existingOrNew(_ settings: Settings, isForGood: Bool = true) throws -> StateDirectory {
         let directory = try existing(settings, isForGood: isForGood)
         return HostFile.exists(directory.path) ? directory : try self.directory(settings, isForGood: isForGood)
     }
@@ -61,26 +50,22 @@ struct HubStateOptions: ParsableArguments {
     /// Opens the database of a hub's pages.
     ///
     /// - Throws: ``Failure`` with exit status 78 if the database does not exist: opening it would create it.
-    func pages(in directory: StateDirectory) throws -> PageStore {
+    static func pages(in directory: StateDirectory, _ settings: Settings) throws -> PageStore {
         let path = directory.file(HubFiles.pages)
         guard HostFile.exists(path) else {
-            throw noHub(in: directory, "no hub with pages has run with the state directory")
+            throw noHub(in: directory, settings, "no hub with pages has run with the state directory")
         }
         return try PageStore(path: path)
     }
 
     /// Returns the failure of a command that needs a hub's files, and found none in the directory.
-    func noHub(in directory: StateDirectory, _ text: String = "there is no hub in") -> Failure {
-        Self.noHub(in: directory, flag: state, text)
-    }
-
-    /// Returns ``noHub(in:_:)`` for a command with another set of options.
     static func noHub(
         in directory: StateDirectory,
-        flag state: String?,
+        _ settings: Settings,
         _ text: String = "there is no hub in"
     ) -> Failure {
-        let hint = "start one with 'newswire hub'\(state == nil ? ", or pass --state PATH" : "")"
+        let isFlag = settings.origin(of: HubSettings.state.entry) == .flag
+        let hint = "start one with 'newswire hub'\(isFlag ? "" : ", or pass --state PATH")"
         return Failure(.badConfiguration, "\(text) '\(directory.path)'", hint: hint)
     }
 

@@ -59,43 +59,6 @@ extension Program {
     }
 }
 
-/// Options that select the hub of a command.
-///
-/// The connection string is a secret: it comes from a file or the environment, never from an argument.
-struct ConnectionOptions: ParsableArguments {
-    @Option(PublisherSettings.connection.hub)
-    var hub: String?
-
-    @Option(secretFile: PublisherSettings.connection.connectionFile)
-    var connectionFile: String?
-
-    @Option(PublisherSettings.connection.authorityFile)
-    var caFile: String?
-
-    @Flag(PublisherSettings.connection.allowPlainHTTP)
-    var allowPlainHttp: Bool?
-
-    /// Returns the settings of this command; its flags override the configuration of its program.
-    ///
-    /// `hubState` is the hub's state directory if a flag names it.
-    func resolved(
-        _ settings: Settings,
-        _ connection: ConnectionSettings,
-        hubState: String? = nil
-    ) throws -> HubConnection {
-        let isPlainSet = settings.origin(of: connection.allowPlainHTTP.entry) != nil
-        return HubConnection(
-            hub: try HubName(given: settings.value(connection.hub, flag: hub)),
-            isHubNamed: hub != nil || settings.origin(of: connection.hub.entry) != nil,
-            fileFlag: connectionFile,
-            file: settings.value(connection.connectionFile),
-            authorityFile: settings.value(connection.authorityFile, flag: caFile),
-            allowPlainHTTP: allowPlainHttp ?? (isPlainSet ? settings.value(connection.allowPlainHTTP) : nil),
-            hubState: settings.value(HubSettings.state, flag: hubState)
-        )
-    }
-}
-
 extension HubName {
     /// Parses a name from the configuration or the command line.
     init(given name: String, _ status: ExitStatus = .badConfiguration) throws(Failure) {
@@ -107,7 +70,9 @@ extension HubName {
     }
 }
 
-/// The connection of a command to its hub, from flags, environment and configuration file.
+/// The connection of a command to its hub.
+///
+/// The connection string is a secret: it comes from a file or the environment, never from an argument.
 struct HubConnection: Sendable {
     let hub: HubName
     /// True if the name is not the default.
@@ -138,7 +103,7 @@ struct HubConnection: Sendable {
     /// Root reads it with the rights of the directory's owner, who may have put a link in its place.
     func local(_ file: HubFiles.Connection) throws -> ConnectionString? {
         guard let directory = HubFiles.directory(state: hubState) else { return nil }
-        return try HubStateOptions.reading(directory) {
+        return try HubState.reading(directory) {
             let path = directory.file(file.rawValue)
             return FileManager.default.isReadableFile(atPath: path) ? try read(path) : nil
         }
@@ -231,5 +196,23 @@ struct HubConnection: Sendable {
                 hint: "the form is Endpoint=…;SharedAccessKeyName=…;SharedAccessKey=…; 'newswire hub keys' shows yours"
             )
         }
+    }
+}
+
+extension HubConnection {
+    /// Reads the connection of a program: of the publisher, the app backend or the agent.
+    ///
+    /// - Throws: ``Failure`` 78 for a name that no hub can have.
+    init(_ settings: Settings, _ connection: ConnectionSettings) throws(Failure) {
+        let file = settings.value(connection.connectionFile)
+        self.init(
+            hub: try HubName(given: settings.value(connection.hub)),
+            isHubNamed: settings.origin(of: connection.hub.entry) != nil,
+            fileFlag: settings.origin(of: connection.connectionFile.entry) == .flag ? file : nil,
+            file: file,
+            authorityFile: settings.value(connection.authorityFile),
+            allowPlainHTTP: settings.given(connection.allowPlainHTTP),
+            hubState: settings.value(HubSettings.state)
+        )
     }
 }
