@@ -26,9 +26,17 @@ package struct PrometheusText: Sendable {
         }
     }
 
+    /// A metric with its samples, as a table lists it.
+    package typealias Metric = (name: String, kind: Kind, help: String, samples: [Sample])
+
     package private(set) var text = ""
 
-    package init() {}
+    package init(_ metrics: [Metric] = []) { add(metrics) }
+
+    /// Adds the metrics in their order.
+    package mutating func add(_ metrics: [Metric]) {
+        for (name, kind, help, samples) in metrics { add(name, kind, help, samples) }
+    }
 
     /// Adds a metric; without samples it is left out.
     ///

@@ -14,7 +14,7 @@ extension FeedLists {
         let pending = try store.pending()
         let oldest = pending.map(\.isDue).min().map { max(now.timeIntervalSince($0), 0) } ?? 0
 
-        let figures: [Figure] = [
+        let figures: [PrometheusText.Metric] = [
             (
                 "newswire_publisher_last_pass_timestamp_seconds", .gauge,
                 "When the last pass ended; an old time means that no timer or cron runs passes.",
@@ -39,18 +39,10 @@ extension FeedLists {
                 [.init(report.sent, ["outcome": "sent"]), .init(report.refused, ["outcome": "refused"])]
             ),
         ]
-        var page = PrometheusText()
-        for figure in figures + Self.figures(feeds) + Self.pushes(feeds) {
-            page.add(figure.name, figure.kind, figure.help, figure.samples)
-        }
-        return page.text
+        return PrometheusText(figures + Self.figures(feeds) + Self.pushes(feeds)).text
     }
 
-    private typealias Figure = (
-        name: String, kind: PrometheusText.Kind, help: String, samples: [PrometheusText.Sample]
-    )
-
-    private static func figures(_ feeds: [FeedHealth]) -> [Figure] {
+    private static func figures(_ feeds: [FeedHealth]) -> [PrometheusText.Metric] {
         let named = feeds.map { (category: $0.category, feed: $0.address.publicText, health: $0) }
         return [
             (
@@ -70,7 +62,7 @@ extension FeedLists {
         ]
     }
 
-    private static func pushes(_ feeds: [FeedHealth]) -> [Figure] {
+    private static func pushes(_ feeds: [FeedHealth]) -> [PrometheusText.Metric] {
         let pushed = feeds.compactMap { feed in feed.push.map { (feed.category, feed.address.publicText, $0) } }
         return [
             (
