@@ -274,7 +274,7 @@ let package = Package(
             name: "newswire",
             dependencies: [
                 "CCommit", "Formats", "Feeds", "HostSystem", "HubProtocol", "OutboundHTTP", "HubClient", "HubServer",
-                "FeedLists", "WebPages",
+                "HubStore", "FeedLists", "WebPages",
                 "FeedPublisher", "SubscriberAgent", "Settings", "StartupChecks", "Demonstration", "Certificates",
                 "AppBackend", "MountedBackend", "NetworkAddresses", "PushEmulator", "PushServices",
                 "PageServer", "SQLiteFiles", "Alarms", "ReplicatedLog", "Signals", .argumentParser, .crypto,

@@ -63,7 +63,7 @@ import Testing
         let token = try await fill()
         let store = try BackendStore(path: path)
         let copy = scratch.file("copy")
-        try BackendBackup.write(database: path, to: copy)
+        try BackendBackup.copy(path, to: copy)
         for (table, rows) in [("account", 1), ("device", 1), ("audit", 2), ("token", 0), ("payload", 0)] {
             #expect(try count(table, in: copy) == rows, "\(table)")
         }
@@ -119,6 +119,6 @@ import Testing
             #expect(error?.description.contains(scratch.file(name)) == true)
         }
         #expect(try count("token", in: path) == 1)
-        #expect(throws: DatabaseCopyError.self) { try BackendBackup.write(database: path, to: scratch.file("text")) }
+        #expect(throws: DatabaseCopyError.self) { try BackendBackup.copy(path, to: scratch.file("text")) }
     }
 }

@@ -7,54 +7,35 @@ package enum BackendBackup {
         try db.tableExists("account") && db.tableExists("token")
     }
 
-    /// Switches to the rights with which files are opened from then on; an empty closure keeps the caller's rights.
-    package typealias Rights = () throws -> Void
-
     /// Copies a file, which an app backend may be using, into one file.
-    ///
-    /// `reading` is called before the file is opened, `writing` before the copy is made.
     ///
     /// - Throws: ``SQLiteFiles/DatabaseCopyError``, ``SQLiteFiles/DatabaseFileError``, or a `DatabaseError`, for example for a
     ///   full disk.
-    package static func write(
-        database: String,
-        to file: String,
-        reading: Rights = {},
-        writing: Rights = {}
+    package static func copy(
+        _ source: String,
+        to destination: String,
+        entering: DatabaseCopier.Entering = { _ in }
     ) throws {
-        try copier.copy(
-            database,
-            to: file,
-            entering: { try $0 == .source ? reading() : writing() },
-            finish: strip
-        )
+        try copier.copy(source, to: destination, entering: entering, finish: strip)
     }
 
     /// Replaces a file that is not in use with a backup.
     ///
-    /// Afterwards no token is valid: some may have been revoked since the backup was made. `reading` is called before
-    /// the backup is opened, `writing` before anything is created in the folder of the file.
+    /// Afterwards no token is valid: some may have been revoked since the backup was made.
     ///
     /// - Returns: The replaced database, which may be of a newer version; `nil` if there was none.
-    /// - Throws: As ``write(database:to:reading:writing:)`` when the backup cannot be used; the file is then
-    ///   unchanged.
+    /// - Throws: As ``copy(_:to:entering:)`` when the backup cannot be used; the file is then unchanged.
     package static func restore(
-        _ file: String,
+        _ copy: String,
         to database: String,
-        reading: Rights = {},
-        writing: Rights = {}
+        entering: DatabaseCopier.Entering = { _ in }
     ) throws -> FormerDatabase? {
-        try copier.restore(
-            file,
-            to: database,
-            entering: { try $0 == .source ? reading() : writing() },
-            finish: strip
-        )
+        try copier.restore(copy, to: database, entering: entering, finish: strip)
     }
 
     /// Revokes all tokens in a file that is not in use and was restored by other means.
     ///
-    /// - Throws: As ``write(database:to:reading:writing:)``.
+    /// - Throws: As ``copy(_:to:entering:)``.
     package static func declareRestored(_ database: String) throws { try copier.change(database, revokeTokens) }
 
     private static func strip(_ db: Database) throws {

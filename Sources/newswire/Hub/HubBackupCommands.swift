@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import HostSystem
 import HubServer
+import HubStore
 import SQLiteFiles
 import Settings
 
@@ -39,14 +40,19 @@ struct HubBackupCommand: AsyncParsableCommand {
             throw HubState.noHub(in: state, settings)
         }
         let isRoots = HubState.isRoots(state)
-        let reading = { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
-        let writing = { try FolderRights.take(ownerOf: Self.folder(of: file)) }
+        let entering: DatabaseCopier.Entering = { side in
+            switch side {
+            case .source: if !isRoots { try FolderRights.take(ownerOf: state.path) }
+            case .destination: try FolderRights.take(ownerOf: URL(filePath: file).deletingLastPathComponent().path)
+            }
+        }
         // Accounts first: if a device changes hands in between, its new user has it at the hub, and registers it again.
-        let accounts = backUpAccounts(state, reading, writing)
+        // Their error is thrown last, since the hub's database is copied even if this fails.
+        let accounts = Result { try backUpAccounts(state, entering) }
         // The state directory of a separate app backend may contain no hub.
         if HostFile.exists(database) || (try? accounts.get()) == nil {
             try DatabaseFileError.naming(database) {
-                try HubBackups.write(database: database, to: file, reading: reading, writing: writing)
+                try HubBackup.copy(database, to: file, entering: entering)
             }
             Console.notice("'\(file)' is a copy of '\(database)'")
         }
@@ -58,27 +64,13 @@ struct HubBackupCommand: AsyncParsableCommand {
 
     /// Copies the app backend's database, if there is one.
     ///
-    /// Returns errors as a result, since the hub's database is copied even if this fails.
-    private func backUpAccounts(
-        _ state: StateDirectory,
-        _ reading: () throws -> Void,
-        _ writing: () throws -> Void
-    ) -> Result<String?, any Error> {
+    /// - Returns: The path of the copy.
+    private func backUpAccounts(_ state: StateDirectory, _ entering: DatabaseCopier.Entering) throws -> String? {
         let database = state.file(HubFiles.backend)
-        do {
-            guard HostFile.exists(database) else { return .success(nil) }
-            let copy = HubFiles.backendCopy(beside: file)
-            try DatabaseFileError.naming(database) {
-                try BackendBackup.write(database: database, to: copy, reading: reading, writing: writing)
-            }
-            return .success(copy)
-        } catch {
-            return .failure(error)
-        }
-    }
-
-    private static func folder(of file: String) -> String {
-        URL(filePath: file).deletingLastPathComponent().path
+        guard HostFile.exists(database) else { return nil }
+        let copy = HubFiles.backendCopy(beside: file)
+        try DatabaseFileError.naming(database) { try BackendBackup.copy(database, to: copy, entering: entering) }
+        return copy
     }
 }
 
@@ -125,15 +117,17 @@ struct HubRestoreCommand: AsyncParsableCommand {
         defer { accounts?.close() }
         let database = state.file(HubFiles.database)
         if let file {
-            if HostFile.exists(file) || accounts == nil { try await restore(file, to: database, in: state) }
-            try await accounts?.restore()
+            if HostFile.exists(file) || accounts == nil {
+                try state.restore(HubFiles.database, of: "the hub's", from: file, with: HubBackup.restore)
+            }
+            try accounts?.restore()
             if accounts == nil { sayAccountsStay(file, state) }
         } else {
             if HostFile.exists(database) || accounts == nil {
-                try DatabaseFileError.naming(database) { try HubBackups.declareRestored(database) }
+                try DatabaseFileError.naming(database) { try HubBackup.declareRestored(database) }
                 Console.notice("'\(database)' is marked as an older copy; agents get a gap at the next start")
             }
-            try await accounts?.declareRestored()
+            try accounts?.declareRestored()
         }
     }
 
@@ -146,24 +140,34 @@ struct HubRestoreCommand: AsyncParsableCommand {
         throw Failure(.failed, "there is no copy '\(TerminalText.safe(file))'")
     }
 
-    private func restore(_ file: String, to database: String, in state: StateDirectory) async throws {
-        let isRoots = HubState.isRoots(state)
-        let former = try DatabaseFileError.naming(database) {
-            try HubBackups.restore(
-                file,
-                to: database,
-                reading: { if !isRoots { try FolderRights.takeOwn() } },
-                writing: { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
-            )
-        }
-        Console.notice("the hub's database is restored from '\(file)'")
-        FormerDatabases(of: database).say(former)
-    }
-
     private func sayAccountsStay(_ file: String, _ state: StateDirectory) {
         guard HostFile.exists(state.file(HubFiles.backend)) else { return }
         let copy = HubFiles.backendCopy(beside: file)
         Console.notice("the users of the app backend are not changed: there is no '\(copy)'")
+    }
+}
+
+extension StateDirectory {
+    /// Replaces a database in the directory with a copy, each opened with the rights of its owner, and says so.
+    fileprivate func restore(
+        _ name: String,
+        of owner: String,
+        from copy: String,
+        with restore: (_ copy: String, _ database: String, DatabaseCopier.Entering) throws -> FormerDatabase?
+    ) throws {
+        let database = file(name)
+        let isRoots = HubState.isRoots(self)
+        let former = try DatabaseFileError.naming(database) {
+            try restore(copy, database) { side in
+                guard !isRoots else { return }
+                switch side {
+                case .source: try FolderRights.takeOwn()
+                case .destination: try FolderRights.take(ownerOf: path)
+                }
+            }
+        }
+        Console.notice("\(owner) database is restored from '\(copy)'")
+        FormerDatabases(of: database).say(former)
     }
 }
 
@@ -203,24 +207,13 @@ private struct AccountsRestore {
 
     func close() { lock.close() }
 
-    func restore() async throws {
+    func restore() throws {
         guard let copy else { return }
-        let database = state.file(HubFiles.backend)
-        let isRoots = HubState.isRoots(state)
-        let former = try DatabaseFileError.naming(database) {
-            try BackendBackup.restore(
-                copy,
-                to: database,
-                reading: { if !isRoots { try FolderRights.takeOwn() } },
-                writing: { if !isRoots { try FolderRights.take(ownerOf: state.path) } }
-            )
-        }
-        Console.notice("the app backend's database is restored from '\(copy)'")
-        FormerDatabases(of: database).say(former)
+        try state.restore(HubFiles.backend, of: "the app backend's", from: copy, with: BackendBackup.restore)
         sayTokensAreGone()
     }
 
-    func declareRestored() async throws {
+    func declareRestored() throws {
         let database = state.file(HubFiles.backend)
         try DatabaseFileError.naming(database) { try BackendBackup.declareRestored(database) }
         sayTokensAreGone()
