@@ -1,13 +1,7 @@
-package import HubProtocol
 package import HubStore
 
 /// A hub's file and the log that it follows, for the operator; no hub may be using the file.
 package enum HubLogFile {
-    /// The number of the last entry that the file contains; `nil` if it follows no log.
-    ///
-    /// - Throws: A `DatabaseError`.
-    package static func position(of database: String) throws -> UInt64? { try LogMembership.position(of: database) }
-
     /// Applies the entries of its log that a file lacks.
     ///
     /// - Returns: The number of the last entry.
@@ -26,15 +20,6 @@ package enum HubLogFile {
         return position
     }
 
-    /// Makes the content of the file the beginning of a new log, whose name is `incarnation`.
-    ///
-    /// Agents get a gap, because other nodes may have accepted more messages.
-    ///
-    /// - Throws: ``DatabaseCopyError``, ``HubStoreError`` or a `DatabaseError`; the file is then unchanged.
-    package static func begin(_ database: String, incarnation: String, at: Timestamp) throws {
-        try LogMembership.begin(database, incarnation: incarnation, at: at)
-    }
-
     /// The reason why a hub cannot follow its log, or a program cannot write a file without its log; `nil` for an error
     /// of another kind.
     ///
@@ -47,9 +32,4 @@ package enum HubLogFile {
         default: nil
         }
     }
-
-    /// Detaches the file from its log, so that a hub serves it alone.
-    ///
-    /// - Throws: The errors of ``begin(_:incarnation:at:)``; the file is then unchanged.
-    package static func leave(_ database: String) throws { try LogMembership.end(database) }
 }

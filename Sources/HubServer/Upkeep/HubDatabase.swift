@@ -24,11 +24,6 @@ package enum HubDatabase {
         }
     }
 
-    /// True if no hub can be read from a file: it is missing, empty or damaged, or no hub has used it.
-    ///
-    /// - Throws: `DatabaseFileError` if that is unknown, as for a file that this user cannot read.
-    package static func isGone(_ path: String) throws -> Bool { try HubStore.isGone(path) }
-
     /// Makes way for a new hub where the database of an earlier one is gone.
     ///
     /// - Returns: The rest of the database, which was moved; `nil` if nothing was left.

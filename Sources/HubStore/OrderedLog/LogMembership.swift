@@ -5,6 +5,8 @@ import SQLiteFiles
 /// The tie between a hub's file, which must not be in use, and the log that it follows.
 package enum LogMembership {
     /// The number of the last entry that a file contains; `nil` if it follows no log.
+    ///
+    /// - Throws: A `DatabaseError`.
     package static func position(of database: String) throws -> UInt64? {
         let queue = try DatabaseFile.reader(database)
         defer { try? queue.close() }
@@ -14,9 +16,11 @@ package enum LogMembership {
         }
     }
 
-    /// Makes the content of a file the beginning of a new log.
+    /// Makes the content of a file the beginning of a new log, whose name is `incarnation`.
     ///
     /// Messages that other nodes had accepted after it are lost; agents get a gap instead.
+    ///
+    /// - Throws: ``DatabaseCopyError``, ``HubStoreError`` or a `DatabaseError`; the file is then unchanged.
     package static func begin(_ database: String, incarnation: String, at: Timestamp) throws {
         try HubBackup.copier.change(database) { db in
             try db.inTransaction(.immediate) {
@@ -31,6 +35,8 @@ package enum LogMembership {
     }
 
     /// Ends the tie: the file belongs to a hub with one node from now on.
+    ///
+    /// - Throws: The errors of ``begin(_:incarnation:at:)``; the file is then unchanged.
     package static func end(_ database: String) throws {
         try HubBackup.copier.change(database) { db in
             try db.inTransaction(.immediate) {

@@ -3,6 +3,7 @@ import Foundation
 import HostSystem
 import HubProtocol
 import HubServer
+import HubStore
 import Logging
 import OutboundHTTP
 import PushEmulator
@@ -96,7 +97,7 @@ struct HubServe: AsyncParsableCommand {
         state.removeLeftovers()
         let database = state.file(HubFiles.database)
         if beginsAnew {
-            guard try HubDatabase.isGone(database) else {
+            guard try HubStore.isGone(database) else {
                 throw Failure(
                     .badConfiguration,
                     "cannot begin a new hub in '\(state.path)': the database of its hub can be used",

@@ -5,6 +5,7 @@ import HostSystem
 import HubClient
 import HubProtocol
 import HubServer
+import HubStore
 import Logging
 import ReplicatedLog
 import SQLiteFiles
@@ -55,7 +56,7 @@ struct HubLogStatusCommand: AsyncParsableCommand {
         let directory = try HubState.existing(settings)
         let database = directory.file(HubFiles.database)
         guard HostFile.exists(database) else { throw HubState.noHub(in: directory, settings) }
-        let position = try DatabaseFileError.naming(database) { try HubLogFile.position(of: database) }
+        let position = try DatabaseFileError.naming(database) { try LogMembership.position(of: database) }
         guard let position else { throw Failure(.failed, "'\(database)' follows no log") }
         let text = "'\(database)' contains the log up to entry \(position)"
         Console.show(["position": JSONText(position)], asJSON: options.json, .row(text))
@@ -112,11 +113,11 @@ struct HubLogLeaveCommand: AsyncParsableCommand {
         let hub = try IdleHub(settings)
         defer { hub.close() }
         try await DatabaseFileError.naming(hub.database) {
-            guard try HubLogFile.position(of: hub.database) != nil else {
+            guard try LogMembership.position(of: hub.database) != nil else {
                 throw Failure(.failed, "'\(hub.database)' follows no log")
             }
             if !offline { try await close(settings, hub) }
-            try HubLogFile.leave(hub.database)
+            try LogMembership.end(hub.database)
         }
         Console.notice("'\(hub.database)' no longer follows a log; remove the log settings from the configuration")
     }
@@ -193,7 +194,7 @@ struct HubLogReseedCommand: AsyncParsableCommand {
         defer { hub.close() }
         let incarnation = try await ReplicatedLog.beginAgain(log, logger: Logger(label: "newswire.hub"))
         try DatabaseFileError.naming(hub.database) {
-            try HubLogFile.begin(hub.database, incarnation: incarnation, at: Timestamp(Date()))
+            try LogMembership.begin(hub.database, incarnation: incarnation, at: Timestamp(Date()))
         }
         Console.notice("the log '\(log.name)' starts from '\(hub.database)'; agents get a gap")
         Console.notice("copy it to the other machines: 'newswire hub backup' here, 'newswire hub restore' there")

@@ -122,7 +122,7 @@ struct KeyProofTests {
             #expect(proof != nil)
         }
         for change in [
-            { try HubLogFile.begin(scratch.path, incarnation: "x", at: 0) }, { try HubLogFile.leave(scratch.path) },
+            { try LogMembership.begin(scratch.path, incarnation: "x", at: 0) }, { try LogMembership.end(scratch.path) },
         ] {
             try change()
             let store = try HubStore(path: scratch.path, log: MemoryLog(incarnation: "x").node("a"))
