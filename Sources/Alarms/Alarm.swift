@@ -40,10 +40,6 @@ package struct AlarmFinding: Sendable, Hashable, Codable {
     package var publisher: String?
     /// The reason that a push service or the hub gave; one line.
     package var reason: String?
-
-    package init(since: Timestamp, deadline: Timestamp? = nil, publisher: String? = nil, reason: String? = nil) {
-        (self.since, self.deadline, self.publisher, self.reason) = (since, deadline, publisher, reason)
-    }
 }
 
 /// A change to report.

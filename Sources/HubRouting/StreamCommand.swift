@@ -26,22 +26,6 @@ package struct StreamAttachment: Sendable, Equatable {
     package let needsReplay: Bool
     /// The expiry of the token, in seconds since 1970.
     package let validUntil: Int64
-
-    package init(
-        ordinal: Ordinal,
-        recipient: Recipient,
-        beginning: StreamBeginning,
-        through: LogSequence,
-        needsReplay: Bool,
-        validUntil: Int64 = .max
-    ) {
-        self.ordinal = ordinal
-        self.recipient = recipient
-        self.beginning = beginning
-        self.through = through
-        self.needsReplay = needsReplay
-        self.validUntil = validUntil
-    }
 }
 
 /// The point at which a stream begins, with a report of messages that may be missing before it.

@@ -9,12 +9,6 @@ package struct LeaseRecord: Sendable, Equatable {
     package let term: Int64
     /// Rises with each renewal of the term.
     package let renewals: Int64
-
-    package init(node: String?, term: Int64, renewals: Int64) {
-        self.node = node
-        self.term = term
-        self.renewals = renewals
-    }
 }
 
 extension HubStore {

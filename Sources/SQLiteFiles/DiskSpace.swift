@@ -6,18 +6,17 @@ package struct DiskSpace: Sendable {
     package let total: Int64
     /// Bytes that programs without privileges may still use.
     package let available: Int64
+}
 
-    package init(total: Int64, available: Int64) {
-        self.total = total
-        self.available = available
-    }
-
+extension DiskSpace {
     /// Reads the space; `nil` if it is unknown, for example for a path that does not exist.
     package init?(at path: String) {
         var facts = statvfs()
         guard statvfs(path, &facts) == 0 else { return nil }
         let (unit, limit) = (UInt64(facts.f_frsize), UInt64(Int64.max))
-        total = Int64(min(limit, UInt64(facts.f_blocks).multipliedReportingOverflow(by: unit).partialValue))
-        available = Int64(min(limit, UInt64(facts.f_bavail).multipliedReportingOverflow(by: unit).partialValue))
+        self.init(
+            total: Int64(min(limit, UInt64(facts.f_blocks).multipliedReportingOverflow(by: unit).partialValue)),
+            available: Int64(min(limit, UInt64(facts.f_bavail).multipliedReportingOverflow(by: unit).partialValue))
+        )
     }
 }

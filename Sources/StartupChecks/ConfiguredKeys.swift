@@ -32,8 +32,6 @@ package struct ConfiguredKeys {
         /// Files that others can read.
         var exposed: [String] = []
 
-        init(environment: [String: String]) { self.environment = environment }
-
         mutating func provisions(of hubs: ConfiguredHubs) -> HubProvisions {
             var provisions = HubProvisions()
             provisions.namespaceRules = rules(hubs.rules)

@@ -16,8 +16,6 @@ struct CredentialFile {
     /// All the files that it was read from.
     private(set) var files: [String] = []
 
-    init(path: String) { self.path = path }
-
     struct Problem: Error, CustomStringConvertible {
         let description: String
     }

@@ -1,9 +1,9 @@
 import Foundation
 import GRDB
-import SQLiteFiles
 import Testing
 
 @testable import HubStore
+@testable import SQLiteFiles
 
 struct WriteAheadLogTests {
     @Test(arguments: [

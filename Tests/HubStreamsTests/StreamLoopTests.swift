@@ -1,11 +1,11 @@
 import HubProtocol
-import HubRouting
 import NIOCore
 import NIOEmbedded
 import ServerSentEvents
 import StreamProbe
 import Testing
 
+@testable import HubRouting
 @testable import HubStreams
 
 /// Time on one event loop.

@@ -1,7 +1,7 @@
 import Foundation
-import HubStore
 import Testing
 
+@testable import HubStore
 @testable import ReplicatedLog
 
 @Suite(.enabled(if: LogServers.program != nil, LogServers.reason), .serialized)

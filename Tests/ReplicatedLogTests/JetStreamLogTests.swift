@@ -1,8 +1,8 @@
 import Foundation
-import HubStore
 import Synchronization
 import Testing
 
+@testable import HubStore
 @testable import ReplicatedLog
 
 @Suite(.enabled(if: LogServers.program != nil, LogServers.reason))

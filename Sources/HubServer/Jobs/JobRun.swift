@@ -24,13 +24,7 @@ struct JobRun {
     let hub: Hub
     let files: JobFiles
     private(set) var stored: StoredJob
-    private var checkpoint = JobCheckpoint()
-
-    init(_ stored: StoredJob, hub: Hub, files: JobFiles) {
-        self.hub = hub
-        self.files = files
-        self.stored = stored
-    }
+    private(set) var checkpoint = JobCheckpoint()
 
     /// Runs the job, or the rest of it.
     ///

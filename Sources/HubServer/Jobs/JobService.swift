@@ -83,7 +83,7 @@ struct JobService: Service {
     }
 
     private func work(_ job: StoredJob, at hub: Hub) async throws {
-        var run = JobRun(job, hub: hub, files: files(of: hub.record.name))
+        var run = JobRun(hub: hub, files: files(of: hub.record.name), stored: job)
         try await run.run()
         let done = run.stored.job
         guard done.status.isFinished else { return }

@@ -5,7 +5,7 @@ import GRDB
 /// One group commit as an ordered log stores it: the statements that write, and their effects.
 package struct LogEntry: Sendable, Equatable {
     /// Random, so that two entries with equal statements differ.
-    package let id: EntryID
+    package private(set) var id = EntryID.random()
     /// The entry before this one.
     ///
     /// A log in which this chain of ids breaks is not the log that a node has followed.
@@ -16,22 +16,6 @@ package struct LogEntry: Sendable, Equatable {
     package let node: String
     package let statements: [RecordedStatement]
     package let effects: [LoggedEffect]
-
-    package init(
-        id: EntryID = .random(),
-        previous: EntryID,
-        schema: Int,
-        node: String,
-        statements: [RecordedStatement],
-        effects: [LoggedEffect]
-    ) {
-        self.id = id
-        self.previous = previous
-        self.schema = schema
-        self.node = node
-        self.statements = statements
-        self.effects = effects
-    }
 }
 
 /// The name of an entry: 128 random bits.

@@ -63,11 +63,6 @@ package struct LogPlace: Sendable, Hashable {
 
     package let number: UInt64
     package let entry: EntryID
-
-    package init(number: UInt64, entry: EntryID) {
-        self.number = number
-        self.entry = entry
-    }
 }
 
 /// The newest entry of a log that a node's database has.

@@ -467,7 +467,7 @@ struct JobTests {
             )
             let files = JobFiles(hub.configuration.jobsFolder, hub: hub.record.name)
             #expect(try await test.manage("DELETE", "/other").status == 200)
-            var run = JobRun(StoredJob(hub: hub.record.id, job: job), hub: hub, files: files)
+            var run = JobRun(hub: hub, files: files, stored: StoredJob(hub: hub.record.id, job: job))
             try await run.run()
             #expect(hub.isDeleted)
         }

@@ -2,12 +2,12 @@ import Alarms
 import Foundation
 import HubProtocol
 import HubRouting
-import HubStore
 import PushServices
 import SharedLog
 import Testing
 
 @testable import HubServer
+@testable import HubStore
 
 /// Duties that one of several nodes has at a time.
 struct LeaseTests {
