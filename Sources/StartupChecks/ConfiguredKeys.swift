@@ -63,52 +63,41 @@ package struct ConfiguredKeys {
         }
 
         private mutating func key(_ file: String, _ rule: ConfiguredRule) -> String? {
-            guard let path = path(file) else {
-                problem(rule, "'\(file)' needs a unit with LoadCredential=; there is no $CREDENTIALS_DIRECTORY")
-                return nil
-            }
-            do throws(HostError) {
+            do {
+                let path = try path(file)
                 let key = try PrivateFile.read(path).trimmingCharacters(in: .whitespacesAndNewlines)
                 exposed += ConfigurationCheck.permissionProblems(path)
                 guard !key.contains("SharedAccessKey=") else {
-                    problem(rule, "'\(path)' contains a connection string; put only its key there")
-                    return nil
-                }
-                do throws(ProtocolError) {
-                    try AccessRule.checkKey(key, of: rule.name)
-                    return key
-                } catch {
-                    problem(
-                        rule,
-                        "the key in '\(path)' cannot be used: it needs 1 to 256 visible characters without ';'"
+                    throw CredentialFile.Problem(
+                        description: "'\(path)' contains a connection string; put only its key there"
                     )
-                    return nil
                 }
+                do throws(ProtocolError) { try AccessRule.checkKey(key, of: rule.name) } catch {
+                    throw CredentialFile.Problem(
+                        description:
+                            "the key in '\(path)' cannot be used: it needs 1 to 256 visible characters without ';'"
+                    )
+                }
+                return key
             } catch {
-                problem(rule, "\(error)")
+                problems.append(rule.origin.problem("rule '\(rule.name)': \(error)"))
                 return nil
             }
         }
 
         private mutating func credential(_ configured: ConfiguredCredential) -> PlatformCredential? {
-            guard let path = path(configured.file) else {
-                problem(
-                    configured,
-                    "'\(configured.file)' needs a unit with LoadCredential=; there is no $CREDENTIALS_DIRECTORY"
-                )
-                return nil
-            }
-            var file = CredentialFile(path: path)
             do {
+                let path = try path(configured.file)
+                var file = CredentialFile(path: path)
                 let credential = try file.credential(configured.kind)
                 exposed += file.files.flatMap { ConfigurationCheck.permissionProblems($0) }
-                switch Self.service(for: credential) {
-                case .success(let service):
-                    if let end = service.credentialExpiresAt,
-                        end < Timestamp(Date()) + PushServiceDirectory.expiryNotice
-                    {
-                        exposed.append("the credential in '\(path)' expires on \(end.wholeSecond)")
-                    }
+                let made = Result { () throws(BadCredential) in
+                    try PushServiceDirectory().service(for: credential).credentialExpiresAt
+                }
+                switch made {
+                case .success(let end?) where end < Timestamp(Date()) + PushServiceDirectory.expiryNotice:
+                    exposed.append("the credential in '\(path)' expires on \(end.wholeSecond)")
+                case .success: break
                 // It was valid at the last start, and the hub must not be down for one service.
                 case .failure(let error) where error.hasExpired:
                     exposed.append("the credential in '\(path)' cannot be used: \(error)")
@@ -116,30 +105,20 @@ package struct ConfiguredKeys {
                 }
                 return credential
             } catch {
-                problem(configured, "\(error)")
+                problems.append(configured.origin.problem("\(configured.kind.element): \(error)"))
                 return nil
             }
         }
 
-        private static func service(for credential: PlatformCredential) -> Result<any PushService, BadCredential> {
-            do throws(BadCredential) {
-                return .success(try PushServiceDirectory().service(for: credential))
-            } catch {
-                return .failure(error)
-            }
-        }
-
-        private mutating func problem(_ credential: ConfiguredCredential, _ text: String) {
-            problems.append(credential.origin.problem("\(credential.kind.element): \(text)"))
-        }
-
-        private func path(_ file: String) -> String? {
+        private func path(_ file: String) throws -> String {
             guard file.hasPrefix(ConfiguredRule.credentials) else { return file }
-            return Credentials.path(String(file.dropFirst(ConfiguredRule.credentials.count)), environment)
-        }
-
-        private mutating func problem(_ rule: ConfiguredRule, _ text: String) {
-            problems.append(rule.origin.problem("rule '\(rule.name)': \(text)"))
+            let name = String(file.dropFirst(ConfiguredRule.credentials.count))
+            guard let path = Credentials.path(name, environment) else {
+                throw CredentialFile.Problem(
+                    description: "'\(file)' needs a unit with LoadCredential=; there is no $CREDENTIALS_DIRECTORY"
+                )
+            }
+            return path
         }
     }
 }
