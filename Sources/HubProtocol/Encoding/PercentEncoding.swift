@@ -2,17 +2,16 @@ import Formats
 
 /// Percent-encoding over UTF-8, with the unreserved set of RFC 3986 §2.3.
 package enum PercentEncoding {
-    /// Escapes all but `A–Z a–z 0–9 - _ . ~`, with lower- or upper-case hexadecimal digits.
-    package static func encode(_ text: String, uppercase: Bool = true) -> String {
+    /// Escapes all but `A–Z a–z 0–9 - _ . ~` and the bytes of `kept`, with lower- or upper-case hexadecimal digits.
+    package static func encode(
+        _ text: some StringProtocol,
+        uppercase: Bool = true,
+        keeping kept: String = ""
+    ) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 2)
-        append(text.utf8, to: &bytes, uppercase: uppercase)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8], uppercase: Bool = true) {
-        for byte in text {
-            if isUnreserved(byte) {
+        for byte in text.utf8 {
+            if isUnreserved(byte) || kept.utf8.contains(byte) {
                 bytes.append(byte)
             } else {
                 bytes.append(UInt8(ascii: "%"))
@@ -20,6 +19,7 @@ package enum PercentEncoding {
                 bytes.append(Hexadecimal.digit(byte & 0xF, uppercase: uppercase))
             }
         }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// Resolves escapes once; a literal `+` is kept.

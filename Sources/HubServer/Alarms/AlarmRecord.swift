@@ -51,10 +51,7 @@ extension Alarm {
     /// An id that is short enough to type, and the same in all hubs and after each start.
     var id: String {
         let digest = SHA256.hash(data: Data("\(kind.rawValue)\u{0}\(subject)".utf8))
-        let hex = digest.prefix(Self.digits / 2).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return hex.joined()
+        return Hexadecimal.encode(digest.prefix(Self.digits / 2))
     }
 }
 
