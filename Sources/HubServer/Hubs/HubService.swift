@@ -129,16 +129,12 @@ package final class HubService: Sendable {
             applications: applications,
             startedAt: configuration.now().timeIntervalSince1970
         )
-        let pages = RouteTable.OwnPages(
-            health: Health(writer: served.writer, applications: applications),
-            metrics: metrics
-        )
         return PortListener(
             host: configuration.host,
             port: configuration.port,
             responder: MountingResponder(
                 applications: applications,
-                hubs: responder(pages),
+                hubs: responder(OwnPages(metrics: metrics)),
                 proxies: ProxyNotice(TrustedProxies(configuration.trustedProxies), logger: logger)
             ),
             streams: StreamGate(
@@ -152,7 +148,7 @@ package final class HubService: Sendable {
         )
     }
 
-    private func responder(_ pages: RouteTable.OwnPages?) -> RouterResponder<HubRequestContext> {
+    private func responder(_ pages: OwnPages?) -> RouterResponder<HubRequestContext> {
         RouteTable.responder(hubs: management, edge: edge, pages: pages, forwarding: nodes?.forwarding)
     }
 

@@ -58,24 +58,6 @@ enum RouteTable {
         + FeedbackRoutes.routes + CredentialRoutes.routes + OverviewRoutes.routes + AlarmRoutes.routes
         + EmulatorRoutes.routes
 
-    /// The server's own pages: `/healthz`, `/readyz` and `/metrics`.
-    struct OwnPages {
-        let health: Health
-        let metrics: MetricsPage
-
-        fileprivate func add(to router: Router<HubRequestContext>) {
-            let (health, metrics) = (health, metrics)
-            // Anyone may request the page, and computing it reads every stream's state.
-            let page = SharedValue(
-                lifetime: metrics.configuration.metricsInterval,
-                clock: metrics.configuration.monotonic
-            ) { try await metrics.text() }
-            router.get("/healthz") { _, _ in Health.live }
-            router.get("/readyz") { _, _ in health.ready }
-            router.get("/metrics") { _, _ in MetricsPage.response(try await page.value()) }
-        }
-    }
-
     /// Makes a responder for all routes.
     ///
     /// `pages` is `nil` for requests that other nodes have passed on, `forwarding` for a hub with one node.
