@@ -80,7 +80,7 @@ package struct EngineCheck: Sendable {
             let stream = LogStream(connection: connection, configuration: configuration)
             let info = try RetryDeadline(LogStream.answerTime).run { try stream.info(within: $0) }
             _ = try LogStream.incarnation(of: info.config)
-            judge(EngineFacts(info, connection))
+            judge(info)
         } catch ReplicatedLogError.removed {
             // The first hub creates it.
         } catch let error as ReplicatedLogError {
@@ -90,23 +90,25 @@ package struct EngineCheck: Sendable {
         }
     }
 
-    private mutating func judge(_ facts: EngineFacts) {
-        if facts.replicas < Self.enoughReplicas {
+    private mutating func judge(_ info: StreamInfo) {
+        let (log, current) = (info.config, info.current)
+        if log.replicas < Self.enoughReplicas {
             problems.append(
-                "the log was created with 'log-replicas: \(facts.replicas)': change that with "
+                "the log was created with 'log-replicas: \(log.replicas)': change that with "
                     + "'nats stream edit \(configuration.subjects.stream) --replicas \(Self.enoughReplicas)'"
             )
         }
-        if facts.replicas > 1, facts.current <= facts.replicas / 2 {
-            warnings.append("the log has no majority: \(facts.current) of its \(facts.replicas) servers are up to date")
-        } else if facts.current < facts.replicas {
-            let late = facts.followers.filter { !$0.isCurrent }.map { "'\($0.server)'" }.joined(separator: ", ")
+        if log.replicas > 1, current <= log.replicas / 2 {
+            warnings.append("the log has no majority: \(current) of its \(log.replicas) servers are up to date")
+        } else if current < log.replicas {
+            let late = info.late.map { "'\($0)'" }.joined(separator: ", ")
             warnings.append("a server of the log is not up to date: \(late)")
         }
-        if facts.maximumBytes != configuration.maximumBytes || facts.maximumAge != configuration.maximumAge {
+        let age = Duration.nanoseconds(log.maximumAge)
+        if log.maximumBytes != configuration.maximumBytes || age != configuration.maximumAge {
             warnings.append(
-                "the log's limits were changed: its servers keep \(facts.maximumBytes) bytes and "
-                    + "\(facts.maximumAge.components.seconds) s"
+                "the log's limits were changed: its servers keep \(log.maximumBytes) bytes and "
+                    + "\(age.components.seconds) s"
             )
         }
     }

@@ -48,10 +48,8 @@ final class ServerObservations: Sendable {
 extension StreamInfo {
     /// The copies of the log on its servers.
     fileprivate var copies: HubOverview.Node.Replicas {
-        let peers = cluster?.replicas ?? []
-        let late = peers.filter { !$0.isCurrent || $0.isOffline == true }.map(\.name)
-        // A server that was removed from the cluster is not among the peers.
-        let missing = max(0, config.replicas - 1 - peers.count)
+        // A server that was removed from the cluster is not among them.
+        let missing = max(0, config.replicas - 1 - (cluster?.replicas ?? []).count)
         return .init(configured: config.replicas, late: late.sorted() + Array(repeating: "?", count: missing))
     }
 }

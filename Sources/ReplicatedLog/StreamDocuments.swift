@@ -50,13 +50,10 @@ struct StreamConfiguration: Codable {
 /// The answer to `STREAM.INFO` and `STREAM.CREATE`.
 struct StreamInfo: Decodable {
     struct State: Decodable {
-        let messages: UInt64
-        let bytes: UInt64
         let first: UInt64
         let last: UInt64
 
         enum CodingKeys: String, CodingKey {
-            case messages, bytes
             case first = "first_seq"
             case last = "last_seq"
         }
@@ -68,10 +65,9 @@ struct StreamInfo: Decodable {
         let isOffline: Bool?
         /// Nanoseconds since the leader last heard from it.
         let silence: Int64
-        let lag: UInt64?
 
         enum CodingKeys: String, CodingKey {
-            case name, lag
+            case name
             case isCurrent = "current"
             case isOffline = "offline"
             case silence = "active"
@@ -79,7 +75,6 @@ struct StreamInfo: Decodable {
     }
 
     struct Cluster: Decodable {
-        let name: String?
         let leader: String?
         let replicas: [Peer]?
     }
@@ -93,6 +88,17 @@ struct StreamInfo: Decodable {
     enum CodingKeys: String, CodingKey {
         case config, state, cluster
         case time = "ts"
+    }
+
+    /// The names of the servers that keep the log, except the leader, and lack entries or do not answer.
+    var late: [String] {
+        (cluster?.replicas ?? []).filter { !$0.isCurrent || $0.isOffline == true }.map(\.name)
+    }
+
+    /// Number of servers that have every entry, with the leader; several servers have no leader while they elect it.
+    var current: Int {
+        let leaders = (cluster?.leader ?? "").isEmpty && config.replicas > 1 ? 0 : 1
+        return leaders + (cluster?.replicas ?? []).count - late.count
     }
 }
 

@@ -17,9 +17,9 @@ struct ClusterTests {
         leader.send(SIGCONT)
         let reader = try await servers.node("reader")
         #expect(try await reader.all().map(\.place) == places)
-        let facts = try await node.facts()
-        #expect(facts.leader != leader.name)
-        #expect(facts.replicas == 3)
+        let stream = try await node.stream()
+        #expect(stream.cluster?.leader != leader.name)
+        #expect(stream.config.replicas == 3)
     }
 
     @Test func `without a majority there is an error, and what was sent has one fate`() async throws {

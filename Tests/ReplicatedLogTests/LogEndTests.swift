@@ -85,7 +85,7 @@ struct LogEndTests {
         #expect(.now - begin > ServerSilence.patience, "it was connected to the server that is cut off")
         #expect(.now - begin < .seconds(10))
         #expect(try await node.end() == 2)
-        #expect(try await node.facts().server.hasSuffix(":\(healthy.port)"))
+        #expect(node.log.stream.connection.server.hasSuffix(":\(healthy.port)"))
         #expect(try await node.grow(after: last).number == 3)
     }
 

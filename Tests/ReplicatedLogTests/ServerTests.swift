@@ -144,7 +144,7 @@ struct ServerTests {
         let worse = try await EngineCheck.run(configuration)
         #expect(worse.problems == [])
         #expect(worse.warnings.contains { $0.hasPrefix("cannot reach the log's server '\(configuration.servers[2])'") })
-        #expect(try await node.facts().replicas == 3)
+        #expect(try await node.stream().config.replicas == 3)
     }
 
     @Test func `check refuses a single server and one replica, and warns of an address without a server`() async throws

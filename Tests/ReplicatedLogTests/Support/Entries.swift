@@ -69,7 +69,9 @@ extension ReplicatedLog {
 
     /// The log's stream, as its servers describe it.
     func stream() async throws -> StreamInfo {
-        try await Self.blocking { [log] in try log.stream.info(within: .seconds(10)) }
+        try await Self.blocking { [log] in
+            try RetryDeadline(log.stream.configuration.patience).run { try log.stream.info(within: $0) }
+        }
     }
 
     /// A request of the engine's interface, such as `STREAM.DELETE.x`.
