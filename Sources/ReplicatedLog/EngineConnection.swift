@@ -119,7 +119,7 @@ final class EngineConnection: @unchecked Sendable {
         within time: Duration,
         _ handler: @escaping RequestTable.Handler
     ) {
-        let number = requests.add(deadline: .now + time, handler)
+        let number = requests.add([RequestTable.Waiting(deadline: .now + time, handler: handler)])
         do throws(EngineFault) {
             try publish(message, reply: "\(inbox).\(number)")
         } catch {
@@ -130,15 +130,12 @@ final class EngineConnection: @unchecked Sendable {
     /// A request that may share a message with others to the same subject.
     struct Request: Sendable {
         let data: [UInt8]
-        let deadline: ContinuousClock.Instant
-        /// Called at each ``sweep``; the request times out when it returns true.
-        let isHopeless: @Sendable () -> Bool
-        let handler: RequestTable.Handler
+        let waiting: RequestTable.Waiting
     }
 
     /// Sends requests, of which there is at least one, in one message; each handler is called once.
     func request(_ batch: some Collection<Request>, of subject: String) {
-        let first = requests.add(batch)
+        let first = requests.add(batch.map(\.waiting))
         let last = first + UInt64(batch.count) - 1
         let data = RequestBatch(first: first, requests: batch.map(\.data)).encoded
         do throws(EngineFault) {

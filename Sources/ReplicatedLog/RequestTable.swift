@@ -4,9 +4,10 @@ import Synchronization
 final class RequestTable: Sendable {
     typealias Handler = @Sendable (Result<EngineMessage, EngineFault>) -> Void
 
-    private struct Waiting {
+    struct Waiting: Sendable {
         let deadline: ContinuousClock.Instant
-        let isHopeless: @Sendable () -> Bool
+        /// Called at each ``sweep()``; the request times out when it returns true.
+        var isHopeless: @Sendable () -> Bool = { false }
         let handler: Handler
     }
 
@@ -17,22 +18,15 @@ final class RequestTable: Sendable {
 
     private let state = Mutex(State())
 
-    /// - Returns: The number of the request; its handler is called once.
-    func add(deadline: ContinuousClock.Instant, _ handler: @escaping Handler) -> UInt64 {
-        add([EngineConnection.Request(data: [], deadline: deadline, isHopeless: { false }, handler: handler)])
-    }
-
+    /// Adds requests, whose handlers are called once each.
+    ///
     /// - Returns: The number of the first request; those of the others follow it.
-    func add(_ requests: some Collection<EngineConnection.Request>) -> UInt64 {
+    func add(_ requests: [Waiting]) -> UInt64 {
         state.withLock { state in
             let first = state.last + 1
             for request in requests {
                 state.last += 1
-                state.waiting[state.last] = Waiting(
-                    deadline: request.deadline,
-                    isHopeless: request.isHopeless,
-                    handler: request.handler
-                )
+                state.waiting[state.last] = request
             }
             return first
         }
