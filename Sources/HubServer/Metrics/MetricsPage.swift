@@ -1,10 +1,8 @@
 import Foundation
-import HTTPTypes
 import HubProtocol
 import HubRouting
 import HubStore
 import HubStreams
-import Hummingbird
 import NIOCore
 import PrometheusText
 import Synchronization
@@ -23,7 +21,7 @@ struct MetricsPage: Sendable {
     let startedAt: Double
 
     /// The present text of the page.
-    func text() async throws -> ByteBuffer {
+    func text() async throws -> String {
         var page = PrometheusText(messages)
         page.add(try await streams())
         page.add(try await publishers())
@@ -43,15 +41,7 @@ struct MetricsPage: Sendable {
         page.add(ServerMetrics(version: configuration.version, startedAt: startedAt).metrics)
         var text = page.text
         for application in applications { text += await application.metrics() }
-        return ByteBuffer(string: text)
-    }
-
-    static func response(_ bytes: ByteBuffer) -> Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
-            body: .init(byteBuffer: bytes)
-        )
+        return text
     }
 
     private var messages: [Metric] {

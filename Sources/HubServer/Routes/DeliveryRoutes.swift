@@ -28,26 +28,18 @@ enum DeliveryRoutes {
         },
     ]
 
+    /// The messages that the query selects: `state=scheduled` those that wait, `before` those before a position.
     private static func selection(_ request: HubRequest) throws(ProtocolError) -> MessageSelection {
-        if try isOfScheduled(request) { return .scheduled }
-        return try place(request).map { .before($0) } ?? .newest
-    }
-
-    /// True if `state=scheduled` limits the list to scheduled messages that are waiting.
-    private static func isOfScheduled(_ request: HubRequest) throws(ProtocolError) -> Bool {
-        guard let state = request.query["state"] else { return false }
-        guard state.lowercased() == MessageState.scheduled.rawValue.lowercased() else {
-            throw .badRequest("'state' must be 'scheduled', not '\(state.excerpt)'.")
+        if let state = request.query["state"] {
+            guard state.lowercased() == MessageState.scheduled.rawValue.lowercased() else {
+                throw .badRequest("'state' must be 'scheduled', not '\(state.excerpt)'.")
+            }
+            return .scheduled
         }
-        return true
-    }
-
-    /// The position in the query `before`, which limits the list to earlier messages.
-    private static func place(_ request: HubRequest) throws(ProtocolError) -> LogSequence? {
-        guard let text = request.query["before"] else { return nil }
+        guard let text = request.query["before"] else { return .newest }
         guard let place = Int64(text), place > 0 else {
             throw .badRequest("'before' must be a position of the log, not '\(text.excerpt)'.")
         }
-        return LogSequence(rawValue: place)
+        return .before(LogSequence(rawValue: place))
     }
 }

@@ -4,7 +4,6 @@ import HubProtocol
 import HubRouting
 import HubStore
 import Hummingbird
-import NIOCore
 import WebEdge
 
 /// Installations (protocol document §4).
@@ -89,11 +88,5 @@ extension Response {
         json([UInt8](try JSONEncoder.sorted.encode(value)))
     }
 
-    static func json(_ bytes: [UInt8]) -> Response {
-        Response(
-            status: .ok,
-            headers: [.contentType: jsonType],
-            body: .init(byteBuffer: ByteBuffer(bytes: bytes))
-        )
-    }
+    static func json(_ bytes: [UInt8]) -> Response { Response(String(decoding: bytes, as: UTF8.self), jsonType) }
 }

@@ -1,4 +1,5 @@
 import Hummingbird
+import PrometheusText
 import Signals
 import WebEdge
 
@@ -15,7 +16,9 @@ struct OwnPages: Sendable {
         // The process is running.
         router.get("/healthz") { _, _ in Response("ok\n") }
         router.get("/readyz") { _, _ in ready }
-        router.get("/metrics") { _, _ in MetricsPage.response(try await page.value()) }
+        router.get("/metrics") { _, _ in
+            Response(try await page.value(), PrometheusText.contentType, cache: "no-store")
+        }
     }
 
     /// The hub accepts messages: its last commit, if any, succeeded.
