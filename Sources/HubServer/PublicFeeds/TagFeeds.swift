@@ -18,6 +18,8 @@ actor TagFeeds {
     private static let maximumBytes = 32 << 20
     /// Maximum number of categories with news in memory.
     private static let maximumFeeds = 512
+    /// Time after which publishers' reports are read again, because they expire.
+    private static let reportLifetime = Duration.seconds(3_600)
 
     /// A document, and the values that distinguish it from others.
     struct Page: Sendable {
@@ -50,7 +52,8 @@ actor TagFeeds {
     private var news = BoundedTable<Key, News>(maximumCount: maximumFeeds, maximumBytes: maximumBytes)
     private let readings = SingleFlight<Key, News>()
     private var categories: (revision: Int, spellings: [Tag: Tag])?
-    private var languages: ReportedLanguages?
+    private var languages: (revision: Int, readAt: Duration, names: [String: [LanguageName]])?
+    private let languageReading = SingleFlight<Int, [String: [LanguageName]]>()
     /// Number of times that publishers' reports were read.
     private(set) var languageReadings = 0
     private var identity: StoredHub?
@@ -137,18 +140,25 @@ actor TagFeeds {
 
     /// The languages of the hub's categories by the folded category, as publishers have reported them in the last days.
     ///
+    /// A report can have half a MiB, and every page view needs the languages, so reports are read once for each change.
+    ///
     /// - Throws: A `DatabaseError`.
     func languages(of hub: Hub) async throws -> [String: [LanguageName]] {
-        if let languages, languages.isCurrent(of: hub) { return try await languages.names }
-        let read = ReportedLanguages(of: hub)
-        languages = read
-        languageReadings += 1
-        do {
-            return try await read.names
-        } catch {
-            languages = nil
-            throw error
+        // A report that comes during the reading has another revision.
+        let (revision, now) = (hub.status.reportRevision, hub.configuration.monotonic())
+        if let languages, languages.revision == revision, now - languages.readAt < Self.reportLifetime {
+            return languages.names
         }
+        return try await languageReading.join(revision) {
+            let names = try await hub.reportedLanguages()
+            await self.keep(languages: (revision, now, names))
+            return names
+        }.task.value
+    }
+
+    private func keep(languages: (revision: Int, readAt: Duration, names: [String: [LanguageName]])) {
+        self.languages = languages
+        languageReadings += 1
     }
 
     /// The creation time of the hub.
