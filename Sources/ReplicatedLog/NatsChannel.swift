@@ -121,10 +121,15 @@ package final class NatsChannel: NodeChannel {
         unless isHopeless: @escaping @Sendable () -> Bool
     ) async throws(NodeChannelError) -> [UInt8] {
         let result = await withCheckedContinuation { continuation in
-            let waiting = RequestTable.Waiting(deadline: .now + timeout, isHopeless: isHopeless) {
-                continuation.resume(returning: $0)
-            }
-            requests.add(EngineConnection.Request(data: request, waiting: waiting), to: subjects.requests(of: node))
+            requests.add(
+                EngineConnection.Request(
+                    data: request,
+                    waiting: RequestTable.Waiting(deadline: .now + timeout, isHopeless: isHopeless) {
+                        continuation.resume(returning: $0)
+                    }
+                ),
+                to: subjects.requests(of: node)
+            )
         }
         switch result {
         case .success(let answer): return answer.data

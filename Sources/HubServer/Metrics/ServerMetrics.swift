@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 import HostSystem
-package import PrometheusText
+import PrometheusText
 
 /// The metrics of any server: its version, and Linux's figures for its process under the names that Prometheus clients
 /// use.
