@@ -93,7 +93,7 @@ let package = Package(
         .target(name: "Feeds", dependencies: ["Formats", "Markup", "DomainNames", "CZlib", .crypto]),
         .target(name: "HubProtocol", dependencies: ["Formats", "Markup", "NetworkAddresses", .crypto]),
         .target(name: "WebTokens", dependencies: ["Formats", "HubProtocol", .crypto, .cryptoExtras]),
-        .target(name: "SQLiteFiles", dependencies: ["HostSystem", "HubProtocol", .grdb]),
+        .target(name: "SQLiteFiles", dependencies: ["Formats", "HostSystem", "HubProtocol", .grdb]),
 
         // What operators are woken for.
         .target(name: "Alarms", dependencies: ["HubProtocol"]),
@@ -116,8 +116,8 @@ let package = Package(
         .target(
             name: "WebEdge",
             dependencies: [
-                "HubProtocol", "NetworkAddresses", "FairShares", "Signals", "Certificates", .httpTypes, .hummingbird,
-                .nioCore, .nioHTTP1, .nioSSL,
+                "Formats", "HubProtocol", "NetworkAddresses", "FairShares", "Signals", "Certificates", .httpTypes,
+                .hummingbird, .nioCore, .nioHTTP1, .nioSSL,
             ]
         ),
 
@@ -429,9 +429,9 @@ let package = Package(
         .testTarget(
             name: "PageServerTests",
             dependencies: [
-                "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient", "HubProtocol",
-                "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "Signals", "NetworkAddresses",
-                "Certificates",
+                "Formats", "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient",
+                "HubProtocol", "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "Signals",
+                "NetworkAddresses", "Certificates",
                 "OutboundHTTP", "WebEdge", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),

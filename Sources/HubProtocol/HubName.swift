@@ -1,3 +1,5 @@
+import Formats
+
 /// The name of a hub: the first path segment of all its addresses.
 ///
 /// Names that differ only in case are the same hub, because clients lower-case the addresses that they sign.

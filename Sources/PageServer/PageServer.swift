@@ -1,5 +1,6 @@
 package import AppBackend
 import Certificates
+import Formats
 import HTTPTypes
 import HubProtocol
 package import HubServer

@@ -1,6 +1,6 @@
+internal import Formats
 package import GRDB
 internal import Glibc
-internal import HubProtocol
 
 /// Opens a SQLite file for a command that does not run the program of the file: to check it, to copy it, or to change it
 /// for an operator.

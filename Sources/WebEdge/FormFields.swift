@@ -1,4 +1,4 @@
-import HubProtocol
+import Formats
 
 /// The fields of a query, or of a form in `application/x-www-form-urlencoded`, each decoded when it is read.
 ///

@@ -1,3 +1,4 @@
+import Formats
 import HTTPTypes
 package import HubProtocol
 package import Hummingbird

@@ -1,3 +1,5 @@
+import Formats
+
 /// The beginning of a list's next page, as `X-MS-ContinuationToken` and the query's `continuationtoken` carry it.
 ///
 /// Two SDKs paste the header into the query as it is and a third escapes it once more, so a token consists of

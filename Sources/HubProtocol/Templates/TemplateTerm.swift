@@ -1,3 +1,5 @@
+import Formats
+
 /// One summand of a template expression.
 ///
 /// Source: protocol §7.2, §7.3.

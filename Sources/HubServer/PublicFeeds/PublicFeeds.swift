@@ -1,3 +1,4 @@
+import Formats
 import HTTPTypes
 import HubProtocol
 import HubRouting

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 import HubRouting
 import HubStore

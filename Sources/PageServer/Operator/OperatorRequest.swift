@@ -1,4 +1,5 @@
 import AppBackend
+import Formats
 import HTTPTypes
 import HubProtocol
 import HubServer

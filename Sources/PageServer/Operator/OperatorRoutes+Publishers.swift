@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 import HubServer
 import Hummingbird

@@ -1,3 +1,4 @@
+import Formats
 package import HubProtocol
 
 /// The feed of a tag, independent of its format.

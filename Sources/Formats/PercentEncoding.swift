@@ -1,5 +1,3 @@
-import Formats
-
 /// Percent-encoding over UTF-8, with the unreserved set of RFC 3986 §2.3.
 package enum PercentEncoding {
     /// Escapes all but `A–Z a–z 0–9 - _ . ~` and the bytes of `kept`, with lower- or upper-case hexadecimal digits.
@@ -10,8 +8,13 @@ package enum PercentEncoding {
     ) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 2)
-        for byte in text.utf8 {
-            if isUnreserved(byte) || kept.utf8.contains(byte) {
+        append(text.utf8, to: &bytes, uppercase: uppercase)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8], uppercase: Bool = true) {
+        for byte in text {
+            if isUnreserved(byte) {
                 bytes.append(byte)
             } else {
                 bytes.append(UInt8(ascii: "%"))
