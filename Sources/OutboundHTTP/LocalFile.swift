@@ -1,3 +1,4 @@
+import Formats
 import Glibc
 
 /// Reads feeds on this machine, by `file:` URL.
@@ -61,29 +62,10 @@ enum LocalFile {
             rest = rest.dropFirst(authority.count)
         }
         let path = rest.prefix { $0 != "?" && $0 != "#" }
-        guard path.hasPrefix("/"), let decoded = decode(path) else {
+        guard path.hasPrefix("/"), let decoded = PercentEncoding.decode(path), !decoded.utf8.contains(0) else {
             throw .badURL(reason: "a file URL needs an absolute path")
         }
         return decoded
-    }
-
-    private static func decode(_ text: Substring) -> String? {
-        var bytes: [UInt8] = []
-        var source = text.utf8.makeIterator()
-        while let byte = source.next() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = source.next().flatMap(digit), let low = source.next().flatMap(digit) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes.contains(0) ? nil : String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Unicode.Scalar(byte).properties.isASCIIHexDigit
-            ? Character(Unicode.Scalar(byte)).hexDigitValue.map(UInt8.init) : nil
     }
 
     private static func unreachable(_ number: Int32) -> OutboundError {
