@@ -22,3 +22,8 @@ package enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 }
+
+extension StringProtocol {
+    /// True for a text of hexadecimal digits only, in either case.
+    package var isHexadecimal: Bool { utf8.allSatisfy { Hexadecimal.value($0) != nil } }
+}

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 import Foundation
 
 /// A user's identity at another party: an identity provider or a proxy.
@@ -74,9 +75,7 @@ package struct NameSuffix: Sendable, Hashable, CustomStringConvertible {
     func derivedName(_ identity: ForeignIdentity) -> UserName? {
         // The length prevents two different pairs from giving the same text.
         let text = "\(identity.issuer.utf8.count) \(identity.issuer) \(identity.subject)"
-        let digits = SHA256.hash(data: Data(text.utf8)).prefix(Self.derivedDigits / 2).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return UserName(Self.derivedPrefix + digits.joined() + description)
+        let digits = Hexadecimal.encode(SHA256.hash(data: Data(text.utf8)).prefix(Self.derivedDigits / 2))
+        return UserName(Self.derivedPrefix + digits + description)
     }
 }

@@ -47,20 +47,11 @@ struct HandleDigest: Hashable, Sendable {
     init(_ channel: PushChannel) {
         let text =
             switch channel {
-            case .handle(let text): text.utf8.allSatisfy(Self.isHexadecimal) ? text.lowercased() : text
+            case .handle: channel.address
             // Base64url has no line feed, so two different subscriptions cannot give the same text.
             case .browser(let browser): "\(browser.auth)\n\(browser.p256dh)\n\(browser.endpoint)"
             }
         bytes = Data(SHA256.hash(data: Data(text.utf8)))
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"),
-            UInt8(ascii: "A")...UInt8(ascii: "F"):
-            true
-        default: false
-        }
     }
 }
 

@@ -127,14 +127,14 @@ extension PushChannel {
     /// A text that is equal for handles of the same device: see ``isAddressed(by:)``.
     package var address: String {
         let own = handle
-        return own.unicodeScalars.allSatisfy(\.isHexadecimalDigit) ? own.lowercased() : own
+        return own.isHexadecimal ? own.lowercased() : own
     }
 
     /// True if `handle` is this channel's handle; hexadecimal device tokens are equal in either case (protocol §3.5).
     package func isAddressed(by handle: String) -> Bool {
         let own = self.handle
         if own == handle { return true }
-        return own.unicodeScalars.allSatisfy(\.isHexadecimalDigit) && own.lowercased() == handle.lowercased()
+        return own.isHexadecimal && own.lowercased() == handle.lowercased()
     }
 
     /// True if a notification to this channel reaches the same device as one to another channel: a browser's with the

@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 
 /// A file that browsers cache for a year: its address changes with its content.
 package struct WebAsset: Sendable {
@@ -11,7 +12,7 @@ package struct WebAsset: Sendable {
 
     init(_ name: String) {
         let bytes = WebFiles.bytes(name)
-        let hash = SHA256.hash(data: bytes).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+        let hash = Hexadecimal.encode(SHA256.hash(data: bytes))
         let parts = name.split(separator: ".", maxSplits: 1)
         let ending = parts.last.map(String.init) ?? ""
         path = "/-/assets/\(parts.first ?? "").\(hash.prefix(Self.hashLength)).\(ending)"

@@ -1,4 +1,5 @@
 internal import Crypto
+internal import Formats
 
 /// The id of a story in feeds, which is the same for all of its messages and after every restart of the hub.
 ///
@@ -33,13 +34,7 @@ package struct StoryID: Hashable, Sendable {
 
     /// The id as `urn:uuid:…` (RFC 9562 §4).
     package var urn: String {
-        let digits = bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        var groups: [Substring] = []
-        var rest = digits[...]
-        for length in [8, 4, 4, 4, 12] {
-            groups.append(rest.prefix(length))
-            rest = rest.dropFirst(length)
-        }
+        let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hexadecimal.encode(bytes[$0]) }
         return "urn:uuid:\(groups.joined(separator: "-"))"
     }
 }
