@@ -27,24 +27,8 @@ enum TemplateEscaping: Sendable {
 /// (protocol §7.3).
 enum JSONNumber {
     static func matches(_ text: String) -> Bool {
-        var rest = text.utf8[...]
-        let whole = digits(&rest)
-        guard whole.count == 1 || (whole.count > 1 && whole.first != UInt8(ascii: "0")) else { return false }
-        if rest.first == UInt8(ascii: ".") {
-            rest = rest.dropFirst()
-            guard !digits(&rest).isEmpty else { return false }
-        }
-        if rest.first == UInt8(ascii: "e") || rest.first == UInt8(ascii: "E") {
-            rest = rest.dropFirst()
-            if rest.first == UInt8(ascii: "+") || rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
-            guard !digits(&rest).isEmpty else { return false }
-        }
-        return rest.isEmpty
-    }
-
-    private static func digits(_ rest: inout Substring.UTF8View) -> Substring.UTF8View {
-        let digits = rest.prefix { (0x30...0x39).contains($0) }
-        rest = rest.dropFirst(digits.count)
-        return digits
+        // JSON that begins with a digit is a number; space after it is refused here.
+        guard text.utf8.first?.isASCIIDigit == true, text.utf8.last?.isASCIIDigit == true else { return false }
+        return (try? JSONReader.read(Array(text.utf8))) != nil
     }
 }
