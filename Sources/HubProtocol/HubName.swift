@@ -22,9 +22,7 @@ package struct HubName: TextIdentifier {
         guard text.utf8.count <= Self.maximumLength else {
             throw .badRequest("the hub name is longer than \(Self.maximumLength) characters")
         }
-        guard let first = text.unicodeScalars.first, first.isASCIILetterOrDigit,
-            text.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" || $0 == "." })
-        else {
+        guard text.prefix(1).hasOnlyLettersAndDigits(), text.hasOnlyLettersAndDigits(or: "-_.") else {
             throw .badRequest(
                 "hub name '\(text.excerpt)' must begin with a letter or digit and contain only letters, digits and -_."
             )
@@ -46,13 +44,4 @@ extension HubName: Hashable {
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(text.lowercased()) }
-}
-
-extension Unicode.Scalar {
-    var isASCIILetterOrDigit: Bool {
-        switch value {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: false
-        }
-    }
 }

@@ -1,3 +1,5 @@
+import Formats
+
 /// The name with which a user signs in and is notified: 1 to 64 characters of `A-Z a-z 0-9 . _ @ -`.
 ///
 /// Names are case-insensitive. A `:` would end the name in Basic credentials (RFC 7617 §2), and a `#` would end a query
@@ -10,7 +12,7 @@ package struct UserName: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates a user name; `nil` for text that is not a valid name.
     package init?(_ text: String) {
-        guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
+        guard (1...64).contains(text.utf8.count), text.hasOnlyLettersAndDigits(or: "._@-") else { return nil }
         self.text = text
         key = text.lowercased()
     }
@@ -20,13 +22,4 @@ package struct UserName: Hashable, Sendable, CustomStringConvertible {
     package static func == (one: UserName, other: UserName) -> Bool { one.key == other.key }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(key) }
-
-    private static func isAllowed(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default: "._@-".utf8.contains(byte)
-        }
-    }
 }

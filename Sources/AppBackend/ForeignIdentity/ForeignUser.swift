@@ -49,11 +49,9 @@ package struct NameSuffix: Sendable, Hashable, CustomStringConvertible {
 
     /// Creates a suffix; `nil` for text that is not 1 to 32 letters, digits, `.` and `-`.
     package init?(_ text: String) {
-        let isSuffix = text.utf8.allSatisfy { byte in
-            byte != UInt8(ascii: "@") && byte != UInt8(ascii: "_")
-                && UserName(String(decoding: [byte], as: UTF8.self)) != nil
+        guard (1...Self.maximumLength).contains(text.utf8.count), text.hasOnlyLettersAndDigits(or: ".-") else {
+            return nil
         }
-        guard isSuffix, (1...Self.maximumLength).contains(text.utf8.count) else { return nil }
         self.text = text.lowercased()
     }
 

@@ -1,3 +1,4 @@
+internal import Formats
 internal import NetworkAddresses
 
 /// The parts of a connection string's endpoint.
@@ -29,12 +30,13 @@ struct Endpoint: Sendable, Equatable {
         if name.first == "[" {
             guard name.last == "]" else { throw refuse("has a '[' without ']'") }
             name = name.dropFirst().dropLast()
-            guard !name.isEmpty, name.unicodeScalars.allSatisfy({ $0.isHexadecimalDigit || $0 == ":" || $0 == "." })
+            guard !name.isEmpty, name.utf8.allSatisfy({ Hexadecimal.value($0) != nil || ":.".utf8.contains($0) })
             else { throw refuse("has no valid IPv6 address in its brackets") }
         } else {
             guard !name.isEmpty else { throw refuse("has no host") }
-            guard name.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "." || $0 == "_" })
-            else { throw refuse("has a host with characters other than letters, digits, '-' and '.'") }
+            guard name.hasOnlyLettersAndDigits(or: "-._") else {
+                throw refuse("has a host with characters other than letters, digits, '-' and '.'")
+            }
         }
         host = name.lowercased()
         guard server.isValid else { throw refuse("has a port that is not a number from 1 to 65535") }
@@ -51,16 +53,12 @@ struct Endpoint: Sendable, Equatable {
         if host == "localhost" || host == "::1" { return true }
         let octets = host.split(separator: ".", omittingEmptySubsequences: false)
         return octets.count == 4 && octets.first == "127"
-            && octets.allSatisfy { $0.allSatisfy(\.isASCIIDigit) && UInt8($0) != nil }
+            && octets.allSatisfy { $0.isDigits && UInt8($0) != nil }
     }
 }
 
 extension Character {
     var isASCIIDigit: Bool { self >= "0" && self <= "9" && isASCII }
-}
-
-extension Unicode.Scalar {
-    var isHexadecimalDigit: Bool { isASCII && properties.isASCIIHexDigit }
 }
 
 extension StringProtocol {

@@ -53,7 +53,7 @@ package struct SharedAccessToken: Sendable, Equatable {
         }
         let resource = try field("sr")
         let expiry = try field("se")
-        guard expiry.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int64(expiry) else {
+        guard expiry.isDigits, let seconds = Int64(expiry) else {
             throw .unauthorized(.malformedToken("The token's 'se' is not a time in whole seconds."))
         }
         guard let signature = PercentEncoding.decode(try field("sig")),

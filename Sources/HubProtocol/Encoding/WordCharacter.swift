@@ -5,12 +5,7 @@ extension Unicode.Scalar {
     /// Spacing marks are accepted as well, which .NET excludes: without them most words of Hindi or Tamil could not be
     /// tags.
     var isWordCharacter: Bool {
-        if isASCII {
-            switch value {
-            case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: return true
-            default: return false
-            }
-        }
+        if isASCII { return isPropertyCharacter }
         switch properties.generalCategory {
         case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .nonspacingMark,
             .spacingMark, .decimalNumber, .connectorPunctuation:

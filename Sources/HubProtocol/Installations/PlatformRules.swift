@@ -31,7 +31,7 @@ struct PlatformRules {
         }
         switch platform {
         case .apns:
-            let isToken = text.utf8.allSatisfy { Hexadecimal.value($0) != nil } && text.utf8.count.isMultiple(of: 2)
+            let isToken = text.isHexadecimal && text.utf8.count.isMultiple(of: 2)
             return isToken ? nil : "is not an even number of hexadecimal digits"
         case .wns, .mpns:
             return Self.isAbsoluteURI(text) ? nil : "is not an absolute URI"
@@ -54,8 +54,7 @@ struct PlatformRules {
     private static func isAbsoluteURI(_ text: String) -> Bool {
         let scheme = text.prefix { $0 != ":" }
         if ["https", "http"].contains(scheme.lowercased()) { return isURI(text, schemes: ["https", "http"]) }
-        guard let first = scheme.unicodeScalars.first, first.isASCIILetterOrDigit, !("0"..."9").contains(first),
-            scheme.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || "+-.".unicodeScalars.contains($0) }),
+        guard scheme.utf8.first?.isASCIILetter == true, scheme.hasOnlyLettersAndDigits(or: "+-."),
             scheme.utf8.count + 1 < text.utf8.count
         else { return false }
         return text.unicodeScalars.allSatisfy { $0.value > 0x20 && $0.value != 0x7F }
@@ -67,10 +66,7 @@ struct PlatformRules {
     }
 
     private static func isBase64URL(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.unicodeScalars.allSatisfy {
-                $0.isASCIILetterOrDigit || "-_+/=".unicodeScalars.contains($0)
-            }
+        !text.isEmpty && text.hasOnlyLettersAndDigits(or: "-_+/=")
     }
 }
 

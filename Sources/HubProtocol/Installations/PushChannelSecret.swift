@@ -1,4 +1,5 @@
 import Crypto
+import Formats
 
 /// The secret by which an agent proves that a `stream` installation is its own (protocol §11.1).
 ///
@@ -13,9 +14,7 @@ package struct PushChannelSecret: Sendable, Equatable {
 
     /// - Throws: ``ProtocolError`` 400 unless the text is 43 characters of base64url; it is not quoted.
     package init(_ text: String) throws(ProtocolError) {
-        guard text.utf8.count == Self.length,
-            text.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" })
-        else {
+        guard text.utf8.count == Self.length, text.hasOnlyLettersAndDigits(or: "-_") else {
             throw .badRequest("a push channel of platform 'stream' must be \(Self.length) of A-Z a-z 0-9 - _")
         }
         self.text = text

@@ -1,3 +1,5 @@
+import Formats
+
 /// An access rule of a hub with the times in its description.
 package struct AuthorizationRule: Sendable, Equatable {
     package let rule: AccessRule
@@ -33,7 +35,7 @@ extension AccessRule {
     ///   .NET would write differently.
     package static func checkName(_ name: String) throws(ProtocolError) {
         guard (1...ConnectionString.maximumPartLength).contains(name.utf8.count),
-            name.unicodeScalars.allSatisfy({ $0.isASCIILetterOrDigit || "-_.!*()".unicodeScalars.contains($0) })
+            name.hasOnlyLettersAndDigits(or: "-_.!*()")
         else {
             throw .badRequest(
                 "'\(name.excerpt)' cannot name a rule: use 1 to \(ConnectionString.maximumPartLength) letters, digits and -_.!*()."

@@ -53,7 +53,7 @@ enum ApnsExpiry {
     private static func numbers(_ word: Substring, _ separator: Character) -> [Int] {
         let parts = word.split(separator: separator, omittingEmptySubsequences: false)
         let numbers = parts.compactMap { part in
-            (1...4).contains(part.utf8.count) && part.allSatisfy(\.isASCIIDigit) ? Int(part) : nil
+            (1...4).contains(part.utf8.count) && part.isDigits ? Int(part) : nil
         }
         return numbers.count == parts.count ? numbers : []
     }

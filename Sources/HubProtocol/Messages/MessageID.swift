@@ -12,9 +12,7 @@ package struct MessageID: TextIdentifier, Hashable {
     /// - Throws: ``ProtocolError`` 400.
     package init(_ text: String) throws(ProtocolError) {
         guard !text.isEmpty, text.utf8.count <= Self.maximumLength,
-            text.unicodeScalars.allSatisfy({
-                $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" || $0 == "." || $0 == "~"
-            })
+            text.hasOnlyLettersAndDigits(or: "-_.~")
         else { throw .badRequest("'\(text.excerpt)' is not a message id") }
         self.text = text
     }

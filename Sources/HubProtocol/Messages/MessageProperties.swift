@@ -82,5 +82,10 @@ package struct MessageProperties: Sendable, Equatable {
 
 extension Unicode.Scalar {
     /// `[A-Za-z0-9_]`, the alphabet of property names (protocol §7.2).
-    var isPropertyCharacter: Bool { isASCIILetterOrDigit || self == "_" }
+    var isPropertyCharacter: Bool {
+        switch value {
+        case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+        default: false
+        }
+    }
 }

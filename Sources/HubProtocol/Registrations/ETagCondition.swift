@@ -1,3 +1,5 @@
+import Formats
+
 /// The condition that a request sets on the registration that it changes: its header `If-Match`.
 ///
 /// Clients spell an entity tag in three ways; only the number counts (protocol §3.1).
@@ -44,6 +46,6 @@ package enum ETagCondition: Sendable, Equatable {
 
     /// Accepts digits only: no spelling has a sign.
     private static func number(_ text: Substring) -> Int? {
-        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
+        text.isDigits ? Int(text) : nil
     }
 }

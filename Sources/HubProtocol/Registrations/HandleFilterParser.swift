@@ -1,3 +1,5 @@
+import Formats
+
 /// Reads the comparisons of a ``HandleFilter``.
 struct HandleFilterParser {
     /// Both parts of a Baidu handle.
@@ -86,9 +88,6 @@ struct HandleFilterParser {
     private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: "+") }
 
     private static func isNamePart(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
-        }
+        byte.isASCIILetter || byte.isASCIIDigit || "-_".utf8.contains(byte)
     }
 }

@@ -1,3 +1,5 @@
+import Formats
+
 /// Number of registrations on a page of a list: the query's `$top`.
 ///
 /// Source: protocol §3.4.
@@ -17,7 +19,7 @@ package struct PageSize: Sendable, Equatable {
         }
         // Compared as text: the number may be too large for any type.
         let digits = text.drop { $0 == "0" }
-        guard !digits.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+        guard !digits.isEmpty, text.isDigits else {
             throw .badRequest("$top '\(text.excerpt)' is not a number from 1 to \(Self.maximum)")
         }
         count = digits.utf8.count > 3 ? Self.maximum : min(Int(digits) ?? Self.maximum, Self.maximum)

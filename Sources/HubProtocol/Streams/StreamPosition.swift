@@ -1,3 +1,5 @@
+import Formats
+
 /// A position in a hub's sequence, in the form of an event's `id:`.
 ///
 /// A sequence is only meaningful within its epoch: a hub restored from an older copy counts the same numbers again, under
@@ -22,7 +24,7 @@ package struct StreamPosition: Sendable, Hashable, CustomStringConvertible {
         let epoch = text[..<dash]
         let digits = text[text.utf8.index(after: dash)...]
         guard !epoch.isEmpty, epoch.utf8.count <= Self.maximumEpochLength,
-            epoch.unicodeScalars.allSatisfy(\.isASCIILetterOrDigit),
+            epoch.hasOnlyLettersAndDigits(),
             let sequence = Int64(digits), sequence >= 0, String(sequence) == digits
         else { return nil }
         self.init(epoch: String(epoch), sequence: LogSequence(rawValue: sequence))

@@ -19,13 +19,8 @@ package struct FeedbackFileName: Sendable, Hashable, CustomStringConvertible {
     /// `nil` for a text that is not the name of such a file.
     package init?(_ text: String) {
         let parts = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
-        let digits = parts[0].utf8.compactMap { 0x30...0x39 ~= $0 ? Int($0 - 0x30) : nil }
-        guard digits.count == 8, parts[0].utf8.count == 8 else { return nil }
-        let date = CivilTime(
-            year: digits[4...].reduce(0) { $0 * 10 + $1 },
-            month: digits[0] * 10 + digits[1],
-            day: digits[2] * 10 + digits[3]
-        ).date
+        guard parts[0].utf8.count == 8, parts[0].isDigits, let digits = Int(parts[0]) else { return nil }
+        let date = CivilTime(year: digits % 10_000, month: digits / 1_000_000, day: digits / 10_000 % 100).date
         guard let date else { return nil }
         let number = parts.count == 1 ? 1 : Int(parts[1]) ?? 0
         self.init(day: Int64(date.timeIntervalSince1970) / Int64(CivilTime.secondsPerDay), number: number)

@@ -1,3 +1,4 @@
+import Formats
 import FoundationEssentials
 
 /// Rules for a template on one platform, the same for installations and registrations.
@@ -95,8 +96,7 @@ struct TemplateRules {
     private static func isExpiry(_ text: String) -> Bool { text == "0" || ISODateTime.parse(text) != nil }
 
     private static func isToken(_ name: String) -> Bool {
-        !name.isEmpty
-            && name.unicodeScalars.allSatisfy { $0.isASCIILetterOrDigit || $0 == "-" || $0 == "_" || $0 == "." }
+        !name.isEmpty && name.hasOnlyLettersAndDigits(or: "-_.")
     }
 }
 

@@ -27,7 +27,7 @@ import Testing
     ])
     func `a token survives every escaping that clients do`(position: String) throws {
         let token = ContinuationToken(position: position)
-        #expect(token.text.utf8.allSatisfy { "-_".utf8.contains($0) || Unicode.Scalar($0).isASCIILetterOrDigit })
+        #expect(token.text.hasOnlyLettersAndDigits(or: "-_"))
         let once = token.text.utf8.map { "%" + String($0, radix: 16) }.joined()
         for text in [token.text, PercentEncoding.encode(token.text), once, once.replacing("%", with: "%25")] {
             guard text.utf8.count <= ContinuationToken.maximumLength else { continue }
