@@ -69,22 +69,22 @@ import Testing
     }
 
     @Test func `refusals are written as Google writes them`() {
-        func text(_ error: FcmError) -> String { String(decoding: error.reply.body, as: UTF8.self) }
+        func text(_ refusal: EmulatorReply) -> String { String(decoding: refusal.body, as: UTF8.self) }
         let prefix = "type.googleapis.com/google"
         #expect(
-            text(.badRequest(field: "a\"", "b"))
+            text(FcmRefusal.badRequest("a\"", "b"))
                 == #"{"error":{"code":400,"message":"b","status":"INVALID_ARGUMENT","details":[{"@type":"#
                 + #""\#(prefix).rpc.BadRequest","fieldViolations":[{"description":"b","field":"a\""}]}]}}"#
         )
         #expect(
-            text(.quotaExceeded(ofProject: true, wait: .seconds(1)))
+            text(FcmRefusal.quotaExceeded(ofProject: true, wait: .seconds(1)))
                 == #"{"error":{"code":429,"message":"Quota exceeded for the project.","status":"RESOURCE_EXHAUSTED","#
                 + #""details":[{"@type":"\#(prefix).firebase.fcm.v1.FcmError","errorCode":"QUOTA_EXCEEDED"},"#
                 + #"{"@type":"\#(prefix).rpc.QuotaFailure","violations":[{"description":"Quota exceeded","#
                 + #""subject":"project"}]}]}}"#
         )
         #expect(
-            text(.notFound)
+            text(FcmRefusal.notFound)
                 == #"{"error":{"code":404,"message":"Requested entity was not found.","status":"NOT_FOUND"}}"#
         )
     }

@@ -56,7 +56,7 @@ enum FcmMessageCheck {
     static func onlyKnown(_ names: [String], in object: JSONNode, at path: String) throws(EmulatorReply) {
         for member in object.members ?? [] where !names.contains(member.name) {
             let field = path.isEmpty ? member.name : "\(path).\(member.name)"
-            throw FcmAnswers.refusal(
+            throw FcmRefusal.badRequest(
                 String(field.prefix(200)),
                 "Invalid JSON payload received. Unknown name \"\(member.name.prefix(100))\": Cannot find field."
             )
@@ -67,14 +67,14 @@ enum FcmMessageCheck {
         var targets: [Target] = []
         for name in ["token", "fid", "topic", "condition"] {
             guard let node = message[name] else { continue }
-            guard let text = node.string, !text.isEmpty else { throw FcmError.invalidHandle.reply }
+            guard let text = node.string, !text.isEmpty else { throw FcmRefusal.invalidHandle }
             targets.append(
                 Target(id: name == "topic" ? "/topics/\(text)" : text, isTopic: ["topic", "condition"].contains(name))
             )
         }
         guard let target = targets.first, targets.count == 1 else {
             let text = "Recipient of the message is not set, or more than one is."
-            throw FcmError.invalidMessage(text).reply
+            throw FcmRefusal.invalidMessage(text)
         }
         return target
     }
@@ -86,17 +86,17 @@ enum FcmMessageCheck {
         _ = try object("notification", in: android, at: "message.android")
         if let priority = android["priority"] {
             guard ["normal", "high"].contains(priority.string?.lowercased()) else {
-                throw FcmAnswers.refusal("message.android.priority", "Invalid value at 'message.android.priority'")
+                throw FcmRefusal.badRequest("message.android.priority", "Invalid value at 'message.android.priority'")
             }
         }
         if let collapse = android["collapse_key", "collapseKey"], collapse.string == nil {
-            throw FcmAnswers.refusal("message.android.collapse_key", "Invalid value (TYPE_STRING)")
+            throw FcmRefusal.badRequest("message.android.collapse_key", "Invalid value (TYPE_STRING)")
         }
         if let time = android["ttl"] {
             guard let text = time.string, text.hasSuffix("s"), let first = text.utf8.first, 0x30...0x39 ~= first,
                 let seconds = Double(text.dropLast()), (0...maximumTimeToLive).contains(seconds)
             else {
-                throw FcmAnswers.refusal(
+                throw FcmRefusal.badRequest(
                     "message.android.ttl",
                     "Invalid duration format or value: must be within four weeks"
                 )
@@ -112,7 +112,7 @@ enum FcmMessageCheck {
                 ["from", "message_type", "gcm"].contains(name) || name.hasPrefix("google.")
                 || name.hasPrefix("gcm.notification.")
             guard !isReserved else {
-                throw FcmError.invalidMessage("Invalid data payload key: \(name.prefix(100))").reply
+                throw FcmRefusal.invalidMessage("Invalid data payload key: \(name.prefix(100))")
             }
         }
     }
@@ -121,18 +121,18 @@ enum FcmMessageCheck {
     {
         guard let node = parent[name] else { return nil }
         guard node.members != nil else {
-            throw FcmAnswers.refusal("\(path).\(name)", "Invalid value at '\(path).\(name)' (Map expected)")
+            throw FcmRefusal.badRequest("\(path).\(name)", "Invalid value at '\(path).\(name)' (Map expected)")
         }
         return node
     }
 
     private static func onlyTexts(_ object: JSONNode, at path: String) throws(EmulatorReply) {
         guard let members = object.members else {
-            throw FcmAnswers.refusal(path, "Invalid value at '\(path)' (Map expected)")
+            throw FcmRefusal.badRequest(path, "Invalid value at '\(path)' (Map expected)")
         }
         for member in members where member.value.string == nil {
             let field = String("\(path)[\(member.name)]".prefix(200))
-            throw FcmAnswers.refusal(field, "Invalid value at '\(field)' (TYPE_STRING)")
+            throw FcmRefusal.badRequest(field, "Invalid value at '\(field)' (TYPE_STRING)")
         }
     }
 }
