@@ -42,14 +42,7 @@ package final class PushEmulator: Sendable {
         let date = now().date
         let authority = try CertificateAuthority(host: "push emulator", now: date)
         let names = ["127.0.0.1", "localhost"].compactMap { HostName($0) }
-        let model = EmulatorModel(
-            browsers: EmulatedBrowserKeys(seed: seed),
-            inbox: Inbox.Limits(
-                deliveriesPerDevice: limits.deliveriesPerDevice,
-                deliveries: limits.deliveries,
-                bytes: limits.inboxBytes
-            )
-        )
+        let model = EmulatorModel(browsers: EmulatedBrowserKeys(seed: seed), inbox: limits.inbox)
         let server = try await EmulatorServer.start(
             try authority.issue(for: names, now: date),
             port: port,

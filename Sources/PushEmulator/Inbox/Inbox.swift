@@ -1,13 +1,6 @@
 /// The deliveries to each device, in memory; the oldest are dropped when there are too many.
 struct Inbox: Sendable {
-    struct Limits: Sendable {
-        var deliveriesPerDevice = 100
-        var deliveries = 10_000
-        /// Bytes of bodies and headers.
-        var bytes = 32 << 20
-    }
-
-    private let limits: Limits
+    private let limits: InboxLimits
     private var boxes: [EmulatedDevice: [EmulatedDelivery]] = [:]
     /// All deliveries by age, including some that were dropped since.
     private var order: [(device: EmulatedDevice, sequence: Int)] = []
@@ -16,7 +9,7 @@ struct Inbox: Sendable {
     private(set) var count = 0
     private var lastSequence = 0
 
-    init(limits: Limits = Limits()) {
+    init(limits: InboxLimits = InboxLimits()) {
         self.limits = limits
     }
 

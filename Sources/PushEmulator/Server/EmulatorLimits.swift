@@ -20,12 +20,15 @@ package struct EmulatorLimits: Sendable {
     package var idle = Duration.seconds(600)
     /// Time that open requests have after a GOAWAY.
     package var farewell = Duration.seconds(1)
-    /// Deliveries of one device that the inbox keeps.
-    package var deliveriesPerDevice = 100
-    /// Deliveries that the inbox keeps.
-    package var deliveries = 10_000
-    /// Bytes of bodies and headers that the inbox keeps.
-    package var inboxBytes = 32 << 20
+    package var inbox = InboxLimits()
 
     package init() {}
+}
+
+/// Bounds of the inbox; the oldest deliveries are dropped when there are more.
+package struct InboxLimits: Sendable {
+    package var deliveriesPerDevice = 100
+    package var deliveries = 10_000
+    /// Bytes of bodies and headers.
+    package var bytes = 32 << 20
 }

@@ -35,7 +35,7 @@ final class EmulatorModel: Sendable {
     let browsers: EmulatedBrowserKeys
     private let state: Mutex<State>
 
-    init(browsers: EmulatedBrowserKeys, inbox: Inbox.Limits) {
+    init(browsers: EmulatedBrowserKeys, inbox: InboxLimits) {
         self.browsers = browsers
         state = Mutex(State(inbox: Inbox(limits: inbox)))
     }

@@ -25,9 +25,9 @@ final class PushPlay {
     /// Plays with a hub that has credentials for all platforms.
     static func run(seed: UInt64, targets: Int, _ body: (PushPlay) async throws -> Void) async throws {
         var limits = EmulatorLimits()
-        limits.deliveriesPerDevice = 1_000
-        limits.deliveries = 10_000_000
-        limits.inboxBytes = 8 << 30
+        limits.inbox.deliveriesPerDevice = 1_000
+        limits.inbox.deliveries = 10_000_000
+        limits.inbox.bytes = 8 << 30
         let emulator = try await PushEmulator.start(limits: limits) { Timestamp(Date()) }
         let play: PushPlay
         do {
