@@ -55,14 +55,9 @@ struct OperatorRequest: Sendable {
         _ work: () async throws -> Value
     ) async throws -> Value {
         let store = base.pages.store
-        let number = try await store.note(
-            action,
-            detail,
-            by: session,
-            from: base.context.client.network.description,
-            hub: base.hub.name,
-            at: base.now
-        )
+        let network = base.context.client.network.description
+        let acting = ActingOperator(session: session, network: network, hub: base.hub.name, at: base.now)
+        let number = try await store.note(action, detail, by: acting)
         do {
             let value = try await work()
             // The action is done: do not fail, because a retry could repeat it.

@@ -17,6 +17,15 @@ package struct OperatorAction: Sendable, Equatable, Decodable, FetchableRecord {
     package let outcome: String
 }
 
+/// An operator who acts on the pages now.
+struct ActingOperator: Sendable {
+    let session: OperatorSession
+    /// The network that the request came from.
+    let network: String
+    let hub: HubName
+    let at: Timestamp
+}
+
 extension PageStore {
     /// The largest number of stored actions of all hubs; the oldest are deleted first.
     static let maximumActions = 10_000
@@ -26,36 +35,15 @@ extension PageStore {
     /// Records an action of an operator before it is carried out.
     ///
     /// - Returns: The action's number, for ``finish(_:outcome:)``.
-    func note(
-        _ action: String,
-        _ detail: String,
-        by session: OperatorSession,
-        from network: String,
-        hub: HubName,
-        at now: Timestamp
-    ) async throws -> Int64 {
-        try await write { db in
-            try Self.insertAction(
-                action,
-                detail,
-                by: session,
-                from: network,
-                hub: hub,
-                at: now,
-                outcome: "begun",
-                in: db
-            )
-        }
+    func note(_ action: String, _ detail: String, by acting: ActingOperator) async throws -> Int64 {
+        try await write { try Self.insertAction(action, detail, by: acting, outcome: "begun", in: $0) }
     }
 
     /// Inserts an action, and deletes the oldest above the limit.
     static func insertAction(
         _ action: String,
         _ detail: String,
-        by session: OperatorSession,
-        from network: String,
-        hub: HubName,
-        at now: Timestamp,
+        by acting: ActingOperator,
         outcome: String,
         in db: Database
     ) throws -> Int64 {
@@ -65,7 +53,8 @@ extension PageStore {
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                now, hub.folded, session.shortName, network, action, String(detail.prefix(maximumActionText)), outcome,
+                acting.at, acting.hub.folded, acting.session.shortName, acting.network, action,
+                String(detail.prefix(maximumActionText)), outcome,
             ]
         )
         let id = db.lastInsertedRowID

@@ -26,16 +26,9 @@ extension PageStore {
                 [secret.name, Data(secret.digest), hub.folded, now, expiresAt]
             )
             let session = OperatorSession(id: db.lastInsertedRowID, name: secret.name, expiresAt: expiresAt)
-            _ = try Self.insertAction(
-                "enter",
-                "",
-                by: session,
-                from: network,
-                hub: hub,
-                at: now,
-                outcome: "session until \(expiresAt.wholeSecond)",
-                in: db
-            )
+            let acting = ActingOperator(session: session, network: network, hub: hub, at: now)
+            let outcome = "session until \(expiresAt.wholeSecond)"
+            _ = try Self.insertAction("enter", "", by: acting, outcome: outcome, in: db)
             return session
         }
     }

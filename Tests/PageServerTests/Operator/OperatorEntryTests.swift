@@ -154,15 +154,16 @@ struct OperatorEntryTests {
         let (scratch, name) = (try ScratchFolder(), try HubName("news"))
         let store = try PageStore(path: scratch.file("pages.sqlite"))
         let session = OperatorSession(id: 1, name: "0123456789", expiresAt: 9_000)
+        let acting = ActingOperator(session: session, network: "::1", hub: name, at: 1)
         for text in ["first", "second"] {
-            let id = try await store.note("send", text, by: session, from: "::1", hub: name, at: 1)
+            let id = try await store.note("send", text, by: acting)
             try await store.finish(id, outcome: "done")
         }
         let last = Int64(PageStore.maximumActions)
         try await store.write { db in
             try db.execute(sql: "UPDATE sqlite_sequence SET seq = ? WHERE name = 'operatorAction'", arguments: [last])
         }
-        _ = try await store.note("send", "third", by: session, from: "::1", hub: name, at: 2)
+        _ = try await store.note("send", "third", by: acting)
         let kept = try await store.actions(of: try HubName("NEWS"), limit: 10)
         #expect(kept.map(\.detail) == ["third", "second"])
         #expect(kept.map(\.outcome) == ["begun", "done"])
