@@ -30,6 +30,31 @@ struct OperatorRequest: Sendable {
         OperatorPage(nav(place), frame: frame, heading: heading)
     }
 
+    /// The page with these sections.
+    func answer(
+        _ place: OperatorNav.Place?,
+        _ heading: String,
+        _ sections: [OperatorSection],
+        more: OperatorLink? = nil
+    ) -> Response {
+        var page = page(place, heading)
+        page.sections = sections
+        page.more = more
+        return base.page(page)
+    }
+
+    func cell(_ id: InstallationID) -> OperatorTable.Cell { cell(id.text, in: "devices") }
+    func cell(_ id: RegistrationID) -> OperatorTable.Cell { cell(id.text, in: "registrations") }
+
+    private func cell(_ id: String, in list: String) -> OperatorTable.Cell {
+        OperatorTable.Cell(id, link: "\(root)\(list)/\(PercentEncoding.encode(id))")
+    }
+
+    /// The link to the messages, each with the reason why a device got it or did not.
+    func explanation(of device: String) -> OperatorLink {
+        OperatorLink("Which messages it got, and why", href: "\(root)messages?device=\(PercentEncoding.encode(device))")
+    }
+
     /// A parameter of the path.
     func parameter(_ name: String) -> String {
         let raw = base.context.parameters.get(name) ?? ""

@@ -20,7 +20,6 @@ extension OperatorRoutes {
             shown.map { row($0, request) },
             empty: "There are no alarms."
         )
-        var page = request.page(.alarms, "Alarms")
         var section = OperatorSection("Active and silenced alarms", table: table)
         section.lines = [
             list.tag.map { "Alarms are sent to the tag \($0)." }
@@ -29,9 +28,8 @@ extension OperatorRoutes {
         if let omitted = list.omitted {
             section.lines.append("\(Counted.text(omitted, "more alarm is", "more alarms are")) not shown.")
         }
-        page.sections = [section]
-        page.more = next.map { OperatorLink("More alarms", href: "\(request.root)alarms?from=\($0)") }
-        return request.base.page(page)
+        let more = next.map { OperatorLink("More alarms", href: "\(request.root)alarms?from=\($0)") }
+        return request.answer(.alarms, "Alarms", [section], more: more)
     }
 
     private static func row(_ alarm: AlarmReport, _ request: OperatorRequest) -> [OperatorTable.Cell] {

@@ -31,7 +31,7 @@ extension OperatorRoutes {
 
     static func devices(_ request: OperatorRequest) async throws -> Response {
         let search = request.query["by"].flatMap(Search.init(rawValue:)) ?? .tag
-        let text = request.query["q"]?.trimmed ?? ""
+        let text = request.query["q"]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
         if search == .id, let id = try? InstallationID(text), try await request.hub.installation(id) != nil {
             return request.base.seeOther("\(request.root)devices/\(PercentEncoding.encode(id.text))")
         }
@@ -60,12 +60,12 @@ extension OperatorRoutes {
             empty: "No device was found."
         )
         let query = "by=\(search.rawValue)&q=\(PercentEncoding.encode(text))"
-        var registrations = OperatorSection("Phones, browsers and desktops", lines: answer.problems, table: table)
-        if let next {
+        let more = next.map { next in
             let href = "\(request.root)devices?\(query)&from=\(PercentEncoding.encode(next))"
-            registrations.link = OperatorLink("More devices", href: href)
+            return OperatorLink("More devices", href: href)
         }
-        page.sections = [registrations]
+        let title = "Phones, browsers and desktops"
+        page.sections = [OperatorSection(title, lines: answer.problems, table: table, link: more)]
         if let streams = try await streams(choice, query, request) { page.sections.append(streams) }
         return request.base.page(page)
     }
@@ -92,8 +92,7 @@ extension OperatorRoutes {
         )
         let rows = page.installations.map { entry -> [OperatorTable.Cell] in
             [
-                .init(entry.id.text, link: "\(request.root)devices/\(PercentEncoding.encode(entry.id.text))"),
-                .init(entry.user ?? ""), .init(words.firstTags(entry.tags)),
+                request.cell(entry.id), .init(entry.user ?? ""), .init(words.firstTags(entry.tags)),
                 .init(entry.expiresAt.map(words.time) ?? "never"),
             ]
         }
@@ -103,11 +102,10 @@ extension OperatorRoutes {
             rows,
             empty: page.next == nil ? "No agent and no page was found." : "None among these."
         )
-        var section = OperatorSection("Agents and readers' pages", table: table)
-        section.link = page.next.map {
+        let more = page.next.map {
             OperatorLink("More agents and pages", href: "\(request.root)devices?\(query)&agents=\($0)")
         }
-        return section
+        return OperatorSection("Agents and readers' pages", table: table, link: more)
     }
 
     private static func choice(_ search: Search, _ text: String) throws(ProtocolError) -> RegistrationChoice {
@@ -131,16 +129,10 @@ extension OperatorRoutes {
     private static func row(_ registration: Registration, _ request: OperatorRequest) -> [OperatorTable.Cell] {
         let device = registration.tags.lazy.compactMap(\.installationID).first
         return [
-            .init(
-                registration.id.text,
-                link: "\(request.root)registrations/\(PercentEncoding.encode(registration.id.text))"
-            ),
-            .init("\(registration.platform)"), .init(words.kind(registration)),
+            request.cell(registration.id), .init("\(registration.platform)"), .init(words.kind(registration)),
             .init(words.shortHandle(registration.pushChannel.handle)),
             .init(words.firstTags(registration.tags.map(\.text))),
-            device.map { id in
-                .init(id.text, link: "\(request.root)devices/\(PercentEncoding.encode(id.text))")
-            } ?? .init(""),
+            device.map(request.cell) ?? .init(""),
         ]
     }
 
@@ -151,42 +143,26 @@ extension OperatorRoutes {
         guard let installation = try await request.hub.installation(id) else {
             throw request.refusal(.notFound, "There is no such device", "The hub has no installation with this id.")
         }
-        var page = request.page(.devices, "Device")
-        var section = OperatorSection("Installation", facts: words.facts(installation))
-        let escaped = PercentEncoding.encode(id.text)
-        section.link = OperatorLink(
-            "Which messages it got, and why",
-            href: "\(request.root)messages?device=\(escaped)"
-        )
+        let explanation = request.explanation(of: id.text)
         let templates = installation.templates.sorted { $0.key < $1.key }.map {
             name,
             template -> [OperatorTable.Cell] in
             [.init(name), .init(words.list(template.tags.map(\.text))), .init(String(template.body.prefix(shownBody)))]
         }
         let table = OperatorTable("Templates", ["Name", "Tags", "Body"], templates, empty: "It has no templates.")
-        page.sections = [section, OperatorSection("Templates", table: table)]
-        return request.base.page(page)
+        let sections = [
+            OperatorSection("Installation", facts: words.facts(installation), link: explanation),
+            OperatorSection("Templates", table: table),
+        ]
+        return request.answer(.devices, "Device", sections)
     }
 
     static func registration(_ request: OperatorRequest) async throws -> Response {
         guard let id = try? RegistrationID(request.parameter("id")) else { throw PageRefusal.notFound }
         let registration = try await request.hub.registration(id)
-        let handle = registration.pushChannel.handle
-        var page = request.page(.devices, "Registration")
         let facts = words.facts(registration, bodyLimit: shownBody)
-        var section = OperatorSection("Registration", facts: facts)
-        section.link = OperatorLink(
-            "Which messages it got, and why",
-            href: "\(request.root)messages?device=\(PercentEncoding.encode(handle))"
-        )
-        page.sections = [section]
-        return request.base.page(page)
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        let start = drop(while: \.isWhitespace)
-        return String(start.reversed().drop(while: \.isWhitespace).reversed())
+        let explanation = request.explanation(of: registration.pushChannel.handle)
+        let section = OperatorSection("Registration", facts: facts, link: explanation)
+        return request.answer(.devices, "Registration", [section])
     }
 }

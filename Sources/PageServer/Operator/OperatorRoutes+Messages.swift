@@ -97,21 +97,16 @@ extension OperatorRoutes {
             rows,
             empty: "No push service has failed."
         )
-        var section = OperatorSection("Failed devices on push services", table: table)
-        if let next = failed.next {
+        let more = failed.next.map { next in
             let href = "\(request.root)messages/\(id)?failures=\(PercentEncoding.encode(next))"
-            section.link = OperatorLink("More devices", href: href)
+            return OperatorLink("More devices", href: href)
         }
-        return section
+        return OperatorSection("Failed devices on push services", table: table, link: more)
     }
 
     private static func name(of target: FailedTargets.Target, _ request: OperatorRequest) -> OperatorTable.Cell {
-        if let id = target.installation {
-            return .init(id.text, link: "\(request.root)devices/\(PercentEncoding.encode(id.text))")
-        }
-        if let id = target.registration {
-            return .init(id.text, link: "\(request.root)registrations/\(PercentEncoding.encode(id.text))")
-        }
+        if let id = target.installation { return request.cell(id) }
+        if let id = target.registration { return request.cell(id) }
         return .init(target.handle.map(words.shortHandle) ?? "gone")
     }
 
@@ -127,15 +122,14 @@ extension OperatorRoutes {
                 .init(button: "Cancel", action: "\(request.root)scheduled/\(message.id)/cancel"),
             ]
         }
-        var page = request.page(.scheduled, "Scheduled")
         let table = OperatorTable(
             "Scheduled messages",
             ["Due", "Title", "For", "Accepted", "Action"],
             rows,
             empty: "No message is scheduled."
         )
-        page.sections = [OperatorSection("At most \(shownScheduled), the earliest first", table: table)]
-        return request.base.page(page)
+        let section = OperatorSection("At most \(shownScheduled), the earliest first", table: table)
+        return request.answer(.scheduled, "Scheduled", [section])
     }
 
     static func cancel(_ request: OperatorRequest) async throws -> Response {

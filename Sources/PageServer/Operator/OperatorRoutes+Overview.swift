@@ -12,11 +12,9 @@ extension OperatorRoutes {
     static func overview(_ request: OperatorRequest) async throws -> Response {
         let overview = try await request.hub.overview()
         let publishers = try await request.hub.publishers()
-        var page = request.page(.overview, "Overview of \(overview.hub)")
         let alarms = OperatorLink("Alarms", href: "\(request.root)alarms")
-        page.sections = words.sections(overview, at: request.base.now, alarmLink: alarms)
-        page.sections.append(feedSection(publishers, request))
-        return request.base.page(page)
+        let sections = words.sections(overview, at: request.base.now, alarmLink: alarms)
+        return request.answer(.overview, "Overview of \(overview.hub)", sections + [feedSection(publishers, request)])
     }
 }
 
@@ -28,16 +26,15 @@ extension OperatorRoutes {
         let (shown, next) = request.part(of: names, shownCategories)
         var rows: [[OperatorTable.Cell]] = []
         for name in shown { rows.append(try await row(of: name, request)) }
-        var page = request.page(.categories, "Categories")
         let table = OperatorTable(
             "Categories",
             ["Category", "Subscribers", "Last message", "Action"],
             rows,
             empty: "No publisher has announced a category."
         )
-        page.sections = [OperatorSection(Counted.text(names.count, "category", "categories"), table: table)]
-        page.more = next.map { OperatorLink("More categories", href: "\(request.root)categories?from=\($0)") }
-        return request.base.page(page)
+        let section = OperatorSection(Counted.text(names.count, "category", "categories"), table: table)
+        let more = next.map { OperatorLink("More categories", href: "\(request.root)categories?from=\($0)") }
+        return request.answer(.categories, "Categories", [section], more: more)
     }
 
     private static func row(of name: String, _ request: OperatorRequest) async throws -> [OperatorTable.Cell] {

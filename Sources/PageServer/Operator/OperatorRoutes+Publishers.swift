@@ -29,9 +29,8 @@ extension OperatorRoutes {
             rows,
             empty: "No publisher has reported in the last 7 days."
         )
-        var page = request.page(.publishers, "Publishers and their feeds")
-        page.sections = [OperatorSection("Publishers", table: table)]
-        return request.base.page(page)
+        let section = OperatorSection("Publishers", table: table)
+        return request.answer(.publishers, "Publishers and their feeds", [section])
     }
 
     static func publisher(_ request: OperatorRequest) async throws -> Response {
@@ -48,7 +47,6 @@ extension OperatorRoutes {
                 .init(feed.nextPoll.map(words.time) ?? ""), .init(feed.error ?? ""), .init(feed.url),
             ]
         }
-        var page = request.page(.publishers, "Publisher \(status.publisher)")
         let facts = [
             ReportFact("Last report", words.time(status.reportedAt)),
             ReportFact("Last pass", words.time(report.lastPass)),
@@ -63,13 +61,13 @@ extension OperatorRoutes {
             rows,
             empty: "It has no feeds."
         )
-        page.sections = [
+        let sections = [
             OperatorSection("Report", facts: facts), OperatorSection("Feeds, failed ones first", table: table),
         ]
-        page.more = next.map {
+        let more = next.map {
             OperatorLink("More feeds", href: "\(address(of: status.publisher, request))?from=\($0)")
         }
-        return request.base.page(page)
+        return request.answer(.publishers, "Publisher \(status.publisher)", sections, more: more)
     }
 
     /// A feed with its newest entries, and the reason why each was announced or not.
@@ -86,13 +84,9 @@ extension OperatorRoutes {
                 "The last report of '\(status.publisher)' does not have it."
             )
         }
-        var page = request.page(.publishers, "Feed \(first.title ?? first.url)")
-        page.sections = feeds.flatMap { sections(of: $0, request) }
-        page.sections[0].link = OperatorLink(
-            "Publisher \(status.publisher)",
-            href: address(of: status.publisher, request)
-        )
-        return request.base.page(page)
+        var shown = feeds.flatMap { sections(of: $0, request) }
+        shown[0].link = OperatorLink("Publisher \(status.publisher)", href: address(of: status.publisher, request))
+        return request.answer(.publishers, "Feed \(first.title ?? first.url)", shown)
     }
 
     private static func sections(of feed: PublisherReport.Feed, _ request: OperatorRequest) -> [OperatorSection] {

@@ -115,7 +115,6 @@ extension OperatorRoutes {
             before: before,
             limit: shownActions
         )
-        var page = request.page(.audit, "Audit")
         let rows = actions.map { action -> [OperatorTable.Cell] in
             [
                 .init(words.time(action.at)), .init(action.who), .init(action.action),
@@ -128,10 +127,9 @@ extension OperatorRoutes {
             rows,
             empty: "No action has been recorded."
         )
-        page.sections = [OperatorSection("Actions of operators on these pages", table: table)]
-        if actions.count == shownActions, let last = actions.last {
-            page.more = OperatorLink("Earlier", href: "\(request.root)audit?before=\(last.id)")
-        }
-        return request.base.page(page)
+        let section = OperatorSection("Actions of operators on these pages", table: table)
+        let last = actions.count == shownActions ? actions.last : nil
+        let more = last.map { OperatorLink("Earlier", href: "\(request.root)audit?before=\($0.id)") }
+        return request.answer(.audit, "Audit", [section], more: more)
     }
 }
