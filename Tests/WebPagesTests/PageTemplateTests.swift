@@ -57,7 +57,7 @@ struct PageTemplateTests {
         (feeds.isNew, feeds.refusal) = (true, hostile)
         return [
             reader,
-            ReaderPage(frame: frame, categories: [], messages: []), InvitationPage(frame: frame, code: hostile),
+            ReaderPage(frame: frame, categories: [], messages: []), EntryPage(frame: frame, code: hostile),
             NoticePage(frame: frame, heading: hostile, text: hostile), feeds,
             FeedsPage(frame: frame, links: [], addresses: [], access: .accountOnly),
             CertificatePage(frame: frame, file: hostile, subject: hostile, expires: Date(), fingerprint: hostile),

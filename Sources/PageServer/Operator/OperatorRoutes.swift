@@ -62,8 +62,7 @@ enum OperatorRoutes {
             guard let code = request.query["code"], SessionSecret(code) != nil else {
                 throw request.noOperator
             }
-            let action = "\(request.operatorRoot)enter"
-            return request.page(OperatorEntryPage(frame: request.frame, action: action, code: code))
+            return request.page(EntryPage(frame: request.frame, code: code, isOfOperator: true))
         },
         PageRoute(.post, "/admin/enter") { try await enter($0) },
     ]

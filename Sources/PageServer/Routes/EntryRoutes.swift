@@ -14,7 +14,7 @@ enum EntryRoutes {
         // A form, because a preview of the link must not use up the invitation.
         PageRoute(.get, "/enter") { request in
             let code = request.query["code"] ?? ""
-            return request.page(InvitationPage(frame: request.frame, code: code))
+            return request.page(EntryPage(frame: request.frame, code: code))
         },
         PageRoute(.post, "/enter") { try await enter($0) },
         PageRoute(.post, "/leave") { try await leave($0) },
