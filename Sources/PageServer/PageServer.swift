@@ -180,7 +180,7 @@ package final class PageServer: Sendable {
             throw PageRefusal.notFound
         }
         try await noteIdentity(of: hub)
-        return PageRequest(self, hub: hub, request: request, context: context)
+        return PageRequest(pages: self, hub: hub, request: request, context: context)
     }
 
     private var errors: PageErrors { PageErrors(logger: logger, templates: templates) }

@@ -19,12 +19,12 @@ struct FrontPage: Sendable {
     func response(to request: Request, _ context: WebContext<Never>) async throws -> Response {
         for name in SessionCookie.hubs(in: request.headers).prefix(Self.maximumCookies) {
             guard let hub = pages.hub(name) else { continue }
-            let visit = PageRequest(pages, hub: hub, request: request, context: context)
+            let visit = PageRequest(pages: pages, hub: hub, request: request, context: context)
             try await pages.noteIdentity(of: hub)
             if try await visit.visitor != nil { return visit.seeOther(visit.home) }
         }
         if let hub = pages.hub(pages.service.primaryHubName) {
-            let visit = PageRequest(pages, hub: hub, request: request, context: context)
+            let visit = PageRequest(pages: pages, hub: hub, request: request, context: context)
             if visit.hasOpenAccess { return visit.seeOther(visit.home) }
         }
         let page = NoticePage(

@@ -20,13 +20,6 @@ struct PageRequest: Sendable {
     /// True if the request has the turn of its session: see ``changing(_:)``.
     var hasTurn = false
 
-    init(_ pages: PageServer, hub: LocalHub, request: Request, context: WebContext<Never>) {
-        self.pages = pages
-        self.hub = hub
-        self.request = request
-        self.context = context
-    }
-
     var home: String { "/-/\(hub.name)/" }
 
     /// The one address of a page that was requested by another spelling, such as `/-/news` or `/-/NEWS/feeds`; `nil` for a
