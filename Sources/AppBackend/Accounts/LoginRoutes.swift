@@ -1,5 +1,4 @@
 import Formats
-import FoundationEssentials
 import HTTPTypes
 import HostSystem
 import HubProtocol
@@ -18,12 +17,6 @@ enum LoginRoutes {
         var password: String?
         /// The user's name for the device, shown in lists of tokens.
         var device: String?
-    }
-
-    private struct LoginReply: Encodable {
-        let token: String
-        /// The expiry time in ISO 8601.
-        let expires: String
     }
 
     static let routes = [
@@ -56,8 +49,7 @@ enum LoginRoutes {
             login = presented
         }
         let issued = try await signIn.logIn(login, device: try device(body), context.client.network, former: former)
-        let reply = LoginReply(token: issued.token.text, expires: issued.expiresAt.wholeSecond)
-        return Response(try JSONEncoder.sorted.text(reply), Response.jsonType, cache: "no-store")
+        return .json(["expires": JSONText(issued.expiresAt.wholeSecond), "token": JSONText(issued.token.text)])
     }
 
     static func logOut(

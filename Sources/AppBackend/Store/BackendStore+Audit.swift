@@ -19,7 +19,7 @@ extension AuditEvent {
     fileprivate func insert(at first: Timestamp, until last: Timestamp, count: Int, in db: Database) throws {
         try db.execute(
             "INSERT INTO audit (at, lastAt, count, who, what, outcome, network) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            [first, last, count, who?.key, what.text, outcome.text, network?.description]
+            [first, last, count, who?.key, what.rawValue, outcome.rawValue, network?.description]
         )
     }
 
@@ -34,7 +34,7 @@ extension AuditEvent {
                 ORDER BY at DESC LIMIT 1
             )
             """,
-            [count, last, what.text, who?.key, outcome.text, network?.description, time]
+            [count, last, what.rawValue, who?.key, outcome.rawValue, network?.description, time]
         )
         return db.changesCount == 1
     }
@@ -70,7 +70,7 @@ extension BackendStore {
                         SELECT auditID FROM audit WHERE outcome = ? ORDER BY auditID DESC LIMIT 1 OFFSET ?
                     )
                     """,
-                    [outcome.text, outcome.text, AuditLog.maximumRefusals]
+                    [outcome.rawValue, outcome.rawValue, AuditLog.maximumRefusals]
                 )
             }
             try db.execute(
@@ -91,7 +91,7 @@ extension BackendStore {
         try await readShortly { db in
             try db.exists(
                 "SELECT 1 FROM audit WHERE what = ? AND who = ? AND outcome = ? AND network = ?",
-                [AuditEvent.Kind.signIn.text, name.key, AuditEvent.Outcome.done.text, network.description]
+                [AuditEvent.Kind.signIn.rawValue, name.key, AuditEvent.Outcome.done.rawValue, network.description]
             )
         }
     }

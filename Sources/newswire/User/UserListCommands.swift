@@ -138,7 +138,7 @@ struct UserAuditCommand: AsyncParsableCommand {
                 "network": JSONText(record.network), "outcome": JSONText(record.outcome),
                 "what": JSONText(record.what), "who": JSONText(record.who),
             ]
-            let isRequest = record.outcome != AuditEvent.Outcome.done.text
+            let isRequest = record.outcome != AuditEvent.Outcome.done.rawValue
             let row = Output.row(
                 at,
                 record.who ?? "-",

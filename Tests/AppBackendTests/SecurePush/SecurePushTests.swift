@@ -199,7 +199,7 @@ import Testing
             #expect(left == (isKept ? 1 : 0))
             await backend.backend.audit.flush()
             let events = try await Accounts(store: backend.store).audit(limit: 100)
-            let sent = events.filter { $0.what == AuditEvent.Kind.payloadSent.text }
+            let sent = events.filter { $0.what == AuditEvent.Kind.payloadSent.rawValue }
             #expect(sent.map(\.outcome) == (isKept ? ["unconfirmed"] : []))
         }
         await http.shutdown()

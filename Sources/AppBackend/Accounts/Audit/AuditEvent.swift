@@ -4,37 +4,37 @@ package import WebEdge
 
 /// A change of an account, or an action of its user.
 package struct AuditEvent: Sendable, Hashable {
-    /// A kind of event; a stored kind may come from a newer version.
-    package struct Kind: Sendable, Hashable {
-        package let text: String
-
-        package init(_ text: String) { self.text = text }
-
-        package static let accountAdded = Kind("account added")
-        package static let accountRemoved = Kind("account removed")
-        package static let passwordChanged = Kind("password changed")
-        package static let rightsChanged = Kind("rights changed")
+    /// A kind of event, as it is stored; a stored kind may come from a newer version.
+    package enum Kind: String, Sendable {
+        case accountAdded = "account added"
+        case accountRemoved = "account removed"
+        case passwordChanged = "password changed"
+        case rightsChanged = "rights changed"
         /// A sign-in with a password; later requests with the same password within minutes are not events.
-        package static let signIn = Kind("sign-in")
+        case signIn = "sign-in"
         /// A login that returned a token.
-        package static let logIn = Kind("log-in")
-        package static let logOut = Kind("log-out")
+        case logIn = "log-in"
+        case logOut = "log-out"
         /// A request with a token; requests with a valid token are not events.
-        package static let token = Kind("token")
-        package static let tokenRevoked = Kind("token revoked")
+        case token
+        case tokenRevoked = "token revoked"
+        /// Another user's device, on which the user has signed in.
+        case deviceTakenOver = "device taken over"
+        /// A device of the user, on which another user has signed in.
+        case deviceLost = "device lost to another user"
+        /// A user's device has fetched a payload; refused if there was no payload with this id.
+        case payloadFetched = "payload fetched"
+        /// A user has sent a payload, to themselves or another user.
+        case payloadSent = "payload sent"
     }
 
-    package struct Outcome: Sendable, Hashable {
-        package let text: String
-
-        package init(_ text: String) { self.text = text }
-
-        package static let done = Outcome("done")
-        package static let refused = Outcome("refused")
+    package enum Outcome: String, Sendable {
+        case done
+        case refused
         /// Refused without a check of the password, after too many wrong ones.
-        package static let slowed = Outcome("slowed")
+        case slowed
         /// It is unknown whether the hub carried out the request.
-        package static let unconfirmed = Outcome("unconfirmed")
+        case unconfirmed
     }
 
     /// The user; `nil` if there is no user with the given name, which is not stored.

@@ -62,7 +62,7 @@ package final class AuditLog: Sendable {
         state.withLock { state in
             Self.merge(CountedEvent(event: event, first: now, last: now, count: 1), into: &state.pending)
         }
-        totals.add(event.what.text, event.outcome.text)
+        totals.add(event.what.rawValue, event.outcome.rawValue)
     }
 
     /// Writes the recorded events.
