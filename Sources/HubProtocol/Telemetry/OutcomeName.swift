@@ -14,18 +14,11 @@ package struct OutcomeName: RawRepresentable, Sendable, Hashable, Codable, Custo
     /// Given up: the message was not tried, or not in time.
     package static let abandoned = OutcomeName(rawValue: "AbandonedNotificationMessages")
     package static let badChannel = OutcomeName(rawValue: "BadChannel")
-    package static let channelDisconnected = OutcomeName(rawValue: "ChannelDisconnected")
-    package static let channelThrottled = OutcomeName(rawValue: "ChannelThrottled")
     package static let dropped = OutcomeName(rawValue: "Dropped")
     package static let expiredChannel = OutcomeName(rawValue: "ExpiredChannel")
     package static let invalidCredentials = OutcomeName(rawValue: "InvalidCredentials")
     package static let invalidNotificationFormat = OutcomeName(rawValue: "InvalidNotificationFormat")
     package static let invalidNotificationSize = OutcomeName(rawValue: "InvalidNotificationSize")
-    package static let noTargets = OutcomeName(rawValue: "NoTargets")
-    package static let pnsInterfaceError = OutcomeName(rawValue: "PnsInterfaceError")
-    package static let pnsServerError = OutcomeName(rawValue: "PnsServerError")
-    package static let pnsUnavailable = OutcomeName(rawValue: "PnsUnavailable")
-    package static let pnsUnreachable = OutcomeName(rawValue: "PnsUnreachable")
     /// Nothing had to be sent: the same message reaches the handle in another way too, or has no text for it.
     package static let skipped = OutcomeName(rawValue: "Skipped")
     package static let throttled = OutcomeName(rawValue: "Throttled")
