@@ -51,10 +51,7 @@ package enum VerificationKey: Sendable {
     }
 
     /// Also reads ordinary base64 and padding, which some providers write.
-    private static func bytes(_ node: JSONNode?) -> [UInt8]? {
-        let text = node?.string?.replacing("+", with: "-").replacing("/", with: "_")
-        return text.flatMap { Base64URL.decode($0.trimmingCharacters(in: ["="])) }
-    }
+    private static func bytes(_ node: JSONNode?) -> [UInt8]? { node?.string.flatMap(Base64URL.decodeAny) }
 
     /// The algorithms that the key can be used with.
     package var algorithms: [SigningAlgorithm] {

@@ -16,16 +16,19 @@ package enum Base64URL {
 
     /// Returns the bytes; `nil` for a text with any other character.
     package static func decode(_ text: String) -> [UInt8]? {
-        var base64: [UInt8] = []
-        base64.reserveCapacity(text.utf8.count + 3)
-        for byte in text.utf8 {
+        text.utf8.contains(where: Array("+/=".utf8).contains) ? nil : decodeAny(text)
+    }
+
+    /// Also reads the ordinary alphabet, and padding.
+    package static func decodeAny(_ text: String) -> [UInt8]? {
+        var base64 = text.utf8.map { byte -> UInt8 in
             switch byte {
-            case UInt8(ascii: "-"): base64.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "_"): base64.append(UInt8(ascii: "/"))
-            case UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="): return nil
-            default: base64.append(byte)
+            case UInt8(ascii: "-"): UInt8(ascii: "+")
+            case UInt8(ascii: "_"): UInt8(ascii: "/")
+            default: byte
             }
         }
+        while base64.last == UInt8(ascii: "=") { base64.removeLast() }
         while !base64.count.isMultiple(of: 4) { base64.append(UInt8(ascii: "=")) }
         return Data(base64Encoded: Data(base64)).map { Array($0) }
     }

@@ -14,23 +14,7 @@ package enum VapidKeyID {
 
     /// Reads a public key in either alphabet of base64; `nil` if it is not 65 bytes.
     package static func publicKey(_ text: String) -> [UInt8]? {
-        VapidText.decode(text).flatMap { $0.count == BrowserReceiver.keyBytes ? $0 : nil }
-    }
-}
-
-/// Keys in either alphabet of base64, with or without padding.
-enum VapidText {
-    static func decode(_ text: String) -> [UInt8]? {
-        let url = text.utf8.map { byte -> UInt8 in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            default: byte
-            }
-        }
-        let padding = url.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        guard padding <= 2 else { return nil }
-        return Base64URL.decode(String(decoding: url.dropLast(padding), as: UTF8.self))
+        Base64URL.decodeAny(text).flatMap { $0.count == BrowserReceiver.keyBytes ? $0 : nil }
     }
 }
 
@@ -43,7 +27,7 @@ struct VapidKey: Sendable {
 
     /// - Returns: `nil` if the text is not a P-256 private key, 32 bytes in base64url.
     init?(_ text: String) {
-        guard let bytes = VapidText.decode(text), let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
+        guard let bytes = Base64URL.decodeAny(text), let key = try? P256.Signing.PrivateKey(rawRepresentation: bytes)
         else {
             return nil
         }

@@ -18,10 +18,10 @@ struct BrowserReceiver: Sendable {
 
     /// - Throws: ``BadKey`` if no message can be encrypted for the keys.
     init(_ channel: BrowserPushChannel) throws(BadKey) {
-        guard let key = VapidText.decode(channel.p256dh), key.count == Self.keyBytes, key[0] == 0x04,
+        guard let key = Base64URL.decodeAny(channel.p256dh), key.count == Self.keyBytes, key[0] == 0x04,
             let publicKey = try? P256.KeyAgreement.PublicKey(x963Representation: key)
         else { throw BadKey(reason: "its 'p256dh' is not an uncompressed P-256 key") }
-        guard let secret = VapidText.decode(channel.auth), secret.count == Self.secretBytes else {
+        guard let secret = Base64URL.decodeAny(channel.auth), secret.count == Self.secretBytes else {
             throw BadKey(reason: "its 'auth' does not have \(Self.secretBytes) bytes")
         }
         self.publicKey = publicKey
