@@ -3,17 +3,13 @@ import Foundation
 /// Private keys in the forms in which they are passed around.
 enum PrivateKeyText {
     /// Returns a key as PEM; the text may also be only the base64 inside, as in management APIs.
-    static func pem(_ text: String, kind: String = "PRIVATE KEY") -> String {
+    static func pem(_ text: String) -> String {
         // In a key copied out of JSON, line breaks are two characters.
         let text = text.replacing("\\n", with: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
-        guard !text.contains("-----BEGIN") else { return text }
-        let base64 = text.filter { !$0.isWhitespace }
-        var lines = ["-----BEGIN \(kind)-----"]
-        var rest = base64[...]
-        while !rest.isEmpty {
-            lines.append(String(rest.prefix(64)))
-            rest = rest.dropFirst(64)
+        guard !text.contains("-----BEGIN"), let key = Data(base64Encoded: text.filter { !$0.isWhitespace }) else {
+            return text
         }
-        return (lines + ["-----END \(kind)-----", ""]).joined(separator: "\n")
+        let lines = key.base64EncodedString(options: [.lineLength64Characters, .endLineWithLineFeed])
+        return "-----BEGIN PRIVATE KEY-----\n\(lines)\n-----END PRIVATE KEY-----\n"
     }
 }
