@@ -150,11 +150,6 @@ enum TagList {
             problems.add("\(label): tag '\(text.excerpt)' begins with '$'; the hub itself assigns such tags")
             return nil
         }
-        do {
-            return try Tag(text)
-        } catch {
-            problems.add("\(label): \(error.detail)")
-            return nil
-        }
+        return problems.catching(at: label) { () throws(ProtocolError) in try Tag(text) }
     }
 }
