@@ -37,31 +37,40 @@ package struct CertificateAuthority: Sendable {
 
     /// Makes an authority, named after a host of its hub.
     package init(host: String, now: Date) throws {
-        let now = max(now, Self.earliest)
         let key = P256.Signing.PrivateKey()
-        let publicKey = Certificate.PublicKey(key.publicKey)
         // Distinguishes the hubs of one machine.
         let tag = String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
         let name = try DistinguishedName {
             OrganizationName("newswire")
             CommonName(String("newswire authority \(tag) on \(host)".prefix(Self.maximumCommonName)))
         }
-        let identifier = SubjectKeyIdentifier(hash: publicKey)
+        let identifier = SubjectKeyIdentifier(hash: Certificate.PublicKey(key.publicKey))
+        let extensions = try Certificate.Extensions {
+            Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+            Critical(KeyUsage(keyCertSign: true, cRLSign: true))
+            identifier
+            AuthorityKeyIdentifier(keyIdentifier: identifier.keyIdentifier)
+        }
+        try self.init(key, name, extensions, now: now)
+    }
+
+    /// Signs an authority's certificate with its own key.
+    private init(
+        _ key: P256.Signing.PrivateKey,
+        _ name: DistinguishedName,
+        _ extensions: Certificate.Extensions,
+        now: Date
+    ) throws {
         let certificate = try Certificate(
             version: .v3,
             serialNumber: Self.serialNumber(),
-            publicKey: publicKey,
+            publicKey: Certificate.PublicKey(key.publicKey),
             notValidBefore: Self.earliest,
-            notValidAfter: now.addingTimeInterval(Self.lifetime),
+            notValidAfter: max(now, Self.earliest).addingTimeInterval(Self.lifetime),
             issuer: name,
             subject: name,
             signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: try Certificate.Extensions {
-                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
-                Critical(KeyUsage(keyCertSign: true, cRLSign: true))
-                identifier
-                AuthorityKeyIdentifier(keyIdentifier: identifier.keyIdentifier)
-            },
+            extensions: extensions,
             issuerPrivateKey: Certificate.PrivateKey(key)
         )
         self.init(certificate, try certificate.serializeAsPEM(), key)
@@ -96,19 +105,7 @@ package struct CertificateAuthority: Sendable {
         guard certificate.issuer == certificate.subject else {
             throw CertificateProblem(facts.subject, "another authority has signed it")
         }
-        let again = try Certificate(
-            version: .v3,
-            serialNumber: Self.serialNumber(),
-            publicKey: certificate.publicKey,
-            notValidBefore: Self.earliest,
-            notValidAfter: max(now, Self.earliest).addingTimeInterval(Self.lifetime),
-            issuer: certificate.issuer,
-            subject: certificate.subject,
-            signatureAlgorithm: .ecdsaWithSHA256,
-            extensions: certificate.extensions,
-            issuerPrivateKey: Certificate.PrivateKey(key)
-        )
-        return CertificateAuthority(again, try again.serializeAsPEM(), key)
+        return try CertificateAuthority(key, certificate.subject, certificate.extensions, now: now)
     }
 
     /// The key in PEM; never log it.
