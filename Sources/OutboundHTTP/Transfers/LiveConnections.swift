@@ -21,7 +21,8 @@ final class LiveConnections {
     private static let memory = Duration.seconds(600)
 
     private var arrivals: [Name: ContinuousClock.Instant] = [:]
-    private var sockets: Set<CInt> = []
+    /// Open sockets.
+    var sockets: Set<CInt> = []
 
     /// Lets the kernel end a connection whose peer acknowledges nothing for a time, at least five seconds.
     static func watch(_ socket: CInt, patience: Duration) {
@@ -35,15 +36,11 @@ final class LiveConnections {
         set(CInt(IPPROTO_TCP), TCP_USER_TIMEOUT, seconds * 1_000, socket)
     }
 
-    private static func set(_ level: CInt, _ name: CInt, _ value: CInt, _ socket: CInt) {
+    static func set(_ level: CInt, _ name: CInt, _ value: CInt, _ socket: CInt) {
         withUnsafePointer(to: value) { value in
             _ = setsockopt(socket, level, name, value, socklen_t(MemoryLayout<CInt>.size))
         }
     }
-
-    func noteOpened(_ socket: CInt) { sockets.insert(socket) }
-
-    func noteClosed(_ socket: CInt) { sockets.remove(socket) }
 
     func noteArrival(_ name: Name) {
         let now = ContinuousClock.now

@@ -11,11 +11,10 @@ final class SocketCorks {
     /// With more sockets, the two calls for each cost more than they save.
     private static let maximum = 16
 
-    /// Learns of the same sockets.
+    /// Has the sockets that are watched.
     let live = LiveConnections()
     /// False if bytes are not held back.
     private let isOn: Bool
-    private var sockets: Set<curl_socket_t> = []
     /// Sockets that ``uncork()`` must release, even if others were opened since.
     private var corked: Set<curl_socket_t> = []
 
@@ -27,32 +26,22 @@ final class SocketCorks {
     }
 
     func cork() {
-        guard isOn, sockets.count <= Self.maximum else { return }
-        corked = sockets
-        for socket in corked { Self.set(1, socket) }
+        guard isOn, live.sockets.count <= Self.maximum else { return }
+        corked = live.sockets
+        for socket in corked { LiveConnections.set(CInt(IPPROTO_TCP), TCP_CORK, 1, socket) }
     }
 
     func uncork() {
-        for socket in corked { Self.set(0, socket) }
+        for socket in corked { LiveConnections.set(CInt(IPPROTO_TCP), TCP_CORK, 0, socket) }
         corked = []
     }
 
-    private static func set(_ value: CInt, _ socket: curl_socket_t) {
-        withUnsafePointer(to: value) { value in
-            _ = setsockopt(socket, CInt(IPPROTO_TCP), TCP_CORK, value, socklen_t(MemoryLayout<CInt>.size))
-        }
-    }
-
-    func noteOpened(_ socket: curl_socket_t) {
-        sockets.insert(socket)
-        live.noteOpened(socket)
-    }
+    func noteOpened(_ socket: curl_socket_t) { live.sockets.insert(socket) }
 
     /// Forgets a closed socket, since its descriptor may soon belong to another one.
     func noteClosed(_ socket: curl_socket_t) {
-        sockets.remove(socket)
+        live.sockets.remove(socket)
         corked.remove(socket)
-        live.noteClosed(socket)
     }
 }
 
