@@ -34,27 +34,17 @@ final class EasySession {
     /// - Throws: ``OutboundError/unreachable(host:reason:)`` if libcurl has no memory for an option.
     func prepare(for transfer: Transfer, corks: SocketCorks) throws(OutboundError) {
         let plan = transfer.plan
-        var code = CURLE_OK
+        var set = Steps()
         if options != plan.options {
             curl_easy_reset(easy)
             options = nil
-            code = configure(plan)
-            if code == CURLE_OK { code = corks.watch(easy) }
+            set(configure(plan))
+            set(corks.watch(easy))
         }
         errorText.pointee = 0
-        if code == CURLE_OK { code = ccurl_set_text(easy, CURLOPT_URL, transfer.url) }
-        if code == CURLE_OK, let body = plan.body { code = setBody(body) }
-        if code == CURLE_OK { code = ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines.list(of: transfer)) }
-        if code == CURLE_OK {
-            let context = Unmanaged.passUnretained(transfer).toOpaque()
-            code = ccurl_set_callbacks(easy, context, receiveHeader, receiveBody, openSocket, checkConnection)
-        }
-        guard code == CURLE_OK else {
-            throw .unreachable(
-                host: plan.address.displayHost,
-                reason: String(cString: curl_easy_strerror(code)).lowercased()
-            )
-        }
+        if let body = plan.body { set(setBody(body)) }
+        set(ccurl_set_list(easy, CURLOPT_HTTPHEADER, headerLines.list(of: transfer)))
+        try finish(&set, transfer)
         options = plan.options
     }
 
@@ -63,22 +53,31 @@ final class EasySession {
     /// - Throws: ``OutboundError/unreachable(host:reason:)`` if libcurl has no memory for an option.
     func prepareConnection(for transfer: Transfer) throws(OutboundError) {
         let context = Unmanaged.passUnretained(transfer).toOpaque()
-        var code = configure(transfer.plan)
-        func set(_ next: @autoclosure () -> CURLcode) {
-            if code == CURLE_OK { code = next() }
-        }
-        set(ccurl_set_text(easy, CURLOPT_URL, transfer.url))
+        var set = Steps(code: configure(transfer.plan))
         set(ccurl_set_long(easy, CURLOPT_CONNECT_ONLY, 1))
         set(ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)))
         set(ccurl_set_long(easy, CURLOPT_SSL_ENABLE_ALPN, 0))
-        set(ccurl_set_callbacks(easy, context, receiveHeader, receiveBody, openSocket, checkConnection))
         set(ccurl_set_opening_callbacks(easy, context, offerProtocols, noteProgress))
-        guard code == CURLE_OK else {
-            throw .unreachable(
-                host: transfer.plan.address.displayHost,
-                reason: String(cString: curl_easy_strerror(code)).lowercased()
-            )
+        try finish(&set, transfer)
+    }
+
+    /// Steps of which none is taken after one that failed.
+    private struct Steps {
+        var code = CURLE_OK
+
+        mutating func callAsFunction(_ next: @autoclosure () -> CURLcode) {
+            if code == CURLE_OK { code = next() }
         }
+    }
+
+    /// Sets what every transfer has.
+    private func finish(_ set: inout Steps, _ transfer: Transfer) throws(OutboundError) {
+        let context = Unmanaged.passUnretained(transfer).toOpaque()
+        set(ccurl_set_text(easy, CURLOPT_URL, transfer.url))
+        set(ccurl_set_callbacks(easy, context, receiveHeader, receiveBody, openSocket, checkConnection))
+        guard set.code != CURLE_OK else { return }
+        let reason = String(cString: curl_easy_strerror(set.code)).lowercased()
+        throw .unreachable(host: transfer.plan.address.displayHost, reason: reason)
     }
 
     /// Opens the connection; waits until it is there.
@@ -105,10 +104,7 @@ final class EasySession {
 
     /// Sets ``HandleOptions``.
     private func configure(_ plan: TransferPlan) -> CURLcode {
-        var code = CURLE_OK
-        func set(_ next: @autoclosure () -> CURLcode) {
-            if code == CURLE_OK { code = next() }
-        }
+        var set = Steps()
         set(ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText))
         set(ccurl_set_text(easy, CURLOPT_PROTOCOLS_STR, "http,https"))
         set(ccurl_set_text(easy, CURLOPT_USERAGENT, plan.options.userAgent))
@@ -147,7 +143,7 @@ final class EasySession {
             set(ccurl_set_long(easy, CURLOPT_PIPEWAIT, plan.address.scheme == "https" ? 1 : 0))
         }
         set(setMethod(plan))
-        return code
+        return set.code
     }
 
     private func setMethod(_ plan: TransferPlan) -> CURLcode {
