@@ -1,10 +1,10 @@
 import Foundation
-import HubProtocol
 import HubRouting
 import HubStore
 import Synchronization
 import Testing
 
+@testable import HubProtocol
 @testable import HubServer
 
 struct RegistrationTests {

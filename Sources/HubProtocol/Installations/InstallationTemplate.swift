@@ -37,21 +37,9 @@ package struct InstallationTemplate: Sendable, Equatable, Codable {
 /// Source: protocol §4.2.
 package struct SecondaryTile: Sendable, Equatable, Codable {
     package var pushChannel: PushChannel?
-    package var pushChannelExpired: Bool
-    package var tags: [Tag]
-    package var templates: [String: InstallationTemplate]
-
-    package init(
-        pushChannel: PushChannel? = nil,
-        pushChannelExpired: Bool = false,
-        tags: [Tag] = [],
-        templates: [String: InstallationTemplate] = [:]
-    ) {
-        self.pushChannel = pushChannel
-        self.pushChannelExpired = pushChannelExpired
-        self.tags = tags
-        self.templates = templates
-    }
+    package var pushChannelExpired = false
+    package var tags: [Tag] = []
+    package var templates: [String: InstallationTemplate] = [:]
 
     func json(as direction: Installation.Direction) -> JSONText {
         [

@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTypes
-import HubProtocol
 import HubRouting
 import HubStore
 import Testing
 
+@testable import HubProtocol
 @testable import HubServer
 
 /// SQLite ends a text at a NUL: two names that differ behind one would be the same there.
