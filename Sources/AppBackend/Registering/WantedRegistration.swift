@@ -78,19 +78,17 @@ struct WantedRegistration: Sendable, Equatable {
             throw .badRequest("The member 'Tags' is not an array of strings.")
         }
         var tags: [Tag] = []
-        var seen: Set<Tag> = []
         for element in elements {
             guard let text = element.string else {
                 throw .badRequest("The member 'Tags' is not an array of strings.")
             }
             do {
-                let tag = try Tag(text)
-                if seen.insert(tag).inserted { tags.append(tag) }
+                tags.append(try Tag(text))
             } catch {
                 throw BackendRefusal(error)
             }
         }
-        return tags
+        return tags.distinct()
     }
 }
 

@@ -1,3 +1,5 @@
+import Formats
+
 /// The part of an installation that is one registration: its channel or a secondary tile's, native or with a template.
 ///
 /// Source: protocol §4.3.
@@ -34,8 +36,7 @@ extension Installation {
     package func tags(of part: InstallationPart) -> [Tag] {
         let target = self[tile: part.tile]
         let template = part.template.flatMap { target?.templates[$0] }
-        var seen: Set<Tag> = []
-        return (serverAssignedTags + (target?.tags ?? []) + (template?.tags ?? [])).filter { seen.insert($0).inserted }
+        return (serverAssignedTags + (target?.tags ?? []) + (template?.tags ?? [])).distinct()
     }
 
     /// Returns a part as a registration; `nil` if the part does not exist, or no channel is stored.

@@ -131,17 +131,15 @@ enum TagList {
             return []
         }
         var tags: [Tag] = []
-        var seen: Set<Tag> = []
         for element in elements {
             guard let text = element.string else {
                 problems.add("\(label) contains \(element.kind); tags are strings")
                 continue
             }
             if text == template, Tag(templateName: text) == nil { continue }
-            guard let tag = read(text, at: label, &problems), seen.insert(tag).inserted else { continue }
-            tags.append(tag)
+            if let tag = read(text, at: label, &problems) { tags.append(tag) }
         }
-        return tags
+        return tags.distinct()
     }
 
     /// Reads one tag; those that begin with `$` are assigned by the hub.

@@ -6,13 +6,7 @@ struct HandleFilterParser {
     static let baidu = "BaiduUserId-BaiduChannelId"
 
     /// The properties that a filter may compare, whose names may be in any case: the elements of handles.
-    private static let properties = {
-        var names: [String] = []
-        for name in RegistrationType.all.flatMap(\.handleFields).map(\.name) + [baidu] where !names.contains(name) {
-            names.append(name)
-        }
-        return names
-    }()
+    private static let properties = (RegistrationType.all.flatMap(\.handleFields).map(\.name) + [baidu]).distinct()
     private static let named = Dictionary(uniqueKeysWithValues: properties.map { ($0.lowercased(), $0) })
 
     private let bytes: [UInt8]

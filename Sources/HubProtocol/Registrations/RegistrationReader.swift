@@ -256,14 +256,10 @@ extension RegistrationReader {
 extension TagList {
     /// Reads tags separated by commas and optional blanks; equal tags are read once.
     static func read(joined text: String, _ problems: inout ProblemList) -> [Tag] {
-        var tags: [Tag] = []
-        var seen: Set<Tag> = []
-        for part in text.utf8.split(separator: UInt8(ascii: ",")) {
-            let name = String(Substring(part).trimmed)
-            guard !name.isEmpty else { continue }
-            let tag = problems.catching { () throws(ProtocolError) in try Tag(name) }
-            if let tag, seen.insert(tag).inserted { tags.append(tag) }
+        let names = text.utf8.split(separator: UInt8(ascii: ",")).map { String(Substring($0).trimmed) }
+        let tags = names.filter { !$0.isEmpty }.compactMap { name in
+            problems.catching { () throws(ProtocolError) in try Tag(name) }
         }
-        return tags
+        return tags.distinct()
     }
 }
