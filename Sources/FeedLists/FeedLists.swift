@@ -1,3 +1,4 @@
+import Formats
 internal import FoundationEssentials
 package import HubProtocol
 
@@ -14,10 +15,7 @@ package struct FeedLists: Sendable {
 
     package init(_ lists: [FeedList]) { self.lists = lists }
 
-    package var categories: [Tag] {
-        var seen: Set<Tag> = []
-        return lists.map(\.category).filter { seen.insert($0).inserted }
-    }
+    package var categories: [Tag] { lists.map(\.category).distinct() }
 
     /// The number of feeds; one that is in several lists counts once.
     package var feedCount: Int { Set(lists.lazy.flatMap(\.feeds).map(\.address.comparable)).count }

@@ -2,6 +2,7 @@ import AppBackend
 import Certificates
 import FeedLists
 import FeedPublisher
+import Formats
 import Foundation
 import HostSystem
 import HubProtocol
@@ -33,8 +34,7 @@ package struct ConfigurationCheck {
             }
         }
         // Programs share files, such as the certificates of this machine.
-        var seen: Set<String> = []
-        return problems.filter { seen.insert($0).inserted }
+        return problems.distinct()
     }
 
     /// Settings that a start accepts, but an operator may not want.

@@ -1,3 +1,4 @@
+import Formats
 internal import FoundationEssentials
 internal import HubClient
 internal import HubProtocol
@@ -182,7 +183,6 @@ struct OutboxSender: Sendable {
 
     /// Returns the categories in the order of their oldest rows.
     private func categories(of rows: [OutboxRow]) -> [String] {
-        var seen: Set<String> = []
-        return rows.map(\.message.category).filter { seen.insert($0).inserted }
+        rows.map(\.message.category).distinct()
     }
 }

@@ -1,3 +1,4 @@
+import Formats
 import HubProtocol
 import HubRouting
 import HubStore
@@ -181,8 +182,7 @@ extension Hub {
 
     /// The six standard categories, then all announced ones, each once.
     func categories() async throws -> [String] {
-        var seen: Set<String> = []
         let announced = try await store.categories(hub: record.id)
-        return (CategoryList.standard + announced).filter { seen.insert((try? Tag($0))?.folded ?? $0).inserted }
+        return (CategoryList.standard + announced).distinct { (try? Tag($0))?.folded ?? $0 }
     }
 }

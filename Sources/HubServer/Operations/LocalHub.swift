@@ -1,3 +1,4 @@
+import Formats
 package import Foundation
 package import HubProtocol
 import HubRouting
@@ -140,8 +141,8 @@ extension LocalHub: NotificationHub {
     package func put(_ registration: Registration) async throws(HubError) {
         try await asIs { operations in
             _ = try await operations.putRegistration(if: .none) {
-                var (checked, seen): (Registration, Set<Tag>) = (registration, [])
-                checked.tags.removeAll { !seen.insert($0).inserted }
+                var checked = registration
+                checked.tags = checked.tags.distinct()
                 try checked.validate(maximumTags: operations.configuration.maximumTags)
                 return (checked, checked.textBytes)
             }

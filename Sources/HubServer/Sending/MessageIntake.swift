@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HubProtocol
 import HubRouting
@@ -135,8 +136,7 @@ struct MessageIntake {
         guard targets?.isTest != true, message.format != .stream else { return Deliveries() }
         var sets: [Platform: OrdinalSet] = [:]
         if let targets, let platform = message.format.platform {
-            var seen: Set<String> = []
-            let places = targets.handles.indices.filter { seen.insert(targets.handles[$0].address).inserted }
+            let places = targets.handles.indices.distinct { targets.handles[$0].address }
             sets[platform] = OrdinalSet(places.map { Ordinal(rawValue: Int64($0)) })
         } else if targets == nil {
             sets = view.registry.pushTargets(of: message.audience.expression, message.format)

@@ -54,7 +54,7 @@ struct SetupFeeds {
     }
 
     /// The categories whose lists take part.
-    var categories: [String] { Self.unique(lists.filter(\.isOn).map(\.category)) }
+    var categories: [String] { Set(lists.filter(\.isOn).map(\.category)).sorted() }
 
     /// Decides what to do; changes nothing yet.
     ///
@@ -74,7 +74,7 @@ struct SetupFeeds {
             }
             _ = try importing(isDryRun: true)
         case .categories(let names):
-            let all = Self.unique(lists.map(\.category))
+            let all = Set(lists.map(\.category)).sorted()
             wanted = Set(
                 try names.map { name in
                     guard let category = all.first(where: { $0.lowercased() == name.lowercased() }) else {
@@ -136,10 +136,5 @@ struct SetupFeeds {
             category: nil,
             isDryRun: isDryRun
         )
-    }
-
-    private static func unique(_ names: [String]) -> [String] {
-        var seen: Set<String> = []
-        return names.filter { seen.insert($0).inserted }.sorted()
     }
 }
