@@ -207,20 +207,12 @@ enum JSONPointer {
         guard text.utf8.first == UInt8(ascii: "/") else { return nil }
         var segments: [String] = []
         for raw in text.unicodeScalars.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
-            var segment = String.UnicodeScalarView()
-            var rest = raw.makeIterator()
-            while let scalar = rest.next() {
-                guard scalar == "~" else {
-                    segment.append(scalar)
-                    continue
-                }
-                switch rest.next() {
-                case "0": segment.append("~")
-                case "1": segment.append("/")
-                default: return nil
-                }
-            }
-            segments.append(String(segment))
+            let parts = raw.split(separator: "~", omittingEmptySubsequences: false)
+            let escaped = parts.dropFirst()
+            guard escaped.allSatisfy({ $0.first == "0" || $0.first == "1" }) else { return nil }
+            segments.append(
+                escaped.reduce(String(parts[0])) { $0 + ($1.first == "0" ? "~" : "/") + String($1.dropFirst()) }
+            )
         }
         return segments
     }
