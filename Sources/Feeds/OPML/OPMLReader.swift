@@ -71,8 +71,6 @@ package enum OPMLReader {
     /// The vocabulary of OPML; outlines contain outlines, so a start tag never ends another outline.
     private static let vocabulary = XMLVocabulary(
         roots: ["opml"],
-        containers: [],
-        records: [],
         space: { namespace, prefix in namespace ?? prefix ?? "" },
         naming: { space, local in
             guard space.isEmpty else { return OPMLName(local, in: space).description }

@@ -50,9 +50,6 @@ enum ManagementDocument {
     /// Maps names of the service, of Atom and without a namespace to themselves; attributes of XML Schema begin with
     /// `i:`.
     private static let vocabulary = XMLVocabulary(
-        roots: [],
-        containers: [],
-        records: [],
         space: { namespace, _ in
             switch namespace {
             case nil, AtomNames.serviceBus, AtomNames.secureServiceBus, AtomNames.atom, arraysNamespace: ""

@@ -31,12 +31,11 @@ package struct NativeHeaders: Sendable {
     }
 
     private static let xml = "application/xml;charset=utf-8"
-    private static let vocabulary = XMLVocabulary(roots: [], containers: [], records: [], space: { _, _ in "" })
 
     /// The root element of a body that begins like XML.
     static func root(of body: [UInt8]) -> XMLElement? {
         guard body.first(where: { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") else { return nil }
         let document = XMLDeclaration.withoutEncoding(String(decoding: body, as: UTF8.self))
-        return XMLScanner.tree(of: Array(document.utf8), vocabulary: vocabulary).root
+        return XMLScanner.tree(of: Array(document.utf8), vocabulary: .plain).root
     }
 }

@@ -13,9 +13,6 @@ enum AtomNames {
 
     /// Recognizes namespaces by their addresses, whatever prefix a document binds to them.
     static let vocabulary = XMLVocabulary(
-        roots: [],
-        containers: [],
-        records: [],
         names: [feed, entry, title, content, nilAttribute, typeAttribute, headerName, headerValue]
             + RegistrationField.allCases.map(\.qualifiedName),
         space: { namespace, prefix in

@@ -18,9 +18,9 @@ package struct XMLVocabulary: Sendable {
     let numbers: [String: Int32]
 
     package init(
-        roots: Set<String>,
-        containers: Set<String>,
-        records: Set<String>,
+        roots: Set<String> = [],
+        containers: Set<String> = [],
+        records: Set<String> = [],
         names: [String] = [],
         space: @escaping @Sendable (_ namespace: String?, _ prefix: String?) -> String = { $1 ?? "" },
         naming: @escaping @Sendable (_ space: String, _ local: String) -> String = {
@@ -38,5 +38,5 @@ package struct XMLVocabulary: Sendable {
     }
 
     /// A vocabulary for documents in which only the local names matter.
-    static let plain = XMLVocabulary(roots: [], containers: [], records: [], space: { _, _ in "" })
+    package static let plain = XMLVocabulary(space: { _, _ in "" })
 }
