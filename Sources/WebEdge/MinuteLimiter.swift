@@ -23,25 +23,20 @@ package final class MinuteLimiter<Key: Hashable & Sendable>: Sendable {
     /// Counts one use of a key.
     ///
     /// - Returns: `nil` if the use is within the limit; otherwise the time to wait. A refused use does not count.
-    package func admit(_ key: Key) -> Duration? {
-        let now = clock()
-        return uses.withLock { uses in
-            var times = (uses[key] ?? []).filter { now - $0 < Self.window }
-            if times.count >= limit { return times[times.count - limit] + Self.window - now }
-            times.append(now)
-            uses[key] = times
-            return nil
-        }
-    }
+    package func admit(_ key: Key) -> Duration? { wait(key, counting: true) }
 
     /// The time until a key can be used again; `nil` if it can be used now.
     ///
     /// This call does not count as a use.
-    package func wait(_ key: Key) -> Duration? {
+    package func wait(_ key: Key) -> Duration? { wait(key, counting: false) }
+
+    private func wait(_ key: Key, counting isUse: Bool) -> Duration? {
         let now = clock()
         return uses.withLock { uses in
             let times = (uses[key] ?? []).filter { now - $0 < Self.window }
-            return times.count >= limit ? times[times.count - limit] + Self.window - now : nil
+            if times.count >= limit { return times[times.count - limit] + Self.window - now }
+            if isUse { uses[key] = times + [now] }
+            return nil
         }
     }
 
