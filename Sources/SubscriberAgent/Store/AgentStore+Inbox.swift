@@ -86,7 +86,7 @@ extension AgentStore {
 
     /// Returns the number of rows that no handler has finished.
     func unsettledCount() async throws(DatabaseFileError) -> Int {
-        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM inbox WHERE \(Self.unsettled)") ?? 0 }
+        try await read { try $0.count("inbox WHERE \(Self.unsettled)") }
     }
 
     /// Deletes settled rows and marks above their limits, oldest first.
@@ -135,17 +135,16 @@ extension AgentStore {
     func startNext(settling settlement: Settlement? = nil) async throws(DatabaseFileError) -> InboxRecord? {
         try await write { database in
             if let settlement { try Self.apply(settlement, to: database) }
-            guard let ordinal = try Int64.fetchOne(database, sql: Self.nextSQL) else { return nil }
+            guard let ordinal: Int64 = try database.value(Self.nextSQL) else { return nil }
             try database.execute(
                 "UPDATE inbox SET state = 'started', attempts = attempts + 1 WHERE ordinal = ?",
                 [ordinal]
             )
-            return try Row.fetchOne(
-                database,
-                sql: "SELECT \(Self.columns) FROM inbox WHERE ordinal = ?",
-                arguments: [ordinal]
+            return try database.row(
+                "SELECT \(Self.columns) FROM inbox WHERE ordinal = ?",
+                [ordinal],
+                InboxRecord.init(row:)
             )
-            .map(InboxRecord.init(row:))
         }
     }
 
@@ -156,27 +155,16 @@ extension AgentStore {
     /// Returns the newest rows, oldest of them first.
     func records(last limit: Int, states: [InboxRecord.State]) async throws(DatabaseFileError) -> [InboxRecord] {
         try await read { database in
-            try Row.fetchAll(
-                database,
-                sql: """
-                    SELECT \(Self.columns) FROM inbox
-                    WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))
-                    ORDER BY ordinal DESC LIMIT ?
-                    """,
-                arguments: [JSONText(strings: states.map(\.rawValue)).text, limit]
-            ).reversed().map(InboxRecord.init(row:))
+            try database.rows(
+                "SELECT \(Self.columns) FROM \(Self.rowsOfStates) ORDER BY ordinal DESC LIMIT ?",
+                [JSONText(strings: states.map(\.rawValue)).text, limit],
+                InboxRecord.init(row:)
+            ).reversed()
         }
     }
 
     func count(states: [InboxRecord.State]) async throws(DatabaseFileError) -> Int {
-        try await read { database in
-            try Int.fetchOne(
-                database,
-                sql:
-                    "SELECT count(*) FROM inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))",
-                arguments: [JSONText(strings: states.map(\.rawValue)).text]
-            ) ?? 0
-        }
+        try await read { try $0.count(Self.rowsOfStates, [JSONText(strings: states.map(\.rawValue)).text]) }
     }
 
     // MARK: Statements
@@ -192,6 +180,7 @@ extension AgentStore {
         *, (SELECT mark.id FROM mark WHERE mark.ordinal = inbox.sameAs AND NOT EXISTS
             (SELECT 1 FROM inbox AS other WHERE other.ordinal = inbox.sameAs AND other.state = 'failed')) AS sameAsID
         """
+    private static let rowsOfStates = "inbox WHERE iif(isEmpty, 'empty', state) IN (SELECT value FROM json_each(?))"
     static let sameVersionSQL = """
         SELECT ordinal, body, receivedAt FROM inbox WHERE version <> '' AND version = ? AND story = ? AND category <> ?
             AND sameAs IS NULL AND state <> 'failed' ORDER BY ordinal DESC LIMIT ?
@@ -211,11 +200,7 @@ extension AgentStore {
             return nil
         }
         let isUrgent = StoryRelation.isUrgent(arrival.body)
-        let rows = try Row.fetchAll(
-            database,
-            sql: sameVersionSQL,
-            arguments: [relation.version, relation.story, category, maximumSame]
-        )
+        let rows = try database.rows(sameVersionSQL, [relation.version, relation.story, category, maximumSame])
         return rows.first { row in
             let receivedAt: Timestamp = row["receivedAt"]
             let isRecent = receivedAt >= now - sameVersionWindow && receivedAt <= now + sameVersionWindow

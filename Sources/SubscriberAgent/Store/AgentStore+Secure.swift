@@ -32,7 +32,7 @@ extension AgentStore {
     }
 
     func secureCount() async throws(DatabaseFileError) -> Int {
-        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM secure") ?? 0 }
+        try await read { try $0.count("secure") }
     }
 
     /// Returns the arrival time of the oldest notification; `nil` if there is none.
@@ -43,11 +43,9 @@ extension AgentStore {
     /// Returns the oldest notification that a user may fetch.
     func nextSecure(for user: String) async throws(DatabaseFileError) -> SecureRecord? {
         try await read { database in
-            try Row.fetchOne(
-                database,
-                sql: "SELECT * FROM secure WHERE user IS NULL OR user = ? ORDER BY ordinal LIMIT 1",
-                arguments: [user]
-            ).map { SecureRecord(ordinal: $0["ordinal"], secureID: $0["secureID"], user: $0["user"]) }
+            try database.row("SELECT * FROM secure WHERE user IS NULL OR user = ? ORDER BY ordinal LIMIT 1", [user]) {
+                SecureRecord(ordinal: $0["ordinal"], secureID: $0["secureID"], user: $0["user"])
+            }
         }
     }
 

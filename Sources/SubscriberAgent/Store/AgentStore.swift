@@ -63,7 +63,7 @@ final class AgentStore: Sendable {
 
     func record() async throws(DatabaseFileError) -> AgentRecord {
         try await read { database in
-            guard let row = try Row.fetchOne(database, sql: "SELECT * FROM agent WHERE only = 1") else {
+            guard let row = try database.row("SELECT * FROM agent WHERE only = 1") else {
                 throw DatabaseFileError(self.path, .other, "its row of table 'agent' is missing")
             }
             return AgentRecord(
@@ -165,18 +165,21 @@ final class AgentStore: Sendable {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(DatabaseFileError) -> Value {
-        do {
-            return try await Task { [pool] in try await pool.write(body) }.value
-        } catch {
-            throw DatabaseFileError.of(path, error)
-        }
+        try await finishing { [pool] in try await pool.write(body) }
     }
 
     func read<Value: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws(DatabaseFileError) -> Value {
+        try await finishing { [pool] in try await pool.read(body) }
+    }
+
+    /// Runs work in an unstructured task, which the cancellation of the calling task does not reach.
+    private func finishing<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws(DatabaseFileError) -> Value {
         do {
-            return try await Task { [pool] in try await pool.read(body) }.value
+            return try await Task { try await work() }.value
         } catch {
             throw DatabaseFileError.of(path, error)
         }
