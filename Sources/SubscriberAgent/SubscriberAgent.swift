@@ -4,7 +4,6 @@ package import HubProtocol
 package import HubClient
 package import Logging
 package import OutboundHTTP
-import Signals
 import SQLiteFiles
 
 /// An agent with its profile, and the operations of its commands.
@@ -183,13 +182,10 @@ package final class SubscriberAgent: Sendable {
             environment: environment
         )
         let backend = BackendWork(
-            store: store,
             patience: patience,
             flow: flow,
             registrar: registrar(client),
-            subscription: subscription,
-            wakeUp: AsyncSignal(),
-            environment: environment
+            subscription: subscription
         )
         let receiver = StreamReceiver(beginning, beside: backend, logger: logger, onListening: onListening)
         onStart()

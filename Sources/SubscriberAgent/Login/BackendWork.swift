@@ -11,14 +11,14 @@ struct BackendWork: Sendable {
     /// Time between two checks of the login while a text waits for one.
     static let glance = Duration.seconds(2)
 
-    let store: AgentStore
     let patience: PatientRetry<DatabaseFileError>
     let flow: InboxFlow
     let registrar: Registrar
     let subscription: SubscriptionReport
-    let wakeUp: AsyncSignal
-    let environment: AgentEnvironment
+    let wakeUp = AsyncSignal()
 
+    var store: AgentStore { registrar.store }
+    var environment: AgentEnvironment { registrar.environment }
     private var logins: LoginSource { registrar.logins }
 
     /// Runs until the task is cancelled.

@@ -15,13 +15,8 @@ struct StreamReceiver {
     /// which the agent stops with an error.
     static let maximumUnknown = 3
 
-    let store: AgentStore
-    let patience: PatientRetry<DatabaseFileError>
-    let flow: InboxFlow
+    /// The work beside the stream, with what both use.
     let backend: BackendWork
-    let registrar: Registrar
-    let client: HubClient
-    let environment: AgentEnvironment
     let logger: Logger
     /// Called when a stream has opened.
     let onListening: @Sendable () -> Void
@@ -66,12 +61,6 @@ struct StreamReceiver {
         onListening: @escaping @Sendable () -> Void
     ) {
         self.backend = backend
-        store = backend.store
-        patience = backend.patience
-        flow = backend.flow
-        environment = backend.environment
-        registrar = backend.registrar
-        client = backend.registrar.client
         self.mustRegister = beginning != .registered
         self.isJustRegistered = beginning == .registered
         if case .away(let retryAfter) = beginning {
@@ -81,6 +70,11 @@ struct StreamReceiver {
         self.logger = logger
         self.onListening = onListening
     }
+
+    var registrar: Registrar { backend.registrar }
+    var store: AgentStore { backend.store }
+    var environment: AgentEnvironment { backend.environment }
+    var flow: InboxFlow { backend.flow }
 
     /// Runs until the task is cancelled, or until an error that retrying does not clear.
     mutating func run() async throws(AgentError) -> SubscribeEnding {
@@ -161,7 +155,7 @@ struct StreamReceiver {
             throw .badCursor(AgentError(.badConfiguration, "the stored position cannot be sent to a hub"))
         }
         do {
-            return try await client.events(
+            return try await registrar.client.events(
                 installation: record.installation,
                 channel: record.channel,
                 after: record.cursor
@@ -311,9 +305,9 @@ struct StreamReceiver {
         } catch {
             guard error.isTemporary else { throw error }
             stream.cancel()
-            patience.blocked(error)
+            backend.patience.blocked(error)
             do {
-                taken = try await patience.perform { () async throws(DatabaseFileError) in
+                taken = try await backend.patience.perform { () async throws(DatabaseFileError) in
                     try await store.receive([arrival], cursor: cursor, of: generation, at: now)
                 }
             } catch {
