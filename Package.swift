@@ -429,9 +429,10 @@ let package = Package(
         .testTarget(
             name: "PageServerTests",
             dependencies: [
-                "Formats", "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient",
+                "Alarms", "Formats", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient",
                 "HubProtocol", "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "Signals",
-                "NetworkAddresses", "Certificates",
+                "NetworkAddresses",
+                "Certificates",
                 "OutboundHTTP", "WebEdge", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),
