@@ -86,7 +86,7 @@ let package = Package(
         .target(name: "YAMLFiles", dependencies: ["CYamlLimits", .yams]),
         .target(
             name: "DesktopNotifications",
-            dependencies: ["CSystemd", "HostSystem", "NetworkAddresses", "Signals"]
+            dependencies: ["CSystemd", "Formats", "HostSystem", "NetworkAddresses", "Signals"]
         ),
 
         // Vocabularies: what feeds say, what travels between hub and clients, and how files hold it.

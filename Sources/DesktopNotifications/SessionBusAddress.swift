@@ -1,3 +1,5 @@
+internal import Formats
+
 /// The address of the bus of the user's session.
 enum SessionBusAddress {
     /// Finds the address in `$DBUS_SESSION_BUS_ADDRESS`, else the socket of the user's service manager.
@@ -13,11 +15,8 @@ enum SessionBusAddress {
 
     /// Source: D-Bus Specification, "Server addresses": all bytes but these are written as `%` and two digits.
     private static func escaped(_ path: String) -> String {
-        path.utf8.map { byte in
-            switch Unicode.Scalar(byte) {
-            case "0"..."9", "A"..."Z", "a"..."z", "-", "_", "/", ".", "\\", "*": String(Unicode.Scalar(byte))
-            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-            }
-        }.joined()
+        PercentEncoding.encode(path, uppercase: false) { byte in
+            byte.isASCIILetter || byte.isASCIIDigit || #"-_/.\*"#.utf8.contains(byte)
+        }
     }
 }

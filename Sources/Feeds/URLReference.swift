@@ -207,18 +207,7 @@ struct URLReference: Sendable, Equatable {
 
     /// Percent-encodes characters that paths, queries and fragments cannot contain (RFC 3987 §3.1).
     private static func escaped(_ text: Substring) -> String {
-        var result: [UInt8] = []
-        result.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 {
-            if isPlain(byte) {
-                result.append(byte)
-            } else {
-                result.append(0x25)
-                result.append(Hexadecimal.digit(byte >> 4, uppercase: true))
-                result.append(Hexadecimal.digit(byte & 15, uppercase: true))
-            }
-        }
-        return String(decoding: result, as: UTF8.self)
+        PercentEncoding.encode(text, keeping: isPlain)
     }
 
     private static func isPlain(_ byte: UInt8) -> Bool {

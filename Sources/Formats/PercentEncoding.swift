@@ -1,20 +1,16 @@
 /// Percent-encoding over UTF-8, with the unreserved set of RFC 3986 §2.3.
 package enum PercentEncoding {
-    /// Escapes all but `A–Z a–z 0–9 - _ . ~` and the bytes of `kept`, with lower- or upper-case hexadecimal digits.
+    /// Escapes all but certain bytes, with lower- or upper-case hexadecimal digits.
     package static func encode(
         _ text: some StringProtocol,
         uppercase: Bool = true,
-        keeping kept: String = ""
+        keeping isKept: (UInt8) -> Bool = isUnreserved
     ) -> String {
+        let text = String(text)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count * 2)
-        append(text.utf8, to: &bytes, uppercase: uppercase)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func append(_ text: some Sequence<UInt8>, to bytes: inout [UInt8], uppercase: Bool = true) {
-        for byte in text {
-            if isUnreserved(byte) {
+        for byte in text.utf8 {
+            if isKept(byte) {
                 bytes.append(byte)
             } else {
                 bytes.append(UInt8(ascii: "%"))
@@ -45,7 +41,8 @@ package enum PercentEncoding {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    private static func isUnreserved(_ byte: UInt8) -> Bool {
-        byte.isASCIILetter || byte.isASCIIDigit || "-._~".utf8.contains(byte)
+    /// True for `A–Z a–z 0–9 - _ . ~`.
+    package static func isUnreserved(_ byte: UInt8) -> Bool {
+        byte.isASCIILetter || byte.isASCIIDigit || "-_.~".utf8.contains(byte)
     }
 }

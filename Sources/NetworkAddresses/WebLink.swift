@@ -1,3 +1,5 @@
+internal import Formats
+
 /// An address that may be passed to a browser: its scheme is `http` or `https`.
 ///
 /// Links come from feeds, and the program that opens them would also open files, mail and settings.
@@ -14,18 +16,10 @@ package struct WebLink: Sendable, Equatable {
         guard let parts = URLParts(address), parts.webScheme != nil, !parts.hasUser,
             !HostAndPort(parts.authority).host.isEmpty
         else { return nil }
-        var text = "\(parts.scheme)://"
-        for byte in [parts.authority, parts.rest].flatMap(\.utf8) {
-            if Self.allowed.contains(byte) {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else if byte >= 0x80 {
-                text += "%" + String(byte, radix: 16, uppercase: true)
-            } else {
-                return nil
-            }
-        }
+        let rest = parts.authority + parts.rest
+        guard rest.utf8.allSatisfy({ $0 >= 0x80 || Self.allowed.contains($0) }) else { return nil }
+        text = "\(parts.scheme)://\(PercentEncoding.encode(rest, keeping: Self.allowed.contains))"
         guard text.utf8.count <= Self.maximumLength else { return nil }
-        self.text = text
     }
 
     /// Source: RFC 3986 §2.

@@ -1,4 +1,4 @@
-import HubProtocol
+import Formats
 
 /// Text from a request that is repeated in addresses of the reply.
 enum AddressText {
@@ -6,6 +6,8 @@ enum AddressText {
     ///
     /// Source: RFC 3986 §3.3, §3.4.
     static func escaped(_ text: some StringProtocol) -> String {
-        PercentEncoding.encode(text, keeping: ":/?@!$&'()*+,;=%")
+        PercentEncoding.encode(text) { byte in
+            PercentEncoding.isUnreserved(byte) || ":/?@!$&'()*+,;=%".utf8.contains(byte)
+        }
     }
 }
