@@ -28,9 +28,12 @@ extension StringProtocol {
     }
 
     /// The text without blanks and tabs at both ends.
-    package func trimmingBlanks() -> SubSequence {
-        var text = drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
+    package func trimmingBlanks() -> SubSequence { trimming { $0 == " " || $0 == "\t" } }
+
+    /// The text without certain characters at both ends.
+    package func trimming(_ isDropped: (Character) -> Bool) -> SubSequence {
+        var text = drop(while: isDropped)
+        while let last = text.last, isDropped(last) { text.removeLast() }
         return text
     }
 }

@@ -1,3 +1,4 @@
+internal import Formats
 internal import Glibc
 internal import HostSystem
 
@@ -37,15 +38,15 @@ package struct FeedAccess: Sendable, Hashable {
         }
         var all = headers
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-            let line = Self.trimmed(line)
+            let line = line.trimmingBlanks()
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             let place = "'headers-file': '\(headersFile)' line \(index + 1)"
             guard let colon = line.firstIndex(of: ":") else {
                 throw FeedAccessError("\(place) is not a header such as 'Name: value'")
             }
             let header = Header(
-                name: String(Self.trimmed(line[..<colon])),
-                value: String(Self.trimmed(line[line.index(after: colon)...]))
+                name: String(line[..<colon].trimmingBlanks()),
+                value: String(line[line.index(after: colon)...].trimmingBlanks())
             )
             if let problem = Self.problem(header) { throw FeedAccessError("\(place): \(problem)") }
             if all.contains(where: { $0.name.lowercased() == header.name.lowercased() }) {
@@ -78,7 +79,7 @@ package struct FeedAccess: Sendable, Hashable {
     /// Returns the reason why a header cannot be sent; never quotes its value.
     static func problem(_ header: Header) -> String? {
         let name = header.name
-        guard !name.isEmpty, name.utf8.allSatisfy(isToken) else {
+        guard !name.isEmpty, name.hasOnlyLettersAndDigits(or: "!#$%&'*+-.^_`|~") else {
             // Not quoted: somebody may have put a secret there.
             return "the text before ':' is not a valid header name"
         }
@@ -112,19 +113,6 @@ package struct FeedAccess: Sendable, Hashable {
         "trailer", "upgrade", "keep-alive", "expect", "accept-encoding", "range", "a-im", "http2-settings", "via",
         "set-cookie", "alt-used",
     ]
-
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while text.last == " " || text.last == "\t" { text.removeLast() }
-        return text
-    }
 }
 
 /// The reason why the files that a feed's keys name cannot be used.

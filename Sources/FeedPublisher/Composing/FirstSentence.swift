@@ -1,3 +1,4 @@
+internal import Formats
 // ICU, as Foundation contains it.
 internal import _FoundationICU
 
@@ -23,10 +24,10 @@ enum FirstSentence {
         guard let first = ends.first else { return text }
         let common = ends.dropFirst().reduce(first) { $0.intersection($1) }
         for end in common.sorted() where end < units.count {
-            let sentence = trimmed(String(decoding: units[..<end], as: UTF16.self)[...])
+            let sentence = String(decoding: units[..<end], as: UTF16.self).trimming(\.isWhitespace)
             if !endsInAbbreviation(sentence), isSaying(sentence) { return String(sentence) }
         }
-        return String(trimmed(text[...]))
+        return String(text.trimming(\.isWhitespace))
     }
 
     /// Returns the positions behind the sentences, those of abbreviations left out.
@@ -59,11 +60,5 @@ enum FirstSentence {
         let words = sentence.split(whereSeparator: \.isWhitespace).count
         // Scripts without blanks have one "word".
         return words >= fewestWords || sentence.utf8.count > 30 && words == 1
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop(while: \.isWhitespace)
-        while text.last?.isWhitespace == true { text.removeLast() }
-        return text
     }
 }

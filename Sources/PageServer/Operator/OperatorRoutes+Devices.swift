@@ -31,7 +31,7 @@ extension OperatorRoutes {
 
     static func devices(_ request: OperatorRequest) async throws -> Response {
         let search = request.query["by"].flatMap(Search.init(rawValue:)) ?? .tag
-        let text = request.query["q"]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""
+        let text = String((request.query["q"] ?? "").trimming(\.isWhitespace))
         if search == .id, let id = try? InstallationID(text), try await request.hub.installation(id) != nil {
             return request.base.seeOther("\(request.root)devices/\(PercentEncoding.encode(id.text))")
         }
@@ -161,8 +161,12 @@ extension OperatorRoutes {
         guard let id = try? RegistrationID(request.parameter("id")) else { throw PageRefusal.notFound }
         let registration = try await request.hub.registration(id)
         let facts = words.facts(registration, bodyLimit: shownBody)
-        let explanation = request.explanation(of: registration.pushChannel.handle)
-        let section = OperatorSection("Registration", facts: facts, link: explanation)
-        return request.answer(.devices, "Registration", [section])
+        var section = OperatorSection("Registration", facts: facts)
+        section.link = OperatorLink(
+            "Which messages it got, and why",
+            href: "\(request.root)messages?device=\(PercentEncoding.encode(handle))"
+        )
+        page.sections = [section]
+        return request.base.page(page)
     }
 }

@@ -1,3 +1,4 @@
+import Formats
 import HostSystem
 import HubProtocol
 
@@ -20,7 +21,7 @@ package struct CategoryChoice: Sendable, Equatable {
         var seen: Set<String> = []
         var categories: [String] = []
         for name in names {
-            let name = name.trimmingBlanks
+            let name = String(name.trimming(\.isWhitespace))
             guard !name.isEmpty else { continue }
             let tag: Tag
             do {
@@ -70,12 +71,4 @@ package struct CategoryChoice: Sendable, Equatable {
     }
 
     private init(checked categories: [String]) { self.categories = categories }
-}
-
-extension String {
-    fileprivate var trimmingBlanks: String {
-        let kept = drop { $0.isWhitespace }
-        guard let last = kept.lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(kept[...last])
-    }
 }
