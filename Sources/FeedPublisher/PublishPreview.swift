@@ -172,10 +172,25 @@ final class PreviewCollector: Sendable {
 
     private static func key(_ category: String, _ address: FeedAddress) -> String { "\(category) \(address.text)" }
 
-    func add(_ message: MessagePreview, key: String) {
+    /// Adds a message that would be sent, with the number of its recipients if there is a hub.
+    func add(_ message: OutboxMessage, _ body: [UInt8], countedBy hub: HubClient?) async {
+        let counts = try? await hub?.recipients(tags: message.tags)
+        let properties = try? MessageProperties(json: body)
+        let texts = (properties?.names ?? []).filter { $0.language(of: .news) != nil }
+        let preview = MessagePreview(
+            category: properties?[.category] ?? message.tags,
+            tags: message.tags,
+            title: properties?[.title] ?? "",
+            text: properties?[.messageParam] ?? texts.first.flatMap { properties?[$0] } ?? "",
+            languages: texts.compactMap { $0.language(of: .news) },
+            body: String(decoding: body, as: UTF8.self),
+            bytes: body.count,
+            recipients: counts?.total,
+            platforms: counts?.platforms ?? [:]
+        )
         state.withLock { state in
-            state.positions[key] = state.messages.count
-            state.messages.append(message)
+            state.positions[message.idempotencyKey] = state.messages.count
+            state.messages.append(preview)
         }
     }
 

@@ -19,8 +19,13 @@ struct OutboxSender: Sendable {
     /// Statuses that concern one message, not the sender.
     private static let refusals: Set<Int> = [400, 413, 422]
 
+    /// Sends the body of a message, or shows it; returns the message's id, if the hub reports one.
+    ///
+    /// Throws ``HubError``.
+    typealias Delivery = @Sendable (_ body: [UInt8], _ message: OutboxMessage) async throws -> String?
+
     let pass: PublishPass
-    let hub: any MessageHub
+    let deliver: Delivery
     let now: Date
     /// False if the pass may find more; rows that exceed the cap wait for it.
     let isLast: Bool
@@ -81,11 +86,7 @@ struct OutboxSender: Sendable {
         guard let body = try row.wasAttempted ? row.message.body : pass.store.markAttempted(row.id) else { return true }
         for attempt in 1... {
             do {
-                let id = try await hub.send(
-                    body,
-                    tags: row.message.tags,
-                    idempotencyKey: row.message.idempotencyKey
-                )
+                let id = try await deliver(body, row.message)
                 try pass.store.finish(row.id, .sent(messageID: id), now: pass.environment.now())
                 outcome.wasContacted = true
                 outcome.report.sent += 1

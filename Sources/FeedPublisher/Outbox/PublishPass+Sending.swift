@@ -12,19 +12,24 @@ extension PublishPass {
     /// (`isLast`).
     func send(_ course: inout Course, isLast: Bool = true) async throws {
         guard !course.hasHubFailed else { return }
-        let target: any MessageHub
+        let deliver: OutboxSender.Delivery
         if let preview {
-            target = PreviewHub(client: hub, collector: preview)
+            deliver = { [hub] body, message in
+                await preview.add(message, body, countedBy: hub)
+                return nil
+            }
         } else if let hub {
             let (error, wasContacted) = try await announceCategories(to: hub, course.start)
             course.hasHubFailed = error != nil
             if wasContacted { try settle(error, &course.report) }
             guard error == nil else { return }
-            target = LiveHub(client: hub)
+            deliver = { body, message in
+                try await hub.send(body, tags: message.tags, idempotencyKey: message.idempotencyKey)?.text
+            }
         } else {
             return
         }
-        let outcome = try await OutboxSender(pass: self, hub: target, now: course.start, isLast: isLast).run()
+        let outcome = try await OutboxSender(pass: self, deliver: deliver, now: course.start, isLast: isLast).run()
         course.hasHubFailed = outcome.problem != nil
         course.report.add(outcome.report)
         course.report.waitsUntil = outcome.waitsUntil
