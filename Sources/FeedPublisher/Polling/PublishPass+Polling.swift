@@ -3,6 +3,7 @@ internal import Feeds
 internal import FoundationEssentials
 internal import HubProtocol
 internal import Logging
+internal import Signals
 
 extension PublishPass {
     /// Maximum number of feeds polled at the same time; one at a time for each public host.
@@ -215,7 +216,7 @@ extension PublishPass {
     private func takeTurn(_ turn: Turn, _ start: Date) async throws -> FeedPoll.Outcome? {
         guard let watchContext else { return try await take(turn, start) }
         do {
-            return try await watchContext.turns.holding(turn.record.id) {
+            return try await watchContext.turns.records.pass(turn.record.id) {
                 let record = try store.feed(turn.record.id) ?? turn.record
                 let outcome = try await take(Turn(turn.feed, turn.judges, record, isRelease: turn.isRelease), start)
                 if let outcome, outcome.isPolled { try watchContext.polled(turn.source, record, outcome) }
@@ -255,7 +256,7 @@ extension PublishPass {
             let host = isFree ? source.address.text : source.politenessHost(record.asked(source))
             let busy = isFree ? [host] : hosts
             let limit = source.isLocal ? Self.concurrentLocalFeeds : 1
-            if let watchContext, watchContext.isBusy(record.id, on: busy, limit: limit) { continue }
+            if let watchContext, watchContext.turns.isBusy(record.id, on: busy, limit: limit) { continue }
             if turns[host] == nil { order.append(host) }
             let deaths = interrupted[record.id]?.deaths ?? 0
             turns[host, default: []].append(

@@ -13,7 +13,8 @@ final class FeedTurns: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Work on feeds' records; passes, of which there are few, and deliveries in progress may wait.
+    /// Work on feeds' records, by feed in the order of the calls; passes, of which there are few, and deliveries in
+    /// progress may wait.
     let records = TurnQueue<Int64>()
 
     /// Returns a number for a new pass, with which it takes and releases feeds.
@@ -56,13 +57,6 @@ final class FeedTurns: Sendable {
             state.silent[host] = .now + pause
         }
     }
-
-    /// Runs work on a feed's record after earlier work on it, in the order of the calls.
-    ///
-    /// - Throws: `CancellationError` if the task was cancelled before its turn, and errors of the work.
-    func holding<Value>(_ feed: Int64, _ work: () async throws -> Value) async throws -> Value {
-        try await records.pass(feed, work)
-    }
 }
 
 /// The connection of a pass with the publisher that keeps running.
@@ -74,10 +68,6 @@ struct WatchContext: Sendable {
     let pass: Int
     let wakeSender: AsyncSignal
     let subscriber: WebSubSubscriber?
-
-    func isBusy(_ feed: Int64, on hosts: Set<String>, limit: Int) -> Bool {
-        turns.isBusy(feed, on: hosts, limit: limit)
-    }
 
     func take(_ turn: PublishPass.Turn, _ hosts: Set<String>) { turns.take(turn.record.id, hosts, for: pass) }
 

@@ -112,7 +112,7 @@ extension WebSubSubscriber {
         _ subscription: WebSubSubscription,
         _ pass: PublishPass
     ) async throws -> Int? {
-        try await turns.holding(subscription.feed) { () -> Int? in
+        try await turns.records.pass(subscription.feed) { () -> Int? in
             // The feed's poll, for which it may have waited, can have ended the subscription.
             guard try store.subscription(path: delivery.path)?.takesDeliveries == true else { return 0 }
             guard let record = try store.feed(subscription.feed), let feed = feeds[record.url] else {

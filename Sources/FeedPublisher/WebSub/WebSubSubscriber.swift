@@ -25,14 +25,12 @@ final class WebSubSubscriber: Sendable {
     /// The address before the path; ends with a slash.
     let base: String
     let feeds: ListedFeeds
-    let store: PublisherStore
+    /// The pass that the publisher repeats.
+    private let pass: PublishPass
     let client: WebSubClient
     /// True if a secret may be sent to hubs without TLS; for tests, whose hub is on this machine.
     let trustsPlainHubs: Bool
     let turns: FeedTurns
-    let environment: PublishEnvironment
-    let reporter: PublishReporter
-    let logger: Logger
     let wakePolls: AsyncSignal
     let wakeSender: AsyncSignal
     let wakeRequests = AsyncSignal()
@@ -49,16 +47,18 @@ final class WebSubSubscriber: Sendable {
     ) {
         self.base = base.hasSuffix("/") ? base : base + "/"
         self.feeds = feeds
-        store = pass.store
-        environment = pass.environment
-        reporter = pass.reporter
-        logger = pass.logger
+        self.pass = pass
         client = WebSubClient(http: pass.fetcher.http, addresses: hubs, now: pass.environment.now)
         trustsPlainHubs = hubs == .any
         self.turns = turns
         self.wakePolls = wakePolls
         self.wakeSender = wakeSender
     }
+
+    var store: PublisherStore { pass.store }
+    var environment: PublishEnvironment { pass.environment }
+    var reporter: PublishReporter { pass.reporter }
+    var logger: Logger { pass.logger }
 
     // MARK: Requests
 

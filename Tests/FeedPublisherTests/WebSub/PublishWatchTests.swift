@@ -175,7 +175,7 @@ import Testing
         let feed = try #require(hosts.first?.first).record.id
         let (taken, waits, end) = (Gate(), Gate(), Gate())
         let delivery = Task {
-            try await turns.holding(feed) {
+            try await turns.records.pass(feed) {
                 taken.open()
                 await end.opened()
             }
