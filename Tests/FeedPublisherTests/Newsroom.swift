@@ -205,3 +205,10 @@ final class Newsroom: Sendable {
         return environment
     }
 }
+
+extension PublisherStore {
+    /// Limits the file's size, in pages of 4 KB, to fill the disk.
+    func limitPages(to pages: Int) throws {
+        try transaction { _ = try $0.rows("PRAGMA max_page_count = \(pages)") }
+    }
+}

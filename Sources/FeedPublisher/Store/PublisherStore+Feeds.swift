@@ -8,14 +8,8 @@ internal import HubProtocol
 extension PublisherStore {
     /// Returns all feeds that were ever listed, by URL.
     func feeds() throws -> [String: FeedRecord] {
-        try read { store in
-            var feeds: [String: FeedRecord] = [:]
-            try store.forEachRow("SELECT * FROM feed") { row in
-                let record = try FeedRecord(row)
-                feeds[record.url] = record
-            }
-            return feeds
-        }
+        let records = try read { try $0.values("SELECT * FROM feed") { try FeedRecord($0) } }
+        return Dictionary(uniqueKeysWithValues: records.map { ($0.url, $0) })
     }
 
     /// Returns a feed's current record.

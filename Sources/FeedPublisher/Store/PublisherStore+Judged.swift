@@ -7,13 +7,12 @@ internal import HubProtocol
 extension PublisherStore {
     /// Returns the newest entries of all feeds, by the feed's address.
     func judgedEntries() throws -> [String: [JudgedEntry]] {
-        try read { store in
-            var entries: [String: [JudgedEntry]] = [:]
-            try store.forEachRow("SELECT url, entries FROM judged JOIN feed ON feed.id = judged.feed") { row in
-                entries[try row.decode(forColumn: "url")] = try JudgedEntry.decode(row)
+        let entries = try read { store in
+            try store.values("SELECT url, entries FROM judged JOIN feed ON feed.id = judged.feed") { row in
+                (try row.decode(String.self, forColumn: "url"), try JudgedEntry.decode(row))
             }
-            return entries
         }
+        return Dictionary(uniqueKeysWithValues: entries)
     }
 
     /// Returns the states of announcing messages by idempotency key, with the hub's ids of accepted ones.

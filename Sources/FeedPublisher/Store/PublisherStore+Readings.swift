@@ -42,10 +42,8 @@ extension PublisherStore {
     /// - Returns: The feeds that were being read when that run ended.
     /// - Throws: ``SQLiteFiles/DatabaseFileError``.
     func settleReadings(trapped: Int64?) throws -> [Int64] {
-        let open = try read { store in
-            try store.rows("SELECT feed FROM reading WHERE isOpen = 1").map {
-                try $0.decode(Int64.self, forColumn: "feed")
-            }
+        let open: [Int64] = try read { store in
+            try store.values("SELECT feed FROM reading WHERE isOpen = 1") { try $0.decode(forColumn: "feed") }
         }
         guard !open.isEmpty else { return [] }
         try transaction { store in

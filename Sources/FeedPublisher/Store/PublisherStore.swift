@@ -69,11 +69,6 @@ package final class PublisherStore: Sendable {
     /// - Returns: The reason why it cannot be used; `nil` if it can.
     package static func problem(at path: String) -> String? { DatabaseOpener(migrator).problem(at: path) }
 
-    /// Limits the file's size, in pages of 4 KB, so that a test can fill the disk.
-    func limitPages(to pages: Int) throws {
-        try transaction { _ = try $0.rows("PRAGMA max_page_count = \(pages)") }
-    }
-
     package func close() throws { try database.close() }
 
     // MARK: Notes

@@ -2,6 +2,7 @@ internal import Feeds
 internal import FoundationEssentials
 internal import GRDB
 internal import HubProtocol
+internal import SQLiteFiles
 
 /// The statements of one transaction of the publisher's store; valid within the closure that receives it.
 struct StoreTransaction {
@@ -16,7 +17,7 @@ struct StoreTransaction {
 
     func run(_ sql: String, _ arguments: Arguments = []) throws {
         try hook?(sql)
-        try database.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
+        try database.execute(sql, StatementArguments(arguments))
     }
 
     /// Runs an `INSERT`, and returns the row's number.
@@ -27,14 +28,14 @@ struct StoreTransaction {
 
     func rows(_ sql: String, _ arguments: Arguments = []) throws -> [Row] {
         try hook?(sql)
-        return try Row.fetchAll(database.cachedStatement(sql: sql), arguments: StatementArguments(arguments))
+        return try database.rows(sql, StatementArguments(arguments))
     }
 
-    /// Calls `body` with one row at a time, for results that would need too much memory at once.
-    func forEachRow(_ sql: String, _ body: (Row) throws -> Void) throws {
+    /// Returns values that are made of all rows, one row at a time, for results that would need too much memory at
+    /// once.
+    func values<Value>(_ sql: String, _ make: (Row) throws -> Value) throws -> [Value] {
         try hook?(sql)
-        let rows = try Row.fetchCursor(database.cachedStatement(sql: sql))
-        while let row = try rows.next() { try body(row) }
+        return try database.rows(sql, [], make)
     }
 
     /// Returns the rows of some keys, looked up in parts by the query `sql`, which ends in `IN`.
