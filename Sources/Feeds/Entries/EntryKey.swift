@@ -9,15 +9,12 @@ internal import FoundationEssentials
 package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     package static let byteCount = 16
 
-    private let high: UInt64
-    private let low: UInt64
+    private let value: UInt128
 
     /// Restores a stored key; `nil` unless there are exactly ``byteCount`` bytes.
     package init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
-        var halves: (high: UInt64, low: UInt64) = (0, 0)
-        for byte in bytes { halves = (halves.high << 8 | halves.low >> 56, halves.low << 8 | UInt64(byte)) }
-        (high, low) = halves
+        value = bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
     }
 
     /// Hashes parts in order; the boundaries between parts count, so that ("ab", "c") differs from ("a", "bc").
@@ -37,30 +34,15 @@ package struct EntryKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     private init(_ digest: SHA256Digest) {
-        (high, low) = digest.withUnsafeBytes { bytes in
-            (
-                UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-            )
-        }
+        value = digest.withUnsafeBytes { UInt128(bigEndian: $0.loadUnaligned(as: UInt128.self)) }
     }
 
-    package var bytes: [UInt8] {
-        [UInt8](unsafeUninitializedCapacity: Self.byteCount) { buffer, count in
-            for index in 0..<Self.byteCount {
-                let half = index < 8 ? high : low
-                buffer[index] = UInt8(truncatingIfNeeded: half >> UInt64(56 - index % 8 * 8))
-            }
-            count = Self.byteCount
-        }
-    }
+    package var bytes: [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
 
     /// Restores a key from its ``description``.
     package init?(hexadecimal text: String) {
-        guard text.utf8.count == Self.byteCount * 2, let high = UInt64(text.prefix(16), radix: 16),
-            let low = UInt64(text.suffix(16), radix: 16)
-        else { return nil }
-        (self.high, self.low) = (high, low)
+        guard text.utf8.count == Self.byteCount * 2, let value = UInt128(text, radix: 16) else { return nil }
+        self.value = value
     }
 
     package var description: String { Hexadecimal.encode(bytes) }
