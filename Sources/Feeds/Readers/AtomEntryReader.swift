@@ -19,14 +19,6 @@ enum AtomTag: Int {
     static func names(isPrefixed: Bool) -> [String] { isPrefixed ? prefixed : bare }
 }
 
-extension XMLFields {
-    fileprivate subscript(_ tag: AtomTag) -> XMLElement? { self[tag.rawValue] }
-
-    fileprivate func all(_ tags: AtomTag...) -> [(tag: AtomTag?, element: XMLElement)] {
-        all(tags.map(\.rawValue)).map { (AtomTag(rawValue: $0.position), $0.element) }
-    }
-}
-
 /// Reads the entries of Atom.
 struct AtomEntryReader {
     private static let prefixed = XMLNameTable(FeedNames.vocabulary, names: AtomTag.names(isPrefixed: true))
@@ -45,7 +37,7 @@ struct AtomEntryReader {
     }
 
     func entry(_ element: XMLElement, feedAuthor: String?) -> Entry {
-        let fields = names.fields(of: element)
+        let fields = FeedFields<AtomTag>(of: element, names)
         let links = fields.all(.link).map(\.element)
         let media = MediaRSS(element, context: context)
         let content = fields[.content]
@@ -62,8 +54,8 @@ struct AtomEntryReader {
             ?? FeedContext.link(entry.id, base: nil)
         if links.count > 1 { entry.translations = AtomReader.translations(among: links, context: context) }
         entry.summaryTexts = [summaryText, contentText, context.html(media.description)].compactMap(\.self)
-        entry.published = date(fields, .published, .issued, .created, .dcDate)
-        entry.updated = date(fields, .updated, .modified)
+        entry.published = fields.date(.published, .issued, .created, .dcDate)
+        entry.updated = fields.date(.updated, .modified)
         entry.categories = categories(fields)
         entry.enclosures = FeedContext.distinct(
             links.filter { AtomReader.relations(of: $0).contains("enclosure") }.compactMap(enclosure)
@@ -80,9 +72,9 @@ struct AtomEntryReader {
     }
 
     /// The author of an entry, a feed or a source.
-    func author(of element: XMLElement) -> Person? { author(names.fields(of: element)) }
+    func author(of element: XMLElement) -> Person? { author(FeedFields(of: element, names)) }
 
-    private func author(_ fields: XMLFields) -> Person? {
+    private func author(_ fields: FeedFields<AtomTag>) -> Person? {
         let named = fields.all(.author).lazy.compactMap { _, author in
             let name = author.first(prefix + "name").flatMap { Person($0.text) }
             return Person(
@@ -101,11 +93,7 @@ struct AtomEntryReader {
 
     private func text(_ element: XMLElement?) -> FeedText? { AtomText.text(element, isOld: isOld) }
 
-    private func date(_ fields: XMLFields, _ tags: AtomTag...) -> Date? {
-        tags.lazy.compactMap { tag in fields[tag].flatMap { FeedDate.parse($0.bytes) } }.first
-    }
-
-    private func categories(_ fields: XMLFields) -> [String] {
+    private func categories(_ fields: FeedFields<AtomTag>) -> [String] {
         let own = fields.all(.category).map { _, category in
             FeedText.name(category.attribute("term")) ?? FeedText.name(category.attribute("label"))
                 ?? FeedText.name(category.text)

@@ -22,14 +22,6 @@ enum RSSTag: Int {
     ]
 }
 
-extension XMLFields {
-    fileprivate subscript(_ tag: RSSTag) -> XMLElement? { self[tag.rawValue] }
-
-    fileprivate func all(_ tags: RSSTag...) -> [(tag: RSSTag?, element: XMLElement)] {
-        all(tags.map(\.rawValue)).map { (RSSTag(rawValue: $0.position), $0.element) }
-    }
-}
-
 /// Reads the items of RSS.
 struct RSSEntryReader {
     private static let names = XMLNameTable(FeedNames.vocabulary, names: RSSTag.names)
@@ -37,7 +29,7 @@ struct RSSEntryReader {
     let context: FeedContext
 
     func entry(_ item: XMLElement) -> Entry {
-        let fields = Self.names.fields(of: item)
+        let fields = FeedFields<RSSTag>(of: item, Self.names)
         let media = MediaRSS(item, context: context)
         let content = fields[.content] ?? fields[.body] ?? fields[.div]
         let descriptionText = context.html(fields[.description])
@@ -55,8 +47,8 @@ struct RSSEntryReader {
                 fields[.itunesSubtitle],
                 media.description
             )
-        entry.published = date(fields, .pubDate, .dcDate, .issued, .created, .atomPublished)
-        entry.updated = date(fields, .atomUpdated, .modified, .lastBuildDate, .atomModified)
+        entry.published = fields.date(.pubDate, .dcDate, .issued, .created, .atomPublished)
+        entry.updated = fields.date(.atomUpdated, .modified, .lastBuildDate, .atomModified)
         entry.categories = categories(fields)
         entry.enclosures = enclosures(fields)
         entry.byline = author(fields)
@@ -74,7 +66,7 @@ struct RSSEntryReader {
         elements.compactMap { $0 == nil ? nil : read($0) }
     }
 
-    private func link(_ fields: XMLFields) -> String? {
+    private func link(_ fields: FeedFields<RSSTag>) -> String? {
         RSSReader.link(
             of: fields.all(.link).map(\.element),
             fields.all(.atomLink).map(\.element),
@@ -89,7 +81,7 @@ struct RSSEntryReader {
         return FeedContext.link(guid.text, base: nil)
     }
 
-    private func categories(_ fields: XMLFields) -> [String] {
+    private func categories(_ fields: FeedFields<RSSTag>) -> [String] {
         let elements = fields.all(
             .category,
             .dcSubject,
@@ -110,7 +102,7 @@ struct RSSEntryReader {
         )
     }
 
-    private func enclosures(_ fields: XMLFields) -> [Enclosure] {
+    private func enclosures(_ fields: FeedFields<RSSTag>) -> [Enclosure] {
         let elements = fields.all(.enclosure, .encEnclosure)
         guard !elements.isEmpty else { return [] }
         return FeedContext.distinct(
@@ -126,7 +118,7 @@ struct RSSEntryReader {
     }
 
     /// The first author with a name, most reliable element first, or else the first email address.
-    private func author(_ fields: XMLFields) -> Person? {
+    private func author(_ fields: FeedFields<RSSTag>) -> Person? {
         var nameless: Person?
         for tag in [RSSTag.author, .dcCreator, .dcAuthor, .atomAuthor, .itunesAuthor] where fields[tag] != nil {
             for (_, element) in fields.all(tag) {
@@ -137,9 +129,5 @@ struct RSSEntryReader {
             }
         }
         return nameless
-    }
-
-    private func date(_ fields: XMLFields, _ tags: RSSTag...) -> Date? {
-        tags.lazy.compactMap { tag in fields[tag].flatMap { FeedDate.parse($0.bytes) } }.first
     }
 }
