@@ -1,40 +1,34 @@
 /// Names of months, half days and zones in dates.
 enum DateNames {
-    /// The names of months, one month on each line.
+    /// The names of months, one month in each line.
     ///
     /// English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Greek, Hungarian, Swedish, Czech
     /// and Turkish; short and long, with case endings that dates use.
-    private static let monthNames = [
-        "jan january januar jänner janv janvier ene enero gen gennaio janeiro januari sty stycznia янв января ιαν "
-            + "ιανουαρίου január "
-            + "leden ledna led ocak oca",
-        "feb february februar fév févr février feb febrero febbraio fev fevereiro februari lut lutego фев февр февраля "
-            + "φεβ φεβρουαρίου február "
-            + "únor února úno şubat şub",
-        "mar march mär märz mrz mars marzo março mrt maart marca марта мар μαρ μάρ μαρτίου márc március "
-            + "březen března bře mart",
-        "apr april avr avril abr abril aprile kwi kwietnia апр апреля απρ απριλίου ápr április "
-            + "duben dubna dub nisan nis",
-        "may mai mayo mag maggio maio mei maj maja мая май μαϊ μάι μαΐου máj május "
-            + "květen května kvě mayıs mayis",
-        "jun june juni juin junio giu giugno junho cze czerwca июн июня ιουν ιούν ιουνίου jún június "
-            + "červen června čvn haziran haz",
-        "jul july juli juil juillet julio lug luglio julho lip lipca июл июля ιουλ ιούλ ιουλίου júl július "
-            + "červenec července čvc temmuz tem",
-        "aug august août aou ago agosto augustus sie sierpnia авг августа αυγ αύγ αυγούστου augusztus augusti "
-            + "srpen srpna srp ağustos ağu",
-        "sep sept september septembre septiembre set settembre setembro wrz września сен сент сентября σεπ "
-            + "σεπτεμβρίου szept szeptember "
-            + "září zář eylül eyl",
-        "oct october okt oktober octobre octubre ott ottobre out outubro paź października окт октября οκτ οκτωβρίου "
-            + "október "
-            + "říjen října říj ekim eki",
-        "nov november novembre noviembre novembro lis listopada ноя нояб ноября νοε νοέ νοεμβρίου "
-            + "listopad listopadu kasım kasim kas",
-        "dec december dez dezember déc décembre dic diciembre dicembre dezembro gru grudnia дек декабря δεκ "
-            + "δεκεμβρίου "
-            + "prosinec prosince pro aralık aralik ara",
-    ]
+    private static let monthNames = """
+        jan january januar jänner janv janvier ene enero gen gennaio janeiro januari sty stycznia янв января ιαν \
+        ιανουαρίου január leden ledna led ocak oca
+        feb february februar fév févr février feb febrero febbraio fev fevereiro februari lut lutego фев февр февраля \
+        φεβ φεβρουαρίου február únor února úno şubat şub
+        mar march mär märz mrz mars marzo março mrt maart marca марта мар μαρ μάρ μαρτίου márc március březen března \
+        bře mart
+        apr april avr avril abr abril aprile kwi kwietnia апр апреля απρ απριλίου ápr április duben dubna dub nisan \
+        nis
+        may mai mayo mag maggio maio mei maj maja мая май μαϊ μάι μαΐου máj május květen května kvě mayıs mayis
+        jun june juni juin junio giu giugno junho cze czerwca июн июня ιουν ιούν ιουνίου jún június červen června čvn \
+        haziran haz
+        jul july juli juil juillet julio lug luglio julho lip lipca июл июля ιουλ ιούλ ιουλίου júl július červenec \
+        července čvc temmuz tem
+        aug august août aou ago agosto augustus sie sierpnia авг августа αυγ αύγ αυγούστου augusztus augusti srpen \
+        srpna srp ağustos ağu
+        sep sept september septembre septiembre set settembre setembro wrz września сен сент сентября σεπ σεπτεμβρίου \
+        szept szeptember září zář eylül eyl
+        oct october okt oktober octobre octubre ott ottobre out outubro paź października окт октября οκτ οκτωβρίου \
+        október říjen října říj ekim eki
+        nov november novembre noviembre novembro lis listopada ноя нояб ноября νοε νοέ νοεμβρίου listopad listopadu \
+        kasım kasim kas
+        dec december dez dezember déc décembre dic diciembre dicembre dezembro gru grudnia дек декабря δεκ δεκεμβρίου \
+        prosinec prosince pro aralık aralik ara
+        """.split(separator: "\n")
 
     // Three lower-case letters packed into one number.
     static let englishMonths: [UInt32] = packed("jan feb mar apr may jun jul aug sep oct nov dec")

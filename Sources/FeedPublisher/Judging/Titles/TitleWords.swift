@@ -139,30 +139,18 @@ struct TitleWords {
         "zum", "zur", "nicht", "wird", "wegen", "der", "das", "dem", "eine", "einen", "ist", "sich", "vor", "zu", "am",
     ]
 
-    /// Words that do not say what a story is about.
-    private static let commonWords: Set<String> = [
-        // Prepositions, conjunctions, pronouns and auxiliary verbs.
-        "a", "an", "the", "of", "in", "on", "at", "by", "for", "from", "to", "with", "as", "and", "or", "but", "is",
-        "are",
-        "was", "were", "be", "been", "has", "have", "had", "will", "it", "its", "this", "that", "we", "our", "you",
-        "your",
-        "i", "my", "they", "their", "his", "her", "he", "she", "not", "no", "what", "how", "why", "who", "when", "up",
-        "out", "over", "about", "after", "into", "off", "all", "new", "more", "now", "here", "there", "so", "if", "do",
-        "und", "oder", "im", "am", "an", "auf", "aus", "bei", "fur", "mit", "nach", "von", "vom", "zu", "zum", "zur",
-        "uber",
-        "vor", "ist", "sind", "wird", "nicht", "neue", "neuer", "neues", "der", "die", "das", "den", "dem", "des",
-        "ein",
-        "eine", "einer", "et", "ou", "de", "du", "des", "la", "le", "les", "en", "au", "aux", "dans", "pour", "par",
-        "sur",
-        "avec", "est", "un", "une", "l", "d", "del", "della", "di", "da", "do", "dos", "e", "y", "o", "el", "los",
-        "las",
-        "con", "por", "para", "al", "il", "lo", "che", "per", "van", "het", "een", "op",
-        // Times.
-        "today", "tomorrow", "yesterday", "tonight", "day", "days", "week", "weeks", "month", "year", "daily", "weekly",
-        "monthly", "morning", "afternoon", "evening", "night", "noon", "weekend", "monday", "tuesday", "wednesday",
-        "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "may", "june", "july",
-        "august", "september", "october", "november", "december", "news", "heute", "morgen", "gestern", "tag", "woche",
-        "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag", "aujourd", "hui", "jour",
-        "semaine", "hoy", "dia", "semana", "oggi", "giorno",
-    ]
+    /// Words that do not say what a story is about: prepositions, conjunctions, pronouns, auxiliary verbs, and times.
+    private static let commonWords = Set(
+        """
+        a an the of in on at by for from to with as and or but is are was were be been has have had will it its this
+        that we our you your i my they their his her he she not no what how why who when up out over about after into
+        off all new more now here there so if do und oder im am auf aus bei fur mit nach von vom zu zum zur uber vor ist
+        sind wird nicht neue neuer neues der die das den dem des ein eine einer et ou de du la le les en au aux dans
+        pour par sur avec est un une l d del della di da dos e y o el los las con por para al il lo che per van het een
+        op today tomorrow yesterday tonight day days week weeks month year daily weekly monthly morning afternoon
+        evening night noon weekend monday tuesday wednesday thursday friday saturday sunday january february march april
+        may june july august september october november december news heute morgen gestern tag woche montag dienstag
+        mittwoch donnerstag freitag samstag sonntag aujourd hui jour semaine hoy dia semana oggi giorno
+        """.split(whereSeparator: \.isWhitespace).map(String.init)
+    )
 }
