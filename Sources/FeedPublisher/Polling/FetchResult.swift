@@ -23,28 +23,13 @@ enum FetchResult: Sendable {
 
 struct FetchedDocument: Sendable {
     let body: [UInt8]
-    let contentLocation: String?
+    var contentLocation: String?
     let contentType: String?
-    let validators: FeedValidators
+    var validators = FeedValidators()
     let answer: FetchResult.Answer
+
     /// SHA-256 of the body.
-    let hash: [UInt8]
-
-    init(
-        body: [UInt8],
-        contentLocation: String? = nil,
-        contentType: String?,
-        validators: FeedValidators = FeedValidators(),
-        answer: FetchResult.Answer
-    ) {
-        self.body = body
-        self.contentLocation = contentLocation
-        self.contentType = contentType
-        self.validators = validators
-        self.answer = answer
-        hash = Array(SHA256.hash(data: body))
-    }
-
+    var hash: [UInt8] { Array(SHA256.hash(data: body)) }
     /// The address after redirects.
     var url: String { answer.url }
 }
