@@ -56,20 +56,15 @@ struct HandlerRunner: Sendable {
     func variables(for record: InboxRecord) -> [String: String] {
         var variables = Self.passedOn(environment)
         let line = InboxLine(record)
-        variables["NEWSWIRE_ID"] = Self.clipped(record.id)
-        variables["NEWSWIRE_TITLE"] = Self.clipped(record.content.title)
-        variables["NEWSWIRE_MESSAGE"] = Self.clipped(record.content.message)
-        variables["NEWSWIRE_LINK"] = Self.clipped(record.content.link)
-        variables["NEWSWIRE_CATEGORY"] = Self.clipped(record.content.category)
+        let values: [String: String?] = [
+            "ID": line.id, "TITLE": line.title, "MESSAGE": line.message, "LINK": line.link, "CATEGORY": line.category,
+            "STORY": line.story, "STATUS": line.status, "REPLACES": line.replaces, "SUPERSEDED": line.superseded,
+            "SAME_AS": line.sameAs, "REDELIVERY": record.isRedelivery ? "1" : nil,
+            "GAP": record.kind == .gap ? "1" : nil,
+        ]
+        for case (let name, let value?) in values { variables["NEWSWIRE_\(name)"] = Self.clipped(value) }
         // A part of a JSON text is not JSON. Standard input has the whole text.
         variables["NEWSWIRE_BODY"] = record.body.utf8.count <= Self.maximumVariable ? record.body : ""
-        for (name, value) in [("STORY", line.story), ("STATUS", line.status), ("REPLACES", line.replaces)] {
-            if let value { variables["NEWSWIRE_\(name)"] = Self.clipped(value) }
-        }
-        if let superseded = line.superseded { variables["NEWSWIRE_SUPERSEDED"] = superseded }
-        if let same = line.sameAs { variables["NEWSWIRE_SAME_AS"] = Self.clipped(same) }
-        if record.isRedelivery { variables["NEWSWIRE_REDELIVERY"] = "1" }
-        if record.kind == .gap { variables["NEWSWIRE_GAP"] = "1" }
         return variables
     }
 
