@@ -89,10 +89,8 @@ package struct FeedSearch: Sendable {
     private func look(at address: String, _ source: Candidate.Source) async throws -> Candidate {
         do {
             return try candidate(address, source, try await document(address))
-        } catch let error as FeedSearchError {
-            return Candidate(address: address, source: source, problem: error.description)
-        } catch let error as FeedError {
-            return Candidate(address: address, source: source, problem: error.description)
+        } catch let error where error is FeedSearchError || error is FeedError {
+            return Candidate(address: address, source: source, problem: "\(error)")
         }
     }
 

@@ -1,3 +1,6 @@
+// For normalization form C; the standard library's implementation is not public.
+internal import Foundation
+
 /// Text that is safe to show: one line, composed (NFC), without control, bidirectional or zero-width characters.
 package enum PlainText {
     /// Cleans text without markup.
@@ -94,7 +97,7 @@ struct PlainTextWriter {
     func finish() -> String {
         if isASCII { return String(decoding: clippedASCII(), as: UTF8.self) }
         let text = String(decoding: bytes, as: UTF8.self)
-        return clipped(mayDecompose ? UnicodeComposition.nfc(text) : text)
+        return clipped(mayDecompose ? text.precomposedStringWithCanonicalMapping : text)
     }
 
     // MARK: Writing

@@ -24,9 +24,7 @@ enum XMLCallbacks {
         table.pointee.characters = { user, text, count in
             if let text { XMLCallbacks.builder(user)?.pointee.text(text, count: Int(count)) }
         }
-        table.pointee.cdataBlock = { user, text, count in
-            if let text { XMLCallbacks.builder(user)?.pointee.text(text, count: Int(count)) }
-        }
+        table.pointee.cdataBlock = table.pointee.characters
         table.pointee.processingInstruction = { user, target, _ in
             if let target { XMLCallbacks.builder(user)?.pointee.instruction(target) }
         }
