@@ -15,8 +15,7 @@ package final class HubEventStream: Sendable {
 
     private struct State {
         var decoder = ServerSentEventDecoder(maximumEventBytes: StreamEvent.maximumBytes)
-        var ready: [ServerSentEvent] = []
-        var next = 0
+        var ready: ArraySlice<ServerSentEvent> = []
         var retry: Duration?
     }
 
@@ -40,7 +39,7 @@ package final class HubEventStream: Sendable {
     ///   ``HubError/cancelled`` when the task or the stream was cancelled.
     package func next() async throws(HubError) -> ServerSentEvent? {
         while true {
-            if let event = takeReady() { return event }
+            if let event = state.withLock({ $0.ready.popFirst() }) { return event }
             let chunk: [UInt8]?
             do throws(OutboundError) {
                 chunk = try await stream.nextChunk()
@@ -61,14 +60,6 @@ package final class HubEventStream: Sendable {
         stream.cancel()
     }
 
-    private func takeReady() -> ServerSentEvent? {
-        state.withLock { state in
-            guard state.next < state.ready.count else { return nil }
-            defer { state.next += 1 }
-            return state.ready[state.next]
-        }
-    }
-
     private func decode(_ chunk: [UInt8]) throws(ServerSentEventError) {
         try state.withLock { state throws(ServerSentEventError) in
             let events = try state.decoder.decode(chunk).map(\.withSendableID)
@@ -76,8 +67,7 @@ package final class HubEventStream: Sendable {
                 if let milliseconds = event.retry { state.retry = .milliseconds(min(milliseconds, Self.longestRetry)) }
             }
             // A reconnection time alone is not an event.
-            state.ready = events.filter { $0.id != nil || $0.data != nil || $0.event != nil }
-            state.next = 0
+            state.ready = events.filter { $0.id != nil || $0.data != nil || $0.event != nil }[...]
         }
     }
 
