@@ -103,9 +103,8 @@ struct OutboxSender: Sendable {
                     outcome.problem = error
                     return false
                 }
-                do {
-                    try await pass.environment.sleep(pause)
-                } catch {
+                // Only cancellation shortens a pause.
+                guard (try? await pass.environment.sleep(pause)) != nil else {
                     outcome.problem = .cancelled
                     return false
                 }

@@ -20,13 +20,13 @@ struct FeedFetcher: Sendable {
     ///
     /// `file` is the path of the list, for hints.
     func fetch(_ source: FeedSource, _ record: FeedRecord, file: String) async -> FetchResult {
-        let sent = validators(of: record)
+        var sent = validators(of: record)
         do {
             var response = try await http.send(request(source, record, sent))
             if response.status == 304, !sent.isEmpty, let url = sent.url, url != response.url {
                 // Another document replied, and our validators are not about it.
-                response = try await http.send(request(source, record, FeedValidators()))
-                return result(response, source, record, sent: FeedValidators(), file: file)
+                sent = FeedValidators()
+                response = try await http.send(request(source, record, sent))
             }
             return result(response, source, record, sent: sent, file: file)
         } catch let error as FeedAccessError {
