@@ -1,5 +1,6 @@
 import Formats
 internal import FoundationEssentials
+package import HostSystem
 package import HubProtocol
 
 /// All feed lists of a directory, valid as a whole.
@@ -11,7 +12,7 @@ package struct FeedLists: Sendable {
 
     package let lists: [FeedList]
     /// The files as they were before they were read; `nil` for lists that are not from a directory as a whole.
-    package private(set) var fingerprint: [String]?
+    package private(set) var stamps: [String: FileStamp?]?
 
     package init(_ lists: [FeedList]) { self.lists = lists }
 
@@ -28,14 +29,24 @@ package struct FeedLists: Sendable {
     /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run reports them all.
     package static func load(directory: String, isStrict: Bool = false) throws(FeedListsError) -> FeedLists {
         // Before the files are read: a change during the reading is noticed afterwards.
-        let fingerprint = fingerprint(directory: directory)
+        let stamps = stamps(directory: directory)
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {
             throw FeedListsError(directory, "contains no feed list (a file named *.yaml)")
         }
         var lists = try parse(texts, isStrict: isStrict)
-        lists.fingerprint = fingerprint
+        lists.stamps = stamps
         return lists
+    }
+
+    /// The stamps of the lists in a directory, by name: they change when a list is written, added or removed.
+    package static func stamps(directory: String) -> [String: FileStamp?] {
+        let names = listNames((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
+        return Dictionary(uniqueKeysWithValues: names.map { ($0, FileStamp("\(directory)/\($0)")) })
+    }
+
+    private static func listNames(_ names: [String]) -> [String] {
+        names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
     }
 
     /// The paths of the lists in a directory, in order, and their contents.
@@ -52,7 +63,7 @@ package struct FeedLists: Sendable {
                 isMissing: [.fileReadNoSuchFile, .fileNoSuchFile].contains((error as? CocoaError)?.code)
             )
         }
-        let files = names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
+        let files = listNames(names)
         guard files.count <= maximumFiles else {
             throw FeedListsError(directory, "contains more than \(maximumFiles) feed lists")
         }

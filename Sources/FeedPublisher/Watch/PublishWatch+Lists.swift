@@ -1,4 +1,5 @@
 internal import FeedLists
+internal import HostSystem
 internal import HubProtocol
 internal import Signals
 internal import Synchronization
@@ -20,8 +21,8 @@ extension PublishWatch {
 
     /// Reads the lists again if their files have changed since the last reading.
     func readChangedLists() {
-        let found = FeedLists.fingerprint(directory: directory)
-        if state.withLock({ exchange(&$0.fingerprint, with: found) }) != found { readLists() }
+        let found = FeedLists.stamps(directory: directory)
+        if state.withLock({ exchange(&$0.stamps, with: found) }) != found { readLists() }
     }
 
     /// Reads the lists again; if they are invalid, the previous ones stay in use, which is reported once.

@@ -35,7 +35,7 @@ package final class PublishWatch: Sendable {
         /// The errors of the feed lists that were reported.
         var listProblem: String?
         /// The files of the feed lists when they were last read.
-        var fingerprint: [String]
+        var stamps: [String: FileStamp?]
     }
 
     let directory: String
@@ -62,8 +62,7 @@ package final class PublishWatch: Sendable {
     ) {
         self.directory = directory
         // The files may have changed since the lists were read.
-        let fingerprint = pass.lists.fingerprint ?? FeedLists.fingerprint(directory: directory)
-        state = Mutex(State(fingerprint: fingerprint))
+        state = Mutex(State(stamps: pass.lists.stamps ?? FeedLists.stamps(directory: directory)))
         prototype = pass
         let feeds = ListedFeeds(pass.lists)
         self.feeds = feeds
