@@ -60,7 +60,7 @@ extension PublishPass {
         _ schedule: PublisherReport.Schedule,
         _ now: Date
     ) throws -> PublisherReport {
-        let outbox = try store.counts().pending
+        let outbox = try store.pendingCount()
         let feeds = try lists.health(of: store, now: now)
         var health = PublisherReport(
             schedule: schedule,

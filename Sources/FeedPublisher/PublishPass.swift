@@ -67,7 +67,7 @@ package struct PublishPass: Sendable {
         try settleReadings()
         try await poll(try due(course.start).hosts, &course)
         try await send(&course)
-        course.report.pending = try store.counts().pending
+        course.report.pending = try store.pendingCount()
         return course.report
     }
 

@@ -85,7 +85,7 @@ import Testing
             let announced = try announced(room.hub).sorted()
             #expect(announced == expected, "killed at statement \(statement)")
             #expect(room.hub.conflicts == 0)
-            #expect(try room.store().counts().pending == 0)
+            #expect(try room.store().pendingCount() == 0)
             guard announced == expected else { break }
         }
         #expect(statement > 40, "the pass had only \(statement) statements")
@@ -163,7 +163,7 @@ import Testing
             let titles = room.hub.titles.sorted()
             #expect(titles == expected, "killed at statement \(statement)")
             #expect(room.hub.conflicts == 0)
-            #expect(try room.store().counts().pending == 0)
+            #expect(try room.store().pendingCount() == 0)
             guard titles == expected else { break }
         }
         #expect(statement > 40, "the pass had only \(statement) statements")

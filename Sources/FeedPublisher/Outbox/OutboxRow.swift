@@ -60,11 +60,3 @@ enum OutboxOutcome: Sendable, Equatable {
     /// The hub will never accept it.
     case failed(reason: String)
 }
-
-/// Numbers of rows by state, for people.
-struct OutboxCounts: Sendable, Equatable {
-    var pending = 0
-    var sent = 0
-    var failed = 0
-    var folded = 0
-}

@@ -72,7 +72,7 @@ extension PublishPass {
             report.exit = .tryLater
             return
         }
-        let problem = HubProblem(error, at: hub?.address ?? "", pending: try store.counts().pending)
+        let problem = HubProblem(error, at: hub?.address ?? "", pending: try store.pendingCount())
         report.exit = problem.isConfiguration ? .badConfiguration : .tryLater
         let isRepeat = before == problem.kind
         reporter.say(problem.isConfiguration ? .error : .warning, problem.line, isRepeat: isRepeat)

@@ -136,19 +136,11 @@ extension PublisherStore {
         }
     }
 
-    func counts() throws -> OutboxCounts {
+    /// Returns the number of messages that wait for the hub.
+    func pendingCount() throws -> Int {
         try read { store in
-            var counts = OutboxCounts()
-            for row in try store.rows("SELECT state, count(*) AS n FROM outbox GROUP BY state") {
-                let count = try row.decode(Int.self, forColumn: "n")
-                switch try row.decode(String.self, forColumn: "state") {
-                case "pending": counts.pending = count
-                case "sent": counts.sent = count
-                case "failed": counts.failed = count
-                default: counts.folded = count
-                }
-            }
-            return counts
+            let row = try store.rows("SELECT count(*) AS n FROM outbox WHERE state = 'pending'").first
+            return try row?.decode(forColumn: "n") ?? 0
         }
     }
 }

@@ -128,7 +128,7 @@ package final class PublishWatch: Sendable {
             next.exit = state.report.exit
             return exchange(&state.report, with: next)
         }
-        report.pending = try store.counts().pending
+        report.pending = try store.pendingCount()
         return report
     }
 
@@ -138,7 +138,7 @@ package final class PublishWatch: Sendable {
     package func status() throws -> String {
         let active = try store.subscriptions().count { $0.subscription.state == .active }
         let pushed = subscriber == nil ? "" : ", \(active) of them pushed by their hubs"
-        let waiting = Counted.text(try store.counts().pending, "message waits", "messages wait")
+        let waiting = Counted.text(try store.pendingCount(), "message waits", "messages wait")
         return "\(Counted.text(lists.feedCount, "feed"))\(pushed); \(waiting)"
     }
 
