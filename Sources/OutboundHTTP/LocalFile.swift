@@ -1,5 +1,5 @@
 import Formats
-import Glibc
+import HostSystem
 
 /// Reads feeds on this machine, by `file:` URL.
 ///
@@ -13,41 +13,17 @@ enum LocalFile {
     static func read(_ request: OutboundRequest) throws(OutboundError) -> OutboundResponse {
         guard request.method == "GET" else { throw .badRequest(reason: "only GET can be used with a file") }
         let path = try path(of: request.url)
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            guard errno != ENOENT else {
+        let body: [UInt8]?
+        do throws(HostError) {
+            body = try HostFile.bytes(path, limit: request.maximumBodyBytes)
+        } catch {
+            guard !error.isMissing else {
                 return OutboundResponse(status: 404, headers: OutboundHeaders(), body: [], url: request.url)
             }
-            throw unreachable(errno)
+            throw .unreachable(host: host, reason: error.code == nil ? "it is \(error.reason)" : error.reason)
         }
-        defer { close(descriptor) }
-        var facts = stat()
-        guard fstat(descriptor, &facts) == 0 else { throw unreachable(errno) }
-        guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw .unreachable(host: host, reason: "it is not a regular file")
-        }
-        let limit = request.maximumBodyBytes
-        guard facts.st_size <= limit else { throw .tooLarge(host: host, limit: limit) }
-        let body = try content(of: descriptor, expected: Int(facts.st_size), limit: limit)
+        guard let body else { throw .tooLarge(host: host, limit: request.maximumBodyBytes) }
         return OutboundResponse(status: 200, headers: OutboundHeaders(), body: body, url: request.url)
-    }
-
-    private static func content(
-        of descriptor: Int32,
-        expected: Int,
-        limit: Int
-    ) throws(OutboundError) -> [UInt8] {
-        var body: [UInt8] = []
-        body.reserveCapacity(expected)
-        var piece = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = Glibc.read(descriptor, &piece, piece.count)
-            if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw unreachable(errno) }
-            if count == 0 { return body }
-            body.append(contentsOf: piece[..<count])
-            guard body.count <= limit else { throw .tooLarge(host: host, limit: limit) }
-        }
     }
 
     /// Source: RFC 8089 §2: no authority, an empty one, or `localhost`.
@@ -66,10 +42,6 @@ enum LocalFile {
             throw .badURL(reason: "a file URL needs an absolute path")
         }
         return decoded
-    }
-
-    private static func unreachable(_ number: Int32) -> OutboundError {
-        .unreachable(host: host, reason: String(cString: strerror(number)).lowercased())
     }
 
     private static let host = "this machine"

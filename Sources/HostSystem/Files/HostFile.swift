@@ -4,6 +4,28 @@ import Glibc
 package enum HostFile {
     package static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    /// Reads a whole regular file; anything else, such as a pipe, could be waited for without limit.
+    ///
+    /// - Returns: `nil` if the file has more than `limit` bytes.
+    /// - Throws: ``HostError``, with ``HostError/isMissing`` if there is no such file.
+    package static func bytes(_ path: String, limit: Int) throws(HostError) -> [UInt8]? {
+        let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
+        var facts = stat()
+        guard fstat(file.number, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
+        guard facts.st_mode & S_IFMT == S_IFREG else {
+            throw HostError("cannot read", path, because: "not a regular file")
+        }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 16_384)
+        while true {
+            let count = uninterrupted { Glibc.read(file.number, &piece, piece.count) }
+            guard count >= 0 else { throw HostError("cannot read", path, code: errno) }
+            if count == 0 { return bytes }
+            bytes.append(contentsOf: piece[..<count])
+            guard bytes.count <= limit else { return nil }
+        }
+    }
+
     /// Returns the permission bits of a file or directory.
     ///
     /// - Throws: ``HostError`` if it cannot be examined; ``HostError/isMissing`` if there is none.

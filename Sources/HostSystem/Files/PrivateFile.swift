@@ -1,5 +1,3 @@
-import Glibc
-
 /// Small files with secrets: for this user only, and either complete or absent.
 package enum PrivateFile {
     /// Replaces the file in one step; after a crash, the old or the new text is on disk.
@@ -19,22 +17,8 @@ package enum PrivateFile {
 
     /// Reads a file that need not be text, like ``read(_:limit:)``.
     package static func bytes(_ path: String, limit: Int) throws(HostError) -> [UInt8] {
-        let file = try Descriptor.open(path, O_RDONLY | O_NONBLOCK)
-        var facts = stat()
-        guard fstat(file.number, &facts) == 0 else { throw HostError("cannot examine", path, code: errno) }
-        guard facts.st_mode & S_IFMT == S_IFREG else {
-            throw HostError("cannot read", path, because: "not a regular file")
-        }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 4_096)
-        while true {
-            let count = uninterrupted { Glibc.read(file.number, &piece, piece.count) }
-            guard count >= 0 else { throw HostError("cannot read", path, code: errno) }
-            if count == 0 { break }
-            bytes.append(contentsOf: piece[..<count])
-            guard bytes.count <= limit else {
-                throw HostError("cannot read", path, because: "larger than \(limit) bytes")
-            }
+        guard let bytes = try HostFile.bytes(path, limit: limit) else {
+            throw HostError("cannot read", path, because: "larger than \(limit) bytes")
         }
         return bytes
     }
