@@ -17,7 +17,7 @@ extension PublisherStore {
         now: Date
     ) throws -> InterruptedReading? {
         try withoutSync { store in
-            let known = try store.interrupted("WHERE feed = ? AND deaths > 0", [feed])[feed]
+            let known = try store.interruptedReadings()[feed]
             if let known, !isForced, known.skips(hash, program: program, at: now) { return known }
             try store.run(
                 """
@@ -57,11 +57,7 @@ extension PublisherStore {
 
     /// Returns the documents during whose reading earlier runs of the program ended, by feed.
     func interruptedReadings() throws -> [Int64: InterruptedReading] {
-        try read { try $0.interrupted("WHERE deaths > 0") }
-    }
-
-    func interruptedReading(_ feed: Int64) throws -> InterruptedReading? {
-        try read { try $0.interrupted("WHERE feed = ? AND deaths > 0", [feed])[feed] }
+        try read { try $0.interruptedReadings() }
     }
 
     /// Runs statements that commit one by one, and reach the disk with the next transaction that waits for it.
@@ -81,12 +77,9 @@ extension StoreTransaction {
         try run("DELETE FROM reading WHERE feed = ?", [feed])
     }
 
-    fileprivate func interrupted(
-        _ condition: String,
-        _ arguments: Arguments = []
-    ) throws -> [Int64: InterruptedReading] {
+    fileprivate func interruptedReadings() throws -> [Int64: InterruptedReading] {
         var found: [Int64: InterruptedReading] = [:]
-        for row in try rows("SELECT * FROM reading \(condition)", arguments) {
+        for row in try rows("SELECT * FROM reading WHERE deaths > 0") {
             found[try row.decode(forColumn: "feed")] = InterruptedReading(
                 hash: try row.bytes("bodyHash") ?? [],
                 program: try row.decode(forColumn: "program"),

@@ -20,7 +20,7 @@ extension PublishPass {
         let before = turn.record
         guard before.baseline != nil, before.retired == nil else { return nil }
         // A poll reads such a feed after all others.
-        guard try store.interruptedReading(before.id) == nil else { return nil }
+        guard try store.interruptedReadings()[before.id] == nil else { return nil }
         let document = FetchedDocument(body: body, contentType: contentType, answer: FetchResult.Answer(url: topic))
         _ = try begin(before.id, document)
         return try reading(before.id) {
