@@ -12,14 +12,26 @@ extension HubClient {
         channel: PushChannelSecret,
         after: String?
     ) async throws(HubError) -> HubEventStream {
-        let request = eventRequest(installation: id, channel: channel, after: after)
-        let result: Result<HubEventStream, HubError>
+        let reply: OutboundStream
         do throws(OutboundError) {
-            result = try await open(http.stream(request))
+            reply = try await http.stream(eventRequest(installation: id, channel: channel, after: after))
         } catch {
             throw HubError(error)
         }
-        return try result.get()
+        guard reply.status != 200 else {
+            let type = reply.headers["Content-Type"] ?? "none"
+            if type.lowercased().hasPrefix("text/event-stream") { return HubEventStream(reply) }
+            throw .malformedReply("the stream's content type is '\(type)'")
+        }
+        var words = ""
+        do throws(OutboundError) {
+            words = try await reply.text(limit: ProtocolError.maximumXMLBytes)
+        } catch .cancelled {
+            throw .cancelled
+        } catch {
+            // A refusal counts even if its text does not arrive.
+        }
+        throw HubError(status: reply.status, headers: reply.headers, body: words, now: unixTime)
     }
 
     private func eventRequest(
@@ -35,25 +47,5 @@ extension HubClient {
         request.totalTimeout = nil
         request.idleTimeout = HubEventStream.idleTimeout
         return request
-    }
-
-    /// The event stream of a reply, or the refusal that it contains.
-    private func open(
-        _ reply: OutboundStream
-    ) async throws(OutboundError) -> Result<HubEventStream, HubError> {
-        if reply.status == 200 {
-            let type = reply.headers["Content-Type"] ?? "none"
-            if type.lowercased().hasPrefix("text/event-stream") { return .success(HubEventStream(reply)) }
-            return .failure(.malformedReply("the stream's content type is '\(type)'"))
-        }
-        var words = ""
-        do throws(OutboundError) {
-            words = try await reply.text(limit: ProtocolError.maximumXMLBytes)
-        } catch .cancelled {
-            throw .cancelled
-        } catch {
-            // A refusal counts even if its text does not arrive.
-        }
-        return .failure(HubError(status: reply.status, headers: reply.headers, body: words, now: unixTime))
     }
 }
