@@ -21,7 +21,7 @@ package enum NearestName {
     private static func folded(_ name: String) -> [Character] { Array(name.lowercased().prefix(maximumLength)) }
 
     /// Returns the number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
-    private static func distance(_ left: [Character], _ right: [Character]) -> Int {
+    package static func distance<Letter: Equatable>(_ left: [Letter], _ right: [Letter]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...right.count)
         for i in 0..<left.count {
