@@ -19,37 +19,23 @@ struct LinkField: Sendable, Equatable {
         var links: [LinkField] = []
         for field in fields {
             var rest = Array(field.utf8)[...]
-            while links.count < maximumLinks, let link = next(&rest, base: base) {
-                if let link = link.value { links.append(link) }
+            while links.count < maximumLinks, let start = rest.firstIndex(of: UInt8(ascii: "<")),
+                let end = rest[start...].firstIndex(of: UInt8(ascii: ">"))
+            {
+                let target = String(decoding: rest[rest.index(after: start)..<end], as: UTF8.self)
+                rest = rest[rest.index(after: end)...]
+                var relation: String?
+                while let parameter = parameter(&rest) {
+                    // Only the first `rel` counts (§3.3).
+                    if parameter.name == "rel" { relation = relation ?? parameter.value }
+                }
+                guard let address = URL(string: target, relativeTo: URL(string: base))?.absoluteString, let relation
+                else { continue }
+                let relations = relation.lowercased().split { $0 == " " || $0 == "\t" }
+                links.append(LinkField(target: address, relations: relations.map(String.init)))
             }
         }
         return links
-    }
-
-    /// A link that was parsed; its value is `nil` if it is malformed or has no relation.
-    private struct Step {
-        let value: LinkField?
-    }
-
-    private static func next(_ rest: inout ArraySlice<UInt8>, base: String) -> Step? {
-        guard let start = rest.firstIndex(of: UInt8(ascii: "<")),
-            let end = rest[start...].firstIndex(of: UInt8(ascii: ">"))
-        else { return nil }
-        let target = String(decoding: rest[rest.index(after: start)..<end], as: UTF8.self)
-        rest = rest[rest.index(after: end)...]
-        var relations: [String]?
-        while let parameter = parameter(&rest) {
-            // Only the first `rel` counts (§3.3).
-            if parameter.name == "rel", relations == nil {
-                relations = parameter.value.lowercased().split(whereSeparator: { $0 == " " || $0 == "\t" }).map(
-                    String.init
-                )
-            }
-        }
-        guard let address = URL(string: target, relativeTo: URL(string: base))?.absoluteString, let relations else {
-            return Step(value: nil)
-        }
-        return Step(value: LinkField(target: address, relations: relations))
     }
 
     /// Returns the next `; name=value`; `nil` at the end of a link.
