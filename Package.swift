@@ -75,15 +75,15 @@ let package = Package(
         .target(name: "Markup", dependencies: ["CLibXML2"]),
         .target(name: "ServerSentEvents"),
         .target(name: "PrometheusText"),
-        .target(name: "DomainNames"),
+        .target(name: "DomainNames", dependencies: ["Formats"]),
         .target(name: "NetworkAddresses", dependencies: ["Formats"]),
         .target(name: "FairShares", dependencies: ["NetworkAddresses"]),
-        .target(name: "HostSystem", dependencies: ["CHostSystem"]),
+        .target(name: "HostSystem", dependencies: ["CHostSystem", "Formats"]),
         .target(
             name: "Certificates",
             dependencies: ["Formats", "HostSystem", "NetworkAddresses", .crypto, .x509, .asn1]
         ),
-        .target(name: "YAMLFiles", dependencies: ["CYamlLimits", .yams]),
+        .target(name: "YAMLFiles", dependencies: ["CYamlLimits", "Formats", .yams]),
         .target(
             name: "DesktopNotifications",
             dependencies: ["CSystemd", "Formats", "HostSystem", "NetworkAddresses", "Signals"]
@@ -109,7 +109,7 @@ let package = Package(
         // What can be configured, and where it is found; the defaults of hub, app backend, publisher and agent.
         .target(
             name: "Settings",
-            dependencies: ["HostSystem", "HubProtocol", "NetworkAddresses", "YAMLFiles", .yams]
+            dependencies: ["Formats", "HostSystem", "HubProtocol", "NetworkAddresses", "YAMLFiles", .yams]
         ),
 
         // Into this machine: what every server does with a request.

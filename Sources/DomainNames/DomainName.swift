@@ -1,3 +1,4 @@
+internal import Formats
 internal import Foundation
 
 /// Host names in the one form that is looked up, compared and checked.
@@ -21,9 +22,6 @@ package enum DomainName {
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F: true
-        default: false
-        }
+        byte.isASCIILetter || byte.isASCIIDigit || "-._".utf8.contains(byte)
     }
 }

@@ -1,3 +1,4 @@
+internal import Formats
 package import NetworkAddresses
 
 /// Settings of roles that may notify others, and of users whom another party signs in.
@@ -74,10 +75,7 @@ extension SettingFormat<String> {
         show: { $0 },
         otherwise: "must be 1 to 32 letters, digits, '.' or '-'"
     ) { text in
-        let isSuffix = text.utf8.allSatisfy {
-            0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || ".-".utf8.contains($0)
-        }
-        return isSuffix && (1...32).contains(text.utf8.count) ? text : nil
+        text.hasOnlyLettersAndDigits(or: ".-") && (1...32).contains(text.utf8.count) ? text : nil
     }
 
     /// Source: RFC 9110 §5.6.2 (token).
@@ -86,9 +84,6 @@ extension SettingFormat<String> {
         show: { $0 },
         otherwise: "must be the name of a header, such as X-Forwarded-User"
     ) { text in
-        let isToken = text.utf8.allSatisfy {
-            0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || "!#$%&'*+-.^_`|~".utf8.contains($0)
-        }
-        return isToken && (1...64).contains(text.utf8.count) ? text : nil
+        text.hasOnlyLettersAndDigits(or: "!#$%&'*+-.^_`|~") && (1...64).contains(text.utf8.count) ? text : nil
     }
 }

@@ -1,3 +1,4 @@
+internal import Formats
 internal import HubProtocol
 internal import NetworkAddresses
 
@@ -122,10 +123,7 @@ extension SettingFormat<String> {
         range: "up to 64 letters, digits, '.', '_', '-'",
         otherwise: "must be 1 to 64 letters, digits, '.', '_' or '-'"
     ) { text in
-        let isName = text.utf8.allSatisfy {
-            0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || "._-".utf8.contains($0)
-        }
-        return isName && (1...64).contains(text.utf8.count) && text != "." && text != ".."
+        text.hasOnlyLettersAndDigits(or: "._-") && (1...64).contains(text.utf8.count) && text != "." && text != ".."
     }
 
     /// A name that is one word of a subject, and part of a stream's name.
@@ -134,8 +132,7 @@ extension SettingFormat<String> {
         range: "up to 32 letters, digits, '_', '-'",
         otherwise: "must be 1 to 32 letters, digits, '_' or '-'"
     ) { text in
-        (1...32).contains(text.utf8.count)
-            && text.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 || "_-".utf8.contains($0) }
+        text.hasOnlyLettersAndDigits(or: "_-") && (1...32).contains(text.utf8.count)
     }
 
     static let webSubHub = SettingFormat(

@@ -1,3 +1,5 @@
+internal import Formats
+
 /// Scalars as they are written into files that people edit.
 extension YAMLText {
     /// Returns a text that needs no quotation marks as it is, and another one quoted; for the value of a key in block style.
@@ -5,12 +7,12 @@ extension YAMLText {
 
     /// True for text that needs no quotation marks, and that no YAML reader takes for another type.
     private static func isPlain(_ text: String) -> Bool {
-        guard let first = text.utf8.first, let last = text.utf8.last, isLetterOrDigit(first) else { return false }
-        let isSafe = text.utf8.allSatisfy { isLetterOrDigit($0) || " $()+,-./:;=?@_~!&%*".utf8.contains($0) }
+        guard let first = text.utf8.first, let last = text.utf8.last, first.isASCIILetter || first.isASCIIDigit else {
+            return false
+        }
+        let isSafe = text.hasOnlyLettersAndDigits(or: " $()+,-./:;=?@_~!&%*")
         return isSafe && last != 0x20 && last != 0x3A && !text.contains(": ")
     }
-
-    private static func isLetterOrDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte || 0x61...0x7A ~= byte | 0x20 }
 
     /// Returns a text in quotation marks, which is also JSON; characters that YAML readers treat as line breaks or refuse
     /// are escaped.

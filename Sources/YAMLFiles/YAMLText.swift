@@ -1,4 +1,5 @@
 internal import CYamlLimits
+internal import Formats
 package import Yams
 
 /// Rules for reading YAML that people write.
@@ -42,12 +43,7 @@ package enum YAMLText {
     }
 
     private static func isPartOfName(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
-        }
+        byte.isASCIILetter || byte.isASCIIDigit || "_-".utf8.contains(byte)
     }
 }
 

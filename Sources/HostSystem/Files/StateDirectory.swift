@@ -1,3 +1,4 @@
+import Formats
 import Glibc
 
 /// The directory for the persistent files of one role of the program: absolute, writable, and closed to other users if
@@ -96,14 +97,7 @@ package struct StateDirectory: Sendable, Equatable {
 
     private static func isProfile(_ text: String) -> Bool {
         (1...maximumProfileLength).contains(text.utf8.count) && !text.hasPrefix(".")
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
-                    true
-                default: false
-                }
-            }
+            && text.hasOnlyLettersAndDigits(or: "._-")
     }
 
     private static let maximumProfileLength = 64
