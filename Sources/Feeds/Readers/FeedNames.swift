@@ -17,13 +17,12 @@ enum FeedNames {
     /// Names outside entries that are read in every document; other names are found too, but more slowly.
     private static let others = [
         "rss", "channel", "items", "item", "language", "dc:language", "ttl", "skipdays", "skiphours",
-        "sy:updatefrequency",
-        "sy:updateperiod", "atom:entry", "entry", "name", "atom:name", "email", "atom:email", "xml:base", "xml:lang",
-        "version", "href", "hreflang", "rel", "type", "mode", "length", "url", "src", "term", "label", "ispermalink",
-        "medium", "width", "rdf:about", "rdf:resource", "media:group", "media:content", "media:thumbnail",
-        "media:title", "media:description", "news:news", "image:image", "georss:where", "georss:point",
-        "geo:point", "geo:lat", "geo:long", "geo:lon", "gml:point", "app:control", "app:draft", "at:deleted-entry",
-        "ref",
+        "sy:updatefrequency", "sy:updateperiod", "atom:entry", "entry", "name", "atom:name", "email", "atom:email",
+        "xml:base", "xml:lang", "version", "href", "hreflang", "rel", "type", "mode", "length", "url", "src", "term",
+        "label", "ispermalink", "medium", "width", "rdf:about", "rdf:resource", "media:group", "media:content",
+        "media:thumbnail", "media:title", "media:description", "news:news", "image:image", "georss:where",
+        "georss:point", "geo:point", "geo:lat", "geo:long", "geo:lon", "gml:point", "app:control", "app:draft",
+        "at:deleted-entry", "ref",
     ]
 
     /// The elements of an alert that an entry may contain.

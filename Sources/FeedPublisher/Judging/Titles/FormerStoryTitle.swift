@@ -25,10 +25,8 @@ enum FormerStoryTitle {
     /// Articles and other optional words; none of them can reverse the meaning of a sentence.
     private static let fillers: Set<String> = [
         "the", "a", "an", "of", "in", "on", "at", "and", "s", "t", "l", "d", "der", "die", "das", "den", "dem", "des",
-        "ein",
-        "eine", "einer", "und", "im", "am", "le", "la", "les", "un", "une", "du", "de", "et", "el", "los", "las", "una",
-        "y",
-        "del", "il", "lo", "gli", "i", "di", "e", "o", "os", "as", "um", "uma", "do", "da",
+        "ein", "eine", "einer", "und", "im", "am", "le", "la", "les", "un", "une", "du", "de", "et", "el", "los", "las",
+        "una", "y", "del", "il", "lo", "gli", "i", "di", "e", "o", "os", "as", "um", "uma", "do", "da",
     ]
 
     /// Returns the key of a title; `nil` if the title says too little to identify a story.

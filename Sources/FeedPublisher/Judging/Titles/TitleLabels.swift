@@ -9,14 +9,11 @@ enum TitleLabels {
         "breaking", "breaking news", "just in", "live", "live updates", "live blog", "liveblog", "update", "updated",
         "updates", "urgent", "exclusive", "video", "watch", "watch live", "flash", "news flash", "newsflash", "alert",
         "news alert", "developing", "developing story", "latest", "the latest", "new", "photos", "pictures",
-        "in pictures",
-        "listen", "lead", "wrapup", "wrap up", "refile", "rpt", "repeat", "recap", "snap", "newsalert",
-        "as it happened",
-        "eilmeldung", "eil", "liveticker", "ticker", "newsticker", "live ticker", "aktuell", "bilder", "fotos",
-        "alerte", "alerte info", "urgente", "direct", "en direct", "derniere minute", "flash info",
+        "in pictures", "listen", "lead", "wrapup", "wrap up", "refile", "rpt", "repeat", "recap", "snap", "newsalert",
+        "as it happened", "eilmeldung", "eil", "liveticker", "ticker", "newsticker", "live ticker", "aktuell", "bilder",
+        "fotos", "alerte", "alerte info", "urgente", "direct", "en direct", "derniere minute", "flash info",
         "ultima hora", "ultimo minuto", "ultime notizie", "ultim ora", "ultimora", "ultima ora", "en vivo",
-        "en directo",
-        "diretta", "in diretta", "ao vivo", "atencao", "速報", "号外", "快讯", "突发",
+        "en directo", "diretta", "in diretta", "ao vivo", "atencao", "速報", "号外", "快讯", "突发",
     ]
     /// Number of letters in which a label ends.
     private static let longestLabel = 24
