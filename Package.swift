@@ -429,10 +429,9 @@ let package = Package(
         .testTarget(
             name: "PageServerTests",
             dependencies: [
-                "Alarms", "Formats", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient",
+                "Formats", "Alarms", "PageServer", "WebPages", "AppBackend", "MountedBackend", "HubClient",
                 "HubProtocol", "HubRouting", "HubServer", "HubStore", "SQLiteFiles", "FairShares", "Signals",
-                "NetworkAddresses",
-                "Certificates",
+                "NetworkAddresses", "Certificates",
                 "OutboundHTTP", "WebEdge", "HubTestServer", .crypto, .grdb, .httpTypes, .hummingbird, .log,
             ]
         ),

@@ -48,7 +48,7 @@ struct HandleDigest: Hashable, Sendable {
     init(_ channel: PushChannel) {
         let text =
             switch channel {
-            case .handle(let text): text.utf8.allSatisfy { Hexadecimal.value($0) != nil } ? text.lowercased() : text
+            case .handle: channel.address
             // Base64url has no line feed, so two different subscriptions cannot give the same text.
             case .browser(let browser): "\(browser.auth)\n\(browser.p256dh)\n\(browser.endpoint)"
             }

@@ -161,12 +161,8 @@ extension OperatorRoutes {
         guard let id = try? RegistrationID(request.parameter("id")) else { throw PageRefusal.notFound }
         let registration = try await request.hub.registration(id)
         let facts = words.facts(registration, bodyLimit: shownBody)
-        var section = OperatorSection("Registration", facts: facts)
-        section.link = OperatorLink(
-            "Which messages it got, and why",
-            href: "\(request.root)messages?device=\(PercentEncoding.encode(handle))"
-        )
-        page.sections = [section]
-        return request.base.page(page)
+        let explanation = request.explanation(of: registration.pushChannel.handle)
+        let section = OperatorSection("Registration", facts: facts, link: explanation)
+        return request.answer(.devices, "Registration", [section])
     }
 }

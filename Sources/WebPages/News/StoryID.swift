@@ -34,12 +34,7 @@ package struct StoryID: Hashable, Sendable {
 
     /// The id as `urn:uuid:…` (RFC 9562 §4).
     package var urn: String {
-        var groups: [Substring] = []
-        var rest = Hexadecimal.encode(bytes)[...]
-        for length in [8, 4, 4, 4, 12] {
-            groups.append(rest.prefix(length))
-            rest = rest.dropFirst(length)
-        }
+        let groups = [0..<4, 4..<6, 6..<8, 8..<10, 10..<16].map { Hexadecimal.encode(bytes[$0]) }
         return "urn:uuid:\(groups.joined(separator: "-"))"
     }
 }
