@@ -66,6 +66,11 @@ package struct MessageProperties: Sendable, Equatable {
         Dictionary(uniqueKeysWithValues: values.values.map { (MessageProperty(rawValue: $0.name), $0.value) })
     }
 
+    /// The values by their names, as texts.
+    package var texts: [String: String] {
+        Dictionary(uniqueKeysWithValues: values.values.map { ($0.name, $0.value) })
+    }
+
     /// A JSON object of strings, sorted by name: equal properties give equal bytes.
     package func encoded() -> [UInt8] {
         let members = values.values.sorted { $0.name < $1.name }

@@ -37,6 +37,8 @@ package struct MessageReport: Sendable, Equatable, Codable {
     ///
     /// It is absent as ``title`` is, and if it is the same text.
     package var text: String?
+    /// The properties of a template message; absent as ``title`` is, and in a list.
+    package var properties: [String: String]?
     /// The reason why an operator does not see title and text; absent if there is none.
     package var withheld: Withheld?
     /// Present if the request named a device.

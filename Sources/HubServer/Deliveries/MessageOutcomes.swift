@@ -104,13 +104,14 @@ extension MessageReport {
         let shown = NewsText(properties)
         title = shown.title.isEmpty ? nil : shown.title
         text = shown.text
+        if record.format == .template { self.properties = properties.texts }
     }
 
-    /// The report with the beginning of a long text, for a list.
+    /// The report with the beginning of a long text, and without properties, for a list.
     var listed: MessageReport {
-        guard let text, text.count > Self.listedText else { return self }
         var report = self
-        report.text = "\(text.prefix(Self.listedText - 1))…"
+        report.properties = nil
+        if let text, text.count > Self.listedText { report.text = "\(text.prefix(Self.listedText - 1))…" }
         return report
     }
 }
