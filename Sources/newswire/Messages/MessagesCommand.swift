@@ -253,7 +253,7 @@ struct MessagesCancelCommand: AsyncParsableCommand {
 
 extension MessageID {
     /// Parses an id from the command line.
-    fileprivate init(argument text: String) throws(Failure) {
+    init(argument text: String) throws(Failure) {
         do {
             try self.init(text)
         } catch {

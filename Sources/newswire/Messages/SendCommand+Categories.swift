@@ -32,9 +32,13 @@ extension SendCommand {
             let categories = try chosen(wanted, known: known, listed: lists.categories.map(\.text))
             var unprinted: (any Error)?
             for (index, category) in categories.enumerated() {
-                let list = lists.lists.first { $0.category.folded == (try? Tag(category))?.folded }
-                let message = try Self.message(text, to: category, in: list, key: key)
-                let rest = Remaining(categories: categories[index...], isFirst: index == 0, key: key)
+                let message = OutgoingMessage(
+                    try Self.rendered(text, for: category, in: lists.list(of: category)).encoded(),
+                    tags: category,
+                    // Each category's message has a key of its own, which is the same in a repeat.
+                    idempotencyKey: "\(key)/\(category.lowercased())"
+                )
+                let rest = Remaining("--category", categories[index...], isFirst: index == 0, key: key)
                 let sent: SentMessage
                 do {
                     sent = try await send(message, at: time, client)
@@ -58,13 +62,11 @@ extension SendCommand {
         if let other = others.first(where: \.1)?.0 {
             throw Failure(.usage, "--category and \(other) cannot be combined")
         }
-        guard message != nil else {
-            throw Failure(.usage, "--category needs a text", hint: "pass --message TEXT")
-        }
+        guard hasText else { throw Failure(.usage, "--category needs a text", hint: "pass --message TEXT") }
     }
 
     /// Returns the configured feed lists, or an empty list on a machine that only sends.
-    private func lists(_ settings: Settings) throws -> FeedLists {
+    func lists(_ settings: Settings) throws -> FeedLists {
         let directory = settings.value(PublisherSettings.feeds)
         let isNamed = settings.origin(of: PublisherSettings.feeds.entry) != nil
         guard isNamed || HostFile.exists(directory) else { return FeedLists([]) }
@@ -92,21 +94,12 @@ extension SendCommand {
         return try wanted.checked(against: known).categories
     }
 
-    /// Returns the properties with the names of their story and version, so that people who have chosen several of the
-    /// categories see the message once.
-    private static func oneStory(_ text: MessageProperties, key: String) -> MessageProperties {
-        var values = text.all
-        values[.story] = values[.story] ?? StoryName.of("sent story", key)
-        values[.version] = values[.version] ?? StoryName.of("sent version", key)
-        return MessageProperties(values)
-    }
-
-    private static func message(
+    /// Returns properties with the text of their category's template, which replaces an existing one.
+    static func rendered(
         _ text: MessageProperties,
-        to category: String,
-        in list: FeedList?,
-        key: String
-    ) throws -> OutgoingMessage {
+        for category: String,
+        in list: FeedList?
+    ) throws -> MessageProperties {
         var values = text.all
         values[.category] = category
         let template = try list?.template ?? InlineTemplate(parsing: FeedList.standardTemplate)
@@ -115,54 +108,63 @@ extension SendCommand {
             values[main.newsProperty] = values[main.newsProperty] ?? values[.messageParam]
             values[main.titleProperty] = values[main.titleProperty] ?? values[.title]
         }
-        return OutgoingMessage(
-            MessageProperties(values).encoded(),
-            tags: category,
-            // Each category's message has a key of its own, which is the same in a repeat.
-            idempotencyKey: "\(key)/\(category.lowercased())"
-        )
+        return MessageProperties(values)
     }
 
     private func report(_ sent: SentMessage, to category: String) throws {
         if json { return try Console.write(JSON.line(sent.json(category: category))) }
+        guard sent.preview == nil else { return Console.show(sent.shown) }
         let name = TerminalText.safe(category)
         try Console.write("\(sent.text)  \(name)")
         if sent.recipients?.total == 0 { Console.warning("nobody is registered for '\(name)'") }
     }
 }
 
-/// The categories that remain after a failed send; repeating the whole command would send to the others twice.
-private struct Remaining {
-    let categories: ArraySlice<String>
+extension FeedLists {
+    /// The list of a category, however it is spelled.
+    func list(of category: String) -> FeedList? {
+        lists.first { $0.category.folded == (try? Tag(category))?.folded }
+    }
+}
+
+/// The messages that remain after a failed send; repeating the whole command would send to the others twice.
+struct Remaining {
+    /// The option that names them.
+    let option: String
+    let names: ArraySlice<String>
     /// True if nothing was sent yet.
     let isFirst: Bool
     let key: String
 
+    init(_ option: String, _ names: ArraySlice<String>, isFirst: Bool, key: String) {
+        (self.option, self.names, self.isFirst, self.key) = (option, names, isFirst, key)
+    }
+
     /// Returns the failure if the hub certainly did not accept the message.
     func unsent(_ failure: Failure) -> Failure {
         if isFirst { return failure }
-        return Failure(failure.status, "\(failure.text); not sent to \(names)", hint: hint(categories))
+        return Failure(failure.status, "\(failure.text); not sent to \(Self.list(names))", hint: hint(names))
     }
 
     /// Returns the failure if the hub may have accepted the message.
     ///
     /// `isOurs` is true for a newswire hub, which supports idempotency keys.
     func unconfirmed(_ error: UnconfirmedSend, isOurs: Bool) -> Failure {
-        let unsent = categories.dropFirst()
-        let first = categories.first ?? ""
-        let rest = unsent.isEmpty ? "" : "; not sent to \(unsent.joined(separator: ","))"
+        let unsent = names.dropFirst()
+        let first = names.first ?? ""
+        let rest = unsent.isEmpty ? "" : "; not sent to \(Self.list(unsent))"
         let text = "; it is unknown whether the message was sent to \(first)\(rest)"
         if isOurs {
-            let repeated = "repeat with --category '\(names)' --idempotency-key \(key): nothing is sent twice"
+            let repeated = "repeat with \(option) '\(Self.list(names))' --idempotency-key \(key): nothing is sent twice"
             return error.failure(text, hint: repeated)
         }
         let look = "check whether \(first) got the message before you send it again"
         return error.failure(text, hint: unsent.isEmpty ? look : "\(look); \(hint(unsent))")
     }
 
-    private var names: String { categories.joined(separator: ",") }
+    private static func list(_ names: ArraySlice<String>) -> String { names.joined(separator: ",") }
 
-    private func hint(_ categories: ArraySlice<String>) -> String {
-        "send the rest with --category '\(categories.joined(separator: ","))'"
+    private func hint(_ names: ArraySlice<String>) -> String {
+        "send the rest with \(option) '\(Self.list(names))'"
     }
 }

@@ -1,8 +1,10 @@
+import ArgumentParser
 import Formats
 import Foundation
 import HostSystem
 import HubClient
 import HubProtocol
+import NetworkAddresses
 import WebPages
 
 // MARK: - The message
@@ -29,12 +31,14 @@ extension SendCommand {
             }
         }
         if at != nil, test { throw Failure(.usage, "--at and --test cannot be combined") }
+        if dryRun, test { throw Failure(.usage, "--dry-run and --test cannot be combined") }
+        let key = try key()
         return OutgoingMessage(
-            try body(format),
+            try body(format, key),
             format: format,
             tags: tags,
             device: device,
-            idempotencyKey: try key()
+            idempotencyKey: key
         )
     }
 
@@ -85,7 +89,7 @@ extension SendCommand {
         return known
     }
 
-    private func body(_ format: MessageFormat) throws -> [UInt8] {
+    private func body(_ format: MessageFormat, _ key: String) throws -> [UInt8] {
         guard let payload else {
             guard format == .template else {
                 throw Failure(
@@ -96,10 +100,13 @@ extension SendCommand {
             }
             let values = try properties()
             try checkRecipients()
-            return values.encoded()
+            return (hasText ? Self.oneStory(values, key: key) : values).encoded()
         }
-        guard message == nil, property.isEmpty else {
-            throw Failure(.usage, "--payload cannot be combined with --message or --property")
+        guard !hasText, link == nil, urgency == nil, property.isEmpty else {
+            throw Failure(
+                .usage,
+                "--payload cannot be combined with --message, --title, --link, --urgency and --property"
+            )
         }
         do {
             return try PrivateFile.bytes(payload, limit: Message.maximumBytes)
@@ -110,7 +117,7 @@ extension SendCommand {
 
     /// Refuses properties alone for everybody: a text was forgotten, and every device would show an empty message.
     private func checkRecipients() throws {
-        guard message == nil, !property.isEmpty, tags == nil else { return }
+        guard !hasText, tags == nil else { return }
         throw Failure(
             .usage,
             "there is no text, and the message would go to everybody",
@@ -149,13 +156,27 @@ extension SendCommand {
             }
             values[MessageProperty(rawValue: parts[0])] = parts[1]
         }
-        if let message {
-            guard !message.allSatisfy(\.isWhitespace) else {
-                throw Failure(.usage, "--message is empty", hint: "pass a text")
-            }
-            values[.messageParam] = message
-            if values[.title] == nil { values[.title] = message }
+        for (flag, text) in [("--message", message), ("--title", title)] where text?.allSatisfy(\.isWhitespace) == true
+        {
+            throw Failure(.usage, "\(flag) is empty", hint: "pass a text")
         }
+        if let text = message ?? title {
+            values[.messageParam] = text
+            values[.title] = title ?? values[.title] ?? text
+            // A category's template has the title only, and pages and phones show both.
+            if title != nil, let message { values[.summary] = values[.summary] ?? message }
+        }
+        if let link {
+            guard let link = WebLink(link) else {
+                throw Failure(
+                    .usage,
+                    "--link '\(link)' is not a web address",
+                    hint: "pass one such as https://example.org/"
+                )
+            }
+            values[.link] = link.text
+        }
+        if let urgency { values[.urgency] = urgency.rawValue }
         guard !values.isEmpty else {
             throw Failure(
                 .usage,
@@ -171,6 +192,22 @@ extension SendCommand {
     }
 }
 
+extension MessageUrgency: ExpressibleByArgument {}
+
+extension SendCommand {
+    /// True if the message has a text for people, and not only properties.
+    var hasText: Bool { message != nil || title != nil }
+
+    /// Returns the properties with the names of their story and version, so that a later message can replace this one,
+    /// and people who have chosen several of its categories see it once.
+    static func oneStory(_ text: MessageProperties, key: String) -> MessageProperties {
+        var values = text.all
+        values[.story] = values[.story] ?? StoryName.of("sent story", key)
+        values[.version] = values[.version] ?? StoryName.of("sent version", key)
+        return MessageProperties(values)
+    }
+}
+
 // MARK: - The outcome
 
 /// The hub's answer to a send.
@@ -181,13 +218,16 @@ struct SentMessage {
     var scheduledFor: Date?
     /// The outcome of a test send.
     var outcome: NotificationOutcome?
+    /// The message, if it was only shown.
+    var preview: OutgoingMessage?
 
     /// The answer in JSON, with the message's category if `--category` was passed.
     func json(category: String? = nil) -> JSONText {
-        [
+        if let preview { return preview.json(category: category, recipients) }
+        return [
             "category": JSONText(category), "failure": outcome.map { JSONText($0.failure) },
             "id": JSONText(id?.text ?? ""),
-            "recipients": recipients.map { JSONText(sorted: $0.platforms.mapValues { JSONText($0) }) },
+            "recipients": recipients?.json,
             "results": outcome.map { JSONText(array: $0.results.map(Self.json)) },
             "scheduledFor": JSONText(scheduledFor.map(ISODateTime.format)),
             "success": outcome.map { JSONText($0.success) },
@@ -203,12 +243,44 @@ struct SentMessage {
 
     /// The line for people.
     var text: String { "\(scheduledFor == nil ? "sent" : "scheduled") \(id?.text ?? "")" }
+
+    /// The text for people: the line, or the message that was not sent.
+    var shown: Output { preview.map { .facts($0.facts(recipients)) } ?? .row(text) }
+}
+
+extension RecipientCounts {
+    fileprivate var json: JSONText { JSONText(sorted: platforms.mapValues { JSONText($0) }) }
+}
+
+extension OutgoingMessage {
+    fileprivate func json(category: String?, _ recipients: RecipientCounts?) -> JSONText {
+        let properties = try? MessageProperties(json: body)
+        return [
+            "category": JSONText(category), "device": JSONText(device), "format": JSONText(format.rawValue),
+            "properties": format == .template
+                ? properties.map { JSONText(sorted: $0.texts.mapValues { JSONText($0) }) } : nil,
+            "recipients": recipients?.json, "tags": JSONText(tags),
+        ]
+    }
+
+    /// The message for people.
+    fileprivate func facts(_ recipients: RecipientCounts?) -> [ReportFact] {
+        let properties = format == .template ? (try? MessageProperties(json: body))?.texts ?? [:] : [:]
+        let facts: [ReportFact?] = [
+            ReportFact("Recipients", device ?? tags ?? "everybody"),
+            ReportFact("Devices", recipients.map { ReportWords.terminal.counts($0.platforms, none: "nobody") }),
+            format == .template
+                ? nil : ReportFact("Payload", "\(Counted.text(body.count, "byte")) of format \(format)"),
+        ]
+        return facts.compactMap(\.self)
+            + properties.sorted { $0.key < $1.key }.compactMap { ReportFact($0.key, $0.value) }
+    }
 }
 
 extension SendCommand {
     func report(_ sent: SentMessage) throws {
-        Console.show(sent.json(), asJSON: json, .row(sent.text))
-        if !json {
+        Console.show(sent.json(), asJSON: json, sent.shown)
+        if !json, sent.preview == nil {
             if let time = sent.scheduledFor {
                 Console.notice("it will be sent at \(ISODateTime.format(time)); 'newswire messages cancel' cancels it")
             }

@@ -15,6 +15,10 @@ struct SendCommand: AsyncParsableCommand {
             in another format is sent unchanged, to the devices of one platform; stream is for agents. The formats: \
             \(MessageFormat.known.map(\.rawValue).joined(separator: ", ")).
 
+            --title, --link and --urgency are the properties of these names. A message with a text gets a story, so that \
+            --correct and --withdraw can replace it later, at the recipients of the original: agents, browsers and pages \
+            show the newer one in its place. A correction has the text that you pass, and keeps what you do not pass.
+
             --category sends breaking news: each category gets its own message, whose text comes from the template of \
             the category's feed list, else "Breaking $(category) News : $(title)". 'all' means every category that the \
             hub knows. The command prints one line per category.
@@ -22,6 +26,9 @@ struct SendCommand: AsyncParsableCommand {
             EXAMPLES
               newswire send --category World,Sports --message "The bridge is open"
               newswire send --category all --message "…"
+              newswire send --category World --title "The bridge is open" --message "Traffic flows again." --dry-run
+              newswire send --correct 5f0c9a3be1d24c6f8a7b90c1d2e3f405 --title "The bridge opens tomorrow"
+              newswire send --withdraw 5f0c9a3be1d24c6f8a7b90c1d2e3f405
               newswire send --tags World --message "Breaking: the bridge is open"
               newswire send --tags 'World && !Sports' --message "…" --property link=https://example.org/
               newswire send --message "to everybody"
@@ -51,6 +58,33 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The text: the property messageParam.", valueName: "text"))
     var message: String?
+
+    @Option(help: ArgumentHelp("The title (default: the text).", valueName: "text"))
+    var title: String?
+
+    @Option(help: ArgumentHelp("The address of the story's page.", valueName: "url"))
+    var link: String?
+
+    @Option(help: "The urgency.")
+    var urgency: MessageUrgency?
+
+    @Option(
+        help: ArgumentHelp(
+            "Correct sent messages of one story, by their ids with commas between them.",
+            valueName: "ids"
+        ),
+        completion: .messages
+    )
+    var correct: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Withdraw sent messages of one story, by their ids with commas between them.",
+            valueName: "ids"
+        ),
+        completion: .messages
+    )
+    var withdraw: String?
 
     @Option(help: ArgumentHelp("A property for templates; can be repeated.", valueName: "name=value"))
     var property: [String] = []
@@ -92,10 +126,14 @@ struct SendCommand: AsyncParsableCommand {
     @Flag(help: "Send the message to at most ten matching devices, and print the outcome of each.")
     var test = false
 
+    @Flag(help: "Show the message and the number of its recipients; send nothing.")
+    var dryRun = false
+
     @Flag(help: "Print JSON.")
     var json = false
 
     func run() async throws {
+        if let replacement = try replacement() { return try await send(replacement) }
         if let category { return try await send(toCategories: category) }
         if configuration.flags.has(PublisherSettings.feeds.entry) { throw Failure(.usage, "--feeds needs --category") }
         let outgoing = try outgoing()
@@ -125,6 +163,10 @@ struct SendCommand: AsyncParsableCommand {
             sent.recipients = try await HubError.ifSupported { () throws(HubError) in
                 try await client.recipients(tags: message.tags ?? "", format: message.format)
             }
+        }
+        if dryRun {
+            sent.preview = message
+            return sent
         }
         do throws(HubError) {
             if let time {
