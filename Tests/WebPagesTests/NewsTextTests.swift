@@ -20,6 +20,27 @@ struct NewsTextTests {
         #expect(text(["title": "T", "messageParam": "T"]).text == nil)
     }
 
+    @Test(
+        arguments: [
+            ("Breaking Sports News : Goal", "Sports", nil), ("SPORTS: Goal", "Sports", nil),
+            ("Whistle! Goal", "Sports", "Whistle! Goal"),
+            ("Sports: a Goal", "Sports", "Sports: a Goal"),
+            ("Sports: Goal in the final", "Sports", "Sports: Goal in the final"),
+            ("Stay away: Goal", nil, "Stay away: Goal"),
+        ] as [(String, String?, String?)]
+    )
+    func `a text that adds only the category to the title is left out`(
+        message: String,
+        category: String?,
+        text: String?
+    ) {
+        var properties: [MessageProperty: String] = ["title": "Goal", "messageParam": message]
+        properties[.category] = category
+        #expect(self.text(properties).text == text)
+        properties[.summary] = "S"
+        #expect(self.text(properties).text == "S")
+    }
+
     @Test func `a message in languages alone has the text of the first by name`() {
         let texts = text([
             "News_French": "Bonjour", "Title_French": "Titre", "Link_French": "https://a.example/fr",

@@ -14,9 +14,9 @@ enum NotifyRoutes {
         PageRoute(.post, "/notify") { try await notify($0) }
     ]
 
-    /// The empty form; `nil` if nobody can sign in.
+    /// The empty form; `nil` for a reader who is not signed in.
     static func form(_ frame: PageFrame, _ visitor: Visitor?, _ request: PageRequest) throws -> SendForm? {
-        guard frame.user != nil || frame.signIn != nil else { return nil }
+        guard frame.user != nil else { return nil }
         return SendForm(
             frame: frame,
             platforms: AppBackend.platformNames,

@@ -1,3 +1,4 @@
+internal import Formats
 package import HubProtocol
 internal import Markup
 internal import NetworkAddresses
@@ -42,13 +43,24 @@ package struct NewsText: Sendable, Equatable {
         let body = language.map { plain($0.newsProperty, Self.maximumText) } ?? summary ?? message
         let heading = language.map { plain($0.titleProperty, Self.maximumTitle) } ?? named
         let rest = chosen == nil ? message ?? body : body
+        let category = plain(.category, Self.maximumName)
         self.language = language
         title = heading ?? PlainText.clean(rest ?? "", limit: Self.maximumTitle)
-        text = body == title ? nil : body
+        text = body == title || summary == nil && Self.repeats(title, body, category: category) ? nil : body
         link = language.flatMap { address($0.linkProperty) } ?? address(.link)
         image = address(.image)
         author = plain(.author, Self.maximumName) ?? plain(.feed, Self.maximumName)
-        category = plain(.category, Self.maximumName)
+        self.category = category
+    }
+
+    /// True if a text is the title behind an introduction that names the category, as feed lists' templates write it:
+    /// "Breaking Sports News : Extra time in the final".
+    private static func repeats(_ title: String, _ text: String?, category: String?) -> Bool {
+        guard let text, let category, text.hasSuffix(title) else { return false }
+        let start = text.dropLast(title.count)
+        let word = start.trimming(\.isWhitespace)
+        return word.last.map { ":!|–—-".contains($0) } ?? false
+            && word.lowercased().contains(category.lowercased())
     }
 
     /// The first language by name, for a message that has text only in named languages.

@@ -82,7 +82,7 @@ package struct ReaderPage: WebPage, Equatable {
     package var push: String?
     /// The reason why the hub does not deliver to browsers; `nil` if it does.
     package var pushObstacle: PushObstacle? = .unavailable
-    /// The form to send a message; `nil` if nobody can sign in.
+    /// The form to send a message; `nil` for a reader who is not signed in.
     package var send: SendForm?
 
     package init(frame: PageFrame, categories: [Category], messages: [MessageView]) {

@@ -22,12 +22,8 @@ package struct SendForm: Sendable, Equatable {
     let text: String
     /// True if only an id passes through push services, and the addressee fetches the text.
     let isSecure: Bool
-    /// True if nobody is signed in.
-    let isDisabled: Bool
-    /// The reason why the form is disabled, or the users whom the sender may notify.
+    /// The users whom the sender may notify, if not all.
     let hint: String?
-    /// The address of the sign-in.
-    let signIn: String?
 
     /// Creates a form with the sender's input, by default an empty one.
     ///
@@ -52,10 +48,6 @@ package struct SendForm: Sendable, Equatable {
         self.platforms = platforms.map { Platform(name: $0, isChosen: chosen?.contains($0) ?? true) }
         self.user = user ?? (mayNotifyOthers ? "" : frame.user ?? "")
         (self.text, self.isSecure) = (text, isSecure)
-        isDisabled = frame.user == nil
-        signIn = frame.user == nil ? frame.signIn : nil
-        hint =
-            frame.user == nil
-            ? "Sign in to send." : mayNotifyOthers ? nil : "You may notify only yourself."
+        hint = mayNotifyOthers ? nil : "You may notify only yourself."
     }
 }
