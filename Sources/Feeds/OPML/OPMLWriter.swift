@@ -54,19 +54,20 @@ package enum OPMLWriter {
     /// Escapes a value; white space other than the space becomes a reference, since XML would read it as a space (XML
     /// §3.3.3).
     private static func escaped(_ text: String) -> String {
-        var result = String.UnicodeScalarView()
+        // Text is appended to the string: a view of its scalars would be copied for each reference.
+        var result = ""
         for scalar in text.unicodeScalars {
             switch scalar.value {
-            case 0x22: result += "&quot;".unicodeScalars
-            case 0x26: result += "&amp;".unicodeScalars
-            case 0x3C: result += "&lt;".unicodeScalars
-            case 0x3E: result += "&gt;".unicodeScalars
-            case 0x09, 0x0A, 0x0D, 0x85, 0x2028: result += "&#\(scalar.value);".unicodeScalars
+            case 0x22: result += "&quot;"
+            case 0x26: result += "&amp;"
+            case 0x3C: result += "&lt;"
+            case 0x3E: result += "&gt;"
+            case 0x09, 0x0A, 0x0D, 0x85, 0x2028: result += "&#\(scalar.value);"
             case _ where !isAllowed(scalar): continue
-            default: result.append(scalar)
+            default: result.unicodeScalars.append(scalar)
             }
         }
-        return String(result)
+        return result
     }
 
     /// True for a character that XML allows.
