@@ -100,7 +100,7 @@ struct OPMLTests {
         ]
         var document = OPMLDocument(title: "T & <t> &amp;amp;", outlines: [])
         for (index, value) in values.enumerated() {
-            let foreign = OPMLName("k\(index)", in: "urn:\(index)")
+            let foreign = OPMLName("k\(index)", in: "urn:\(index)?a=1&b=\"2\"")
             let names = [OPMLName.text, .xmlURL, foreign, OPMLName("own", in: "urn:own")]
             var feed = OPMLOutline(names.map { OPMLOutline.Attribute($0, value) })
             feed.children = [OPMLOutline([OPMLOutline.Attribute(.text, "")])]
