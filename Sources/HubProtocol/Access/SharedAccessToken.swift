@@ -20,6 +20,10 @@ package struct SharedAccessToken: Sendable, Equatable {
 
     private let rawExpiry: String
     private let signature: String
+    /// The path segments of the resource; `nil` if it covers nothing.
+    ///
+    /// They are read here because a token is parsed once, and checked for many requests.
+    private let scope: [String]?
 
     /// Reads an `Authorization` value, without verifying it.
     ///
@@ -66,6 +70,7 @@ package struct SharedAccessToken: Sendable, Equatable {
         expiresAt = seconds
         self.signature = signature
         self.keyName = keyName
+        scope = Self.scope(of: rawResource)
     }
 
     private static let fieldNames: Set<String> = ["sr", "sig", "se", "skn"]
@@ -126,7 +131,7 @@ extension SharedAccessToken {
     /// path with `.` or `..` segments, because programs read it differently. The path is given as received, with or
     /// without its query.
     package func covers(path: String) -> Bool {
-        guard let scope = Self.scope(of: rawResource) else { return false }
+        guard let scope else { return false }
         let segments = Self.segments(path.utf8.prefix { !Self.endsPath($0) })
         guard !segments.contains("."), !segments.contains("..") else { return false }
         return segments.starts(with: scope)

@@ -90,7 +90,8 @@ struct XMLNames {
     private mutating func space(of key: Key) -> Space {
         for space in spaces where space.prefix == key.prefix && space.namespace == key.namespace { return space }
         // Without `NOENT` libxml2 reports every ampersand as a reference, as it does in attributes.
-        let text = key.namespace.map { String(cString: $0).replacing("&#38;", with: "&") }
+        let written = key.namespace.map { String(cString: $0) }
+        let text = written.map { $0.utf8.contains(UInt8(ascii: "&")) ? $0.replacing("&#38;", with: "&") : $0 }
         let space = Space(
             prefix: key.prefix,
             namespace: key.namespace,
