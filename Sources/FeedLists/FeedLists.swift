@@ -1,6 +1,6 @@
 import Formats
 internal import FoundationEssentials
-package import HostSystem
+internal import HostSystem
 package import HubProtocol
 
 /// All feed lists of a directory, valid as a whole.
@@ -12,7 +12,19 @@ package struct FeedLists: Sendable {
 
     package let lists: [FeedList]
     /// The files as they were before they were read; `nil` for lists that are not from a directory as a whole.
-    package private(set) var stamps: [String: FileStamp?]?
+    package private(set) var stamps: Stamps?
+
+    /// The lists in a directory: different when one was written, added, removed or renamed.
+    package struct Stamps: Sendable, Equatable {
+        private let names: [String]
+        private let files: [FileStamp?]
+
+        package init(directory: String) {
+            let names = listNames((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
+            self.names = names
+            files = names.map { FileStamp("\(directory)/\($0)") }
+        }
+    }
 
     package init(_ lists: [FeedList]) { self.lists = lists }
 
@@ -29,7 +41,7 @@ package struct FeedLists: Sendable {
     /// - Throws: ``FeedListsError`` with *all* problems of all files, so that one run reports them all.
     package static func load(directory: String, isStrict: Bool = false) throws(FeedListsError) -> FeedLists {
         // Before the files are read: a change during the reading is noticed afterwards.
-        let stamps = stamps(directory: directory)
+        let stamps = Stamps(directory: directory)
         let texts = try texts(in: directory)
         guard !texts.isEmpty else {
             throw FeedListsError(directory, "contains no feed list (a file named *.yaml)")
@@ -39,13 +51,7 @@ package struct FeedLists: Sendable {
         return lists
     }
 
-    /// The stamps of the lists in a directory, by name: they change when a list is written, added or removed.
-    package static func stamps(directory: String) -> [String: FileStamp?] {
-        let names = listNames((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? [])
-        return Dictionary(uniqueKeysWithValues: names.map { ($0, FileStamp("\(directory)/\($0)")) })
-    }
-
-    private static func listNames(_ names: [String]) -> [String] {
+    fileprivate static func listNames(_ names: [String]) -> [String] {
         names.filter { !$0.hasPrefix(".") && ($0.hasSuffix(".yaml") || $0.hasSuffix(".yml")) }.sorted()
     }
 

@@ -48,7 +48,7 @@ struct URLReference: Sendable, Equatable {
             guard bytes.count <= maximumBytes, bytes.starts(with: "http".utf8) else { return false }
             let rest = bytes.dropFirst(bytes.count > 4 && bytes[4] == 0x73 ? 5 : 4)
             guard rest.starts(with: "://".utf8) else { return false }
-            let host = rest.dropFirst(3).prefix { isLetter($0) || 0x30...0x39 ~= $0 || $0 == 0x2D || $0 == 0x2E }
+            let host = rest.dropFirst(3).prefix { $0.isASCIILetter || $0.isASCIIDigit || $0 == 0x2D || $0 == 0x2E }
             guard let next = bytes[host.endIndex...].first ?? (host.isEmpty ? nil : 0x2F) else { return false }
             return next == 0x2F && isHost(host) && bytes[host.endIndex...].allSatisfy(isPlain)
         }
@@ -91,8 +91,8 @@ struct URLReference: Sendable, Equatable {
                 (labels, length, value, isNumber) = (labels + 1, 0, 0, true)
                 continue
             }
-            let isDigit = 0x30...0x39 ~= byte
-            guard length < 63, isDigit || isLetter(byte) || byte == 0x2D || byte == 0x5F else { return false }
+            let isDigit = byte.isASCIIDigit
+            guard length < 63, isDigit || byte.isASCIILetter || byte == 0x2D || byte == 0x5F else { return false }
             length += 1
             if !isDigit { isNumber = false } else if value <= 255 { value = value * 10 + Int(byte - 0x30) }
         }
@@ -109,7 +109,7 @@ struct URLReference: Sendable, Equatable {
     var host: String? {
         guard var host = authority?[...] else { return nil }
         if let at = host.lastIndex(of: "@") { host = host[host.index(after: at)...] }
-        if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().utf8.allSatisfy({ 0x30...0x39 ~= $0 }) {
+        if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().utf8.allSatisfy(\.isASCIIDigit) {
             host = host[..<colon]
         }
         return host.lowercased()
@@ -118,7 +118,7 @@ struct URLReference: Sendable, Equatable {
     private var port: Substring? {
         guard let authority, let colon = authority.lastIndex(of: ":") else { return nil }
         let digits = authority[authority.index(after: colon)...]
-        guard !digits.isEmpty, digits.utf8.allSatisfy({ 0x30...0x39 ~= $0 }) else { return nil }
+        guard digits.isDigits else { return nil }
         return (scheme == "http" && digits == "80") || (scheme == "https" && digits == "443") ? nil : digits
     }
 
@@ -175,11 +175,8 @@ struct URLReference: Sendable, Equatable {
     }
 
     private static func isScheme(_ text: Substring) -> Bool {
-        guard let first = text.utf8.first, isLetter(first) else { return false }
-        return text.utf8.allSatisfy { isLetter($0) || 0x30...0x39 ~= $0 || $0 == 0x2B || $0 == 0x2D || $0 == 0x2E }
+        text.utf8.first?.isASCIILetter == true && text.hasOnlyLettersAndDigits(or: "+-.")
     }
-
-    private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte | 0x20 }
 
     /// Removes dot segments from a path (RFC 3986 §5.2.4).
     private static func withoutDots(_ path: some StringProtocol) -> String {

@@ -1,7 +1,7 @@
-import SQLiteFiles
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension Transaction {
     /// Replaces the stored state of a hub's alarms.

@@ -1,7 +1,7 @@
-import SQLiteFiles
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension HubStore {
     /// Deliveries on a hub's platform that have targets left, starting after a message; the oldest first, or the newest.

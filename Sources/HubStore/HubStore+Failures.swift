@@ -1,8 +1,8 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension HubStore {
     /// The deliveries of a message, one for each platform, ordered by platform name.

@@ -1,9 +1,9 @@
-import SQLiteFiles
 import Formats
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// A hub with its description.
 package struct StoredHub: Sendable, Equatable {

@@ -1,9 +1,9 @@
-import SQLiteFiles
 import Formats
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// A job with the state that only the hub knows.
 package struct StoredJob: Sendable, Equatable {

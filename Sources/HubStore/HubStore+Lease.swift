@@ -1,5 +1,5 @@
-import SQLiteFiles
 import GRDB
+import SQLiteFiles
 
 /// The row that names the node with the hub's lease; the table is called `duty`.
 package struct LeaseRecord: Sendable, Equatable {

@@ -1,9 +1,9 @@
-import SQLiteFiles
 import Formats
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// Reads what reports on sent messages need: the devices that got a message, and the reasons why others did not.
 extension HubStore {

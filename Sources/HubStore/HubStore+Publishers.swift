@@ -1,9 +1,9 @@
-import SQLiteFiles
 import Formats
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension Transaction {
     /// Maximum number of publishers whose reports a hub keeps.

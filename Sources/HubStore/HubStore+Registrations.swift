@@ -1,8 +1,8 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension HubStore {
     /// Adds every registration of every hub to a result, in the order of their ordinals.

@@ -1,7 +1,7 @@
-import SQLiteFiles
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// A backward scan of a range of a hub's messages that selects messages by tags.
 package struct MessageScan: Sendable {

@@ -1,8 +1,8 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension HubStore {
     /// Finds a scheduled message that is waiting or was canceled.

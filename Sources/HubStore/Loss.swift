@@ -1,7 +1,7 @@
-import SQLiteFiles
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// A number that is stored both in the database and in a file next to it.
 ///

@@ -1,5 +1,5 @@
-import SQLiteFiles
 import GRDB
+import SQLiteFiles
 
 /// Reads, each in a snapshot of its own.
 extension HubStore {

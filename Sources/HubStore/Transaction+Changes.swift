@@ -1,7 +1,7 @@
-import SQLiteFiles
 import GRDB
 import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// The size of the registry changes of all hubs.
 package struct ChangeSize: Sendable, Equatable {

@@ -1,8 +1,8 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension Transaction {
     /// Maximum number of failed targets of one delivery whose reasons are stored.

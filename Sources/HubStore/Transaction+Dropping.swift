@@ -1,7 +1,7 @@
-import SQLiteFiles
 import GRDB
 package import HubProtocol
 import HubRouting
+import SQLiteFiles
 
 // MARK: - Dropping the oldest of the log
 

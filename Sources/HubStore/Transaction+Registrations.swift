@@ -1,8 +1,8 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 extension Transaction {
     /// Maximum number of former states of one registration; the oldest are dropped first.
@@ -183,7 +183,7 @@ extension Transaction {
         for part in installation.parts {
             let (text, tags) = (part.text, installation.tags(of: part).joined)
             let channel = installation[tile: part.tile]?.pushChannel
-            let known = old.removeValue(forKey: text)
+            let known = old.lastIndex { $0.text == text }.map { old.remove(at: $0) }
             let charge = part == .main ? charge : 0
             let writer = charge > 0 ? writer : nil
             var new = Target(
@@ -228,7 +228,7 @@ extension Transaction {
             }
             changes.append(TargetChange(old: known?.target, new: new))
         }
-        return try changes + old.values.map { try end($0, hub: hub, at: at, deleted: deleted) }
+        return try changes + old.map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
 
     /// Ends the registrations of an installation that is removed.
@@ -240,29 +240,33 @@ extension Transaction {
         at: Timestamp,
         deleted: RegistrationID?
     ) throws -> [TargetChange] {
-        try parts(ofInstallation: ordinal).values.map { try end($0, hub: hub, at: at, deleted: deleted) }
+        try parts(ofInstallation: ordinal).map { try end($0, hub: hub, at: at, deleted: deleted) }
     }
 
     /// The holder of Listen who has written an installation; `nil` for Manage.
     package func writer(ofInstallation ordinal: Ordinal) throws -> ListenWriter? {
-        try parts(ofInstallation: ordinal).values.lazy.compactMap(\.target.writer).first
+        try parts(ofInstallation: ordinal).lazy.compactMap(\.target.writer).first
     }
 
     private struct Part {
+        /// Its ``InstallationPart/text``.
+        let text: String
         let id: RegistrationID
         let etag: Int
         let target: Target
     }
 
-    /// The registrations of an installation by their ``InstallationPart/text``.
-    private func parts(ofInstallation ordinal: Ordinal) throws -> [String: Part] {
+    /// The registrations of an installation; those that differ in SQLite can have equal texts in Swift.
+    private func parts(ofInstallation ordinal: Ordinal) throws -> [Part] {
         typealias Place = RegistrationQuery.TargetColumn
-        let parts = try db.rows(RegistrationQuery.ofInstallation, [ordinal]) { row in
-            let id = try RegistrationID(row[Place.registrationID])
-            return (row[Place.part] as String, Part(id: id, etag: row[Place.etag], target: Target(row: row)))
+        return try db.rows(RegistrationQuery.ofInstallation, [ordinal]) { row in
+            Part(
+                text: row[Place.part],
+                id: try RegistrationID(row[Place.registrationID]),
+                etag: row[Place.etag],
+                target: Target(row: row)
+            )
         }
-        // Texts that differ in SQLite can be equal in Swift.
-        return Dictionary(parts) { $1 }
     }
 
     private func end(_ part: Part, hub: HubKey, at: Timestamp, deleted: RegistrationID?) throws -> TargetChange {

@@ -1,8 +1,8 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// Access to the database for one member of a commit, valid during the member's call only.
 package struct Transaction {

@@ -294,9 +294,5 @@ extension SettingFormat where Value: RawRepresentable, Value: CaseIterable, Valu
 }
 
 extension Substring {
-    func trimmed() -> String {
-        var text = self.drop { $0 == " " }
-        while text.last == " " { text.removeLast() }
-        return String(text)
-    }
+    func trimmed() -> String { String(trimming { $0 == " " }) }
 }

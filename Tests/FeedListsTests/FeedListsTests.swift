@@ -150,6 +150,19 @@ import Testing
         #expect(!found.contains { $0.contains("evil") })
     }
 
+    @Test func `names of files that differ in their bytes are two lists, each with its stamp`() throws {
+        let folder = try ScratchFolder()
+        for (name, category) in [("\u{E9}", "World"), ("e\u{301}", "Sports")] {
+            let text = "category: \(category)\nfeeds:\n  - url: https://example.org/\(category)\n"
+            try text.write(toFile: folder.file("\(name).yaml"), atomically: true, encoding: .utf8)
+        }
+        let lists = try FeedLists.load(directory: folder.path)
+        #expect(Set(lists.categories.map(\.text)) == ["World", "Sports"])
+        #expect(lists.stamps == FeedLists.Stamps(directory: folder.path))
+        try FileManager.default.moveItem(atPath: folder.file("e\u{301}.yaml"), toPath: folder.file("f.yaml"))
+        #expect(lists.stamps != FeedLists.Stamps(directory: folder.path))
+    }
+
     @Test func `keys of a request are read, and headers also from a file`() throws {
         let folder = try ScratchFolder()
         let secret = folder.file("secret.headers")

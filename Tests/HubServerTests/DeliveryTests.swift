@@ -375,6 +375,32 @@ struct DeliveryTests {
         }
     }
 
+    @Test func `the content of a message is shown, unless it is for persons or devices, secret or native`() async throws
+    {
+        let content: [MessageProperty: String] = ["title": "Bridge", "messageParam": "It is open.", "story": "s"]
+        try await TestHub.run(try Scratch()) { hub in
+            let shown = try await hub.report(try await hub.accept(tags: "World", with: content))
+            #expect(shown.properties == ["title": "Bridge", "messageParam": "It is open.", "story": "s"])
+            #expect(shown.title == "Bridge" && shown.text == "It is open." && shown.withheld == nil)
+            let listed = try #require(try await hub.newest().first)
+            #expect(listed.title == "Bridge" && listed.properties == nil)
+
+            for tags in ["username:alice", "World || username:alice", "$InstallationId:{p}"] {
+                let personal = try await hub.report(try await hub.accept(tags: tags, with: content))
+                #expect(personal.properties == nil && personal.title == nil && personal.text == nil, "\(tags)")
+                #expect(personal.withheld == .personal, "\(tags)")
+            }
+            var secret = content
+            secret[.secureID] = "17"
+            let secure = try await hub.report(try await hub.accept(tags: "World", with: secret))
+            #expect(secure.properties == nil && secure.title == nil && secure.withheld == .secure)
+            let direct = try await hub.report(try await hub.accept(native: "Bridge", handles: ["p"]))
+            #expect(direct.properties == nil && direct.title == nil)
+            let native = try await hub.report(try await hub.accept(native: "Bridge", tags: "World"))
+            #expect(native.properties == nil && native.title == "Bridge" && native.withheld == nil)
+        }
+    }
+
     @Test func `a message that is gone, or never was, is refused with the retention`() async throws {
         try await TestHub.run(try Scratch()) { hub in
             let id = try await hub.accept("x")

@@ -23,13 +23,28 @@ enum FetchResult: Sendable {
 
 struct FetchedDocument: Sendable {
     let body: [UInt8]
+    /// SHA-256 of the body.
+    let hash: [UInt8]
     var contentLocation: String?
     let contentType: String?
     var validators = FeedValidators()
     let answer: FetchResult.Answer
 
-    /// SHA-256 of the body.
-    var hash: [UInt8] { Array(SHA256.hash(data: body)) }
     /// The address after redirects.
     var url: String { answer.url }
+
+    init(
+        body: [UInt8],
+        contentLocation: String? = nil,
+        contentType: String?,
+        validators: FeedValidators = FeedValidators(),
+        answer: FetchResult.Answer
+    ) {
+        self.body = body
+        hash = Array(SHA256.hash(data: body))
+        self.contentLocation = contentLocation
+        self.contentType = contentType
+        self.validators = validators
+        self.answer = answer
+    }
 }

@@ -9,7 +9,8 @@ extension PublisherStore {
     /// Returns all feeds that were ever listed, by URL.
     func feeds() throws -> [String: FeedRecord] {
         let records = try read { try $0.values("SELECT * FROM feed") { try FeedRecord($0) } }
-        return Dictionary(uniqueKeysWithValues: records.map { ($0.url, $0) })
+        // Addresses may differ in bytes only, and be equal as texts.
+        return Dictionary(records.map { ($0.url, $0) }) { _, last in last }
     }
 
     /// Returns a feed's current record.

@@ -12,7 +12,7 @@ extension PublisherStore {
                 (try row.decode(String.self, forColumn: "url"), try JudgedEntry.decode(row))
             }
         }
-        return Dictionary(uniqueKeysWithValues: entries)
+        return Dictionary(entries) { _, last in last }
     }
 
     /// Returns the states of announcing messages by idempotency key, with the hub's ids of accepted ones.

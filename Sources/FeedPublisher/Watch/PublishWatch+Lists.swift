@@ -1,5 +1,4 @@
 internal import FeedLists
-internal import HostSystem
 internal import HubProtocol
 internal import Signals
 internal import Synchronization
@@ -21,7 +20,7 @@ extension PublishWatch {
 
     /// Reads the lists again if their files have changed since the last reading.
     func readChangedLists() {
-        let found = FeedLists.stamps(directory: directory)
+        let found = FeedLists.Stamps(directory: directory)
         if state.withLock({ exchange(&$0.stamps, with: found) }) != found { readLists() }
     }
 

@@ -35,7 +35,7 @@ package final class PublishWatch: Sendable {
         /// The errors of the feed lists that were reported.
         var listProblem: String?
         /// The files of the feed lists when they were last read.
-        var stamps: [String: FileStamp?]
+        var stamps: FeedLists.Stamps
     }
 
     let directory: String
@@ -62,7 +62,7 @@ package final class PublishWatch: Sendable {
     ) {
         self.directory = directory
         // The files may have changed since the lists were read.
-        state = Mutex(State(stamps: pass.lists.stamps ?? FeedLists.stamps(directory: directory)))
+        state = Mutex(State(stamps: pass.lists.stamps ?? FeedLists.Stamps(directory: directory)))
         prototype = pass
         let feeds = ListedFeeds(pass.lists)
         self.feeds = feeds

@@ -1,3 +1,5 @@
+internal import Formats
+
 /// Parts of addresses that name a visit or a campaign instead of a page.
 ///
 /// Only names that are hardly ever used for anything else are here: a parameter that is left out by mistake makes one
@@ -28,7 +30,7 @@ enum LinkNoise {
         // Elsewhere these name a story, or a talk at a conference.
         let value = parameter.dropFirst(name.count + 1)
         return value.utf8.count >= shortestToken
-            && value.utf8.allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x7A ~= $0 | 0x20 }
+            && value.hasOnlyLettersAndDigits()
             && value.contains(where: \.isNumber) && value.contains(where: \.isLetter)
     }
 

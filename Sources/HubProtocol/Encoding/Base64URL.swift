@@ -19,7 +19,7 @@ package enum Base64URL {
         text.utf8.contains(where: Array("+/=".utf8).contains) ? nil : decodeAny(text)
     }
 
-    /// Also reads the ordinary alphabet, and padding.
+    /// Also reads the ordinary alphabet, and padding of at most two characters.
     package static func decodeAny(_ text: String) -> [UInt8]? {
         var base64 = text.utf8.map { byte -> UInt8 in
             switch byte {
@@ -28,7 +28,8 @@ package enum Base64URL {
             default: byte
             }
         }
-        while base64.last == UInt8(ascii: "=") { base64.removeLast() }
+        for _ in 0..<2 where base64.last == UInt8(ascii: "=") { base64.removeLast() }
+        guard base64.last != UInt8(ascii: "=") else { return nil }
         while !base64.count.isMultiple(of: 4) { base64.append(UInt8(ascii: "=")) }
         return Data(base64Encoded: Data(base64)).map { Array($0) }
     }

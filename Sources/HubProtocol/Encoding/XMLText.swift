@@ -1,8 +1,13 @@
 /// Character data of XML 1.0.
 package enum XMLText {
-    package static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String { escaped(text, quote: nil) }
+
+    /// Escapes the value of an attribute in double quotes.
+    static func escapedAttribute(_ text: String) -> String { escaped(text, quote: UInt8(ascii: "\"")) }
+
+    private static func escaped(_ text: String, quote: UInt8?) -> String {
         var bytes: [UInt8] = []
-        append(escaped: text, quote: nil, to: &bytes)
+        append(escaped: text, quote: quote, to: &bytes)
         return String(decoding: bytes, as: UTF8.self)
     }
 

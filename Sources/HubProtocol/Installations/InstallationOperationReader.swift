@@ -211,7 +211,10 @@ enum JSONPointer {
             let escaped = parts.dropFirst()
             guard escaped.allSatisfy({ $0.first == "0" || $0.first == "1" }) else { return nil }
             segments.append(
-                escaped.reduce(String(parts[0])) { $0 + ($1.first == "0" ? "~" : "/") + String($1.dropFirst()) }
+                escaped.reduce(into: String(parts[0])) { text, part in
+                    text += part.first == "0" ? "~" : "/"
+                    text += String(part.dropFirst())
+                }
             )
         }
         return segments

@@ -85,14 +85,6 @@ package struct PublicServiceList: Sendable, Equatable {
     }
 }
 
-extension XMLText {
-    static func escapedAttribute(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        append(escaped: text, quote: UInt8(ascii: "\""), to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
-}
-
 extension Timestamp {
     /// The service's form in descriptions: `2020-07-02T18:03:10.772Z`, without zeros at the end of the fraction.
     var precise: String {

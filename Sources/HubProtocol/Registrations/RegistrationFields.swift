@@ -45,7 +45,7 @@ struct RegistrationFields {
     }
 
     func required(_ field: RegistrationField, _ problems: inout ProblemList) -> String? {
-        guard elements[field.rawValue] != nil, self[field] != nil else {
+        guard self[field] != nil else {
             problems.add("\(field.name) is missing")
             return nil
         }

@@ -35,7 +35,7 @@ package struct MessageReport: Sendable, Equatable, Codable {
     package var title: String?
     /// Its text as pages show it; the beginning of it in a list.
     ///
-    /// It is absent as ``title`` is, and if it is the same text.
+    /// It is absent as ``title`` is, and if it adds nothing to the title.
     package var text: String?
     /// The properties of a template message; absent as ``title`` is, and in a list.
     package var properties: [String: String]?

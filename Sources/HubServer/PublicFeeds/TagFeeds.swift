@@ -149,16 +149,18 @@ actor TagFeeds {
         if let languages, languages.revision == revision, now - languages.readAt < Self.reportLifetime {
             return languages.names
         }
-        return try await languageReading.join(revision) {
+        return try await languageReading.value(revision) {
             let names = try await hub.reportedLanguages()
             await self.keep(languages: (revision, now, names))
             return names
-        }.task.value
+        }
     }
 
     private func keep(languages: (revision: Int, readAt: Duration, names: [String: [LanguageName]])) {
-        self.languages = languages
         languageReadings += 1
+        // Readings of two revisions can end in the other order.
+        if let known = self.languages, known.revision > languages.revision { return }
+        self.languages = languages
     }
 
     /// The creation time of the hub.

@@ -1,6 +1,6 @@
-import SQLiteFiles
 import GRDB
 import HubRouting
+import SQLiteFiles
 
 /// Completes the effects of an entry from the database before and after the entry's statements.
 ///

@@ -1,8 +1,8 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 package import HubProtocol
 package import HubRouting
+import SQLiteFiles
 
 /// A message was appended to the log.
 package struct MessageEffect: HubEffect {

@@ -1,7 +1,7 @@
-import SQLiteFiles
 import Foundation
 import GRDB
 import HubRouting
+import SQLiteFiles
 
 extension Transaction {
     /// True if the database has a place in an ordered log that several nodes share.

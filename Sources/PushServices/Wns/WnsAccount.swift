@@ -53,9 +53,7 @@ struct WnsAccount: Sendable {
         (issuer, client) = (.entra(tenant: tenant), application)
     }
 
-    private static func trimmed(_ text: String) -> String {
-        String(text.drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
-    }
+    private static func trimmed(_ text: String) -> String { String(text.trimming(\.isWhitespace)) }
 
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.count <= 256 && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }

@@ -68,15 +68,23 @@ extension TestHub {
     {
         var properties: [MessageProperty: String] = ["title": title]
         if let message { properties["messageParam"] = message }
+        return try await accept(tags: tags, with: properties, key: key)
+    }
+
+    /// Accepts a message with these properties.
+    func accept(tags: String?, with properties: [MessageProperty: String], key: String? = nil) async throws
+        -> MessageID
+    {
+        let body = MessageProperties(properties).encoded()
         return try await hub.messages.accept(
             IncomingMessage(
                 id: .random(),
                 message: try Message(
                     audience: try tags.map { .matching(try TagExpression(parsing: $0)) } ?? .everybody,
-                    body: MessageProperties(properties).encoded()
+                    body: body
                 ),
                 idempotencyKey: key,
-                contentHash: Array(title.utf8)
+                contentHash: Array((properties["title"] ?? "").utf8)
             )
         )
     }

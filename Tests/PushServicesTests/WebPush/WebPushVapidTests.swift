@@ -170,6 +170,11 @@ import Testing
         )
     }
 
+    @Test(arguments: [("", true), ("=", true), ("==", true), ("===", false), ("a==", false), ("= ", false)])
+    func `padding of more than two characters is refused`(padding: String, isRead: Bool) {
+        #expect((Base64URL.decodeAny("-_8x" + padding) != nil) == isRead)
+    }
+
     @Test func `trying the credential signs and verifies`() async throws {
         let service = try WebPushService(WebPushSender.credential(key), WebPushSender.surroundings(clock))
         #expect(await service.tryCredential() == .accepted(id: nil))
