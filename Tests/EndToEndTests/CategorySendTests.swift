@@ -121,12 +121,12 @@ import Testing
         #expect(cut.status == 69, "\(cut.errors)")
         #expect(cut.output.split(separator: "\n").count == 1, "\(cut.output)")
         #expect(
-            cut.errors.contains("it is unknown whether the message was sent to Sports; not sent to Science"),
+            cut.errors.contains("it is unknown whether the message for Sports was sent; not sent for Science"),
             "\(cut.errors)"
         )
         guard isOurs else {
             // Another hub would send the message of a repeat once more.
-            #expect(cut.errors.contains("send the rest with --category 'Science'"), "\(cut.errors)")
+            #expect(cut.errors.contains("for the rest, repeat the command with --category 'Science'"), "\(cut.errors)")
             return
         }
         let hint = try #require(cut.errors.firstMatch(of: /--category '([A-Za-z,]+)' --idempotency-key ([0-9a-f]+):/))

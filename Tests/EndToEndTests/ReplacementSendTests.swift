@@ -90,8 +90,8 @@ import Testing
         #expect(previews.map(\.tags) == ["World", "Sports"] && previews.allSatisfy { $0.recipients == ["stream": 1] })
         #expect(previews.allSatisfy { $0.properties["urgency"] == "critical" && $0.properties["summary"] == nil })
         let text = try await send("--correct", story, "--title", "The bridge opens tomorrow", "--dry-run")
-        #expect(text.output.contains("devices       1 stream\n"), "\(text.output)")
-        #expect(text.output.contains("title         Correction: The bridge opens tomorrow\n"), "\(text.output)")
+        #expect(text.output.contains("devices     1 stream\n"), "\(text.output)")
+        #expect(text.output.contains("\ntitle=Correction: The bridge opens tomorrow\n"), "\(text.output)")
 
         _ = try ids(try await send("--correct", story, "--title", "The bridge opens tomorrow", "--json"))
         let rows = try await inbox(rows: 4)
@@ -104,10 +104,52 @@ import Testing
         #expect(rows.map { $0.sameAs != nil } == [false, true, false, true])
         #expect(rows[0].superseded == "replaced")
 
-        _ = try ids(try await send("--withdraw", story, "--json"))
+        _ = try ids(try await send("--withdraw", "\(story),\(story)", "--json"))
         let last = try await inbox(rows: 6).suffix(2)
         #expect(last.allSatisfy { $0.status == "withdrawn" && $0.title == "Withdrawn: The bridge is open" }, "\(last)")
         #expect(await agent.stop() == 0)
+        #expect(await hub.stop() == 0)
+    }
+
+    @Test(.timeLimit(.minutes(10)))
+    func `a withdrawal is in each language of the story, and a correction needs a main text`() async throws {
+        let french = try ids(
+            try await send(
+                "--tags",
+                "World",
+                "--property",
+                "story=s",
+                "--property",
+                "Title_French=Le pont",
+                "--property",
+                "News_French=Le pont est ouvert",
+                "--property",
+                "Link_French=https://example.org/fr",
+                "--json"
+            )
+        )
+        let previews: [Preview] = try Self.decoded(try await send("--withdraw", french, "--dry-run", "--json"))
+        let withdrawn = try #require(previews.first)
+        #expect(
+            withdrawn.properties.filter { $0.key != "version" } == [
+                "Link_French": "https://example.org/fr", "News_French": "Withdrawn: Le pont",
+                "Title_French": "Withdrawn: Le pont", "status": "withdrawn", "story": "s",
+            ]
+        )
+        let refused = try await send("--correct", french, "--link", "https://example.org/")
+        #expect(refused.status == 64 && refused.errors.contains("has no text in the main language"))
+        let later = Date(timeIntervalSinceNow: 3_600).formatted(.iso8601)
+        let shown = try await send("--correct", french, "--title", "The bridge", "--at", later, "--dry-run")
+        #expect(shown.output.contains("time        ") && shown.output.contains("devices     nobody"), "\(shown.output)")
+        #expect(shown.output.contains("\nmessageParam=Correction: The bridge\n"), "\(shown.output)")
+        let fixed = try await send("--correct", french, "--title", "The bridge", "--property", "Story=other")
+        #expect(fixed.status == 64 && fixed.errors.contains("--correct and --property story"), "\(fixed.errors)")
+
+        let kept = try await send("--title", "T", "--property", "MessageParam=M", "--tags", "World", "--dry-run")
+        #expect(kept.output.contains("\nMessageParam=M\n") && !kept.output.contains("messageParam"), "\(kept.output)")
+        try scratch.write(#"{"title":{}}"#, to: "payload.json")
+        let nested = try await send("--payload", scratch.file("payload.json"), "--dry-run")
+        #expect(nested.status == 64 && nested.errors.contains("property 'title' is an object"), "\(nested.errors)")
         #expect(await hub.stop() == 0)
     }
 

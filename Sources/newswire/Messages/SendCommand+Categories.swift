@@ -15,54 +15,31 @@ extension SendCommand {
     /// Sends one message to each category, with a text from the category's template, as the tutorial's server does
     /// (protocol §10).
     func send(toCategories names: String) async throws {
-        try checkCategoryOptions()
+        try checkOptions(beside: "--category")
+        guard hasText else { throw Failure(.usage, "--category needs a text", hint: "pass --message TEXT") }
         let wanted = names == Self.everyCategory ? nil : try CategoryChoice(typed: names)
         guard wanted?.categories.isEmpty != true else {
             throw Failure(.usage, "--category is empty", hint: "pass names separated by commas, or 'all'")
         }
         let (time, key) = (try time(), try key())
-        let text = Self.oneStory(try properties(), key: key)
+        let text = try properties().asStory(key: key)
         let settings = try configuration.load()
         let lists = try lists(settings)
-        let hub = try HubConnection(settings, PublisherSettings.connection)
-        let string = try hub.sending()
-        try await withHTTP { http in
-            let client = try hub.client(string, http: http)
+        try await withHub(settings) { client in
             let known = try await client.listedCategories()
             let categories = try chosen(wanted, known: known, listed: lists.categories.map(\.text))
-            var unprinted: (any Error)?
-            for (index, category) in categories.enumerated() {
+            let entries = try categories.map { category in
                 let message = OutgoingMessage(
                     try Self.rendered(text, for: category, in: lists.list(of: category)).encoded(),
                     tags: category,
-                    // Each category's message has a key of its own, which is the same in a repeat.
+                    // The same in a repeat.
                     idempotencyKey: "\(key)/\(category.lowercased())"
                 )
-                let rest = Remaining("--category", categories[index...], isFirst: index == 0, key: key)
-                let sent: SentMessage
-                do {
-                    sent = try await send(message, at: time, client)
-                } catch let error as UnconfirmedSend {
-                    throw rest.unconfirmed(error, isOurs: known != nil)
-                } catch {
-                    throw rest.unsent(Failure(error))
-                }
-                // Continue with the other categories even if the output cannot be written.
-                do { try report(sent, to: category) } catch { unprinted = unprinted ?? error }
+                return SendBatch.Entry(name: category, category: category, message: message)
             }
-            if let unprinted { throw unprinted }
+            let batch = SendBatch(option: "--category", entries: entries, key: key, isOurs: known != nil)
+            try await send(batch, at: time, client)
         }
-    }
-
-    private func checkCategoryOptions() throws {
-        let others = [
-            ("--tags", tags != nil), ("--format", format != nil), ("--payload", payload != nil),
-            ("--device", device != nil), ("--test", test),
-        ]
-        if let other = others.first(where: \.1)?.0 {
-            throw Failure(.usage, "--category and \(other) cannot be combined")
-        }
-        guard hasText else { throw Failure(.usage, "--category needs a text", hint: "pass --message TEXT") }
     }
 
     /// Returns the configured feed lists, or an empty list on a machine that only sends.
@@ -101,22 +78,15 @@ extension SendCommand {
         in list: FeedList?
     ) throws -> MessageProperties {
         var values = text.all
-        values[.category] = category
+        values.set(.category, category)
         let template = try list?.template ?? InlineTemplate(parsing: FeedList.standardTemplate)
-        values[.messageParam] = template.render(MessageProperties(values))
+        let rendered = template.render(MessageProperties(values))
+        values.set(.messageParam, rendered)
         if let main = list?.localization.main {
-            values[main.newsProperty] = values[main.newsProperty] ?? values[.messageParam]
-            values[main.titleProperty] = values[main.titleProperty] ?? values[.title]
+            if text[main.newsProperty] == nil { values.set(main.newsProperty, rendered) }
+            if let title = text[.title], text[main.titleProperty] == nil { values.set(main.titleProperty, title) }
         }
         return MessageProperties(values)
-    }
-
-    private func report(_ sent: SentMessage, to category: String) throws {
-        if json { return try Console.write(JSON.line(sent.json(category: category))) }
-        guard sent.preview == nil else { return Console.show(sent.shown) }
-        let name = TerminalText.safe(category)
-        try Console.write("\(sent.text)  \(name)")
-        if sent.recipients?.total == 0 { Console.warning("nobody is registered for '\(name)'") }
     }
 }
 
@@ -124,47 +94,5 @@ extension FeedLists {
     /// The list of a category, however it is spelled.
     func list(of category: String) -> FeedList? {
         lists.first { $0.category.folded == (try? Tag(category))?.folded }
-    }
-}
-
-/// The messages that remain after a failed send; repeating the whole command would send to the others twice.
-struct Remaining {
-    /// The option that names them.
-    let option: String
-    let names: ArraySlice<String>
-    /// True if nothing was sent yet.
-    let isFirst: Bool
-    let key: String
-
-    init(_ option: String, _ names: ArraySlice<String>, isFirst: Bool, key: String) {
-        (self.option, self.names, self.isFirst, self.key) = (option, names, isFirst, key)
-    }
-
-    /// Returns the failure if the hub certainly did not accept the message.
-    func unsent(_ failure: Failure) -> Failure {
-        if isFirst { return failure }
-        return Failure(failure.status, "\(failure.text); not sent to \(Self.list(names))", hint: hint(names))
-    }
-
-    /// Returns the failure if the hub may have accepted the message.
-    ///
-    /// `isOurs` is true for a newswire hub, which supports idempotency keys.
-    func unconfirmed(_ error: UnconfirmedSend, isOurs: Bool) -> Failure {
-        let unsent = names.dropFirst()
-        let first = names.first ?? ""
-        let rest = unsent.isEmpty ? "" : "; not sent to \(Self.list(unsent))"
-        let text = "; it is unknown whether the message was sent to \(first)\(rest)"
-        if isOurs {
-            let repeated = "repeat with \(option) '\(Self.list(names))' --idempotency-key \(key): nothing is sent twice"
-            return error.failure(text, hint: repeated)
-        }
-        let look = "check whether \(first) got the message before you send it again"
-        return error.failure(text, hint: unsent.isEmpty ? look : "\(look); \(hint(unsent))")
-    }
-
-    private static func list(_ names: ArraySlice<String>) -> String { names.joined(separator: ",") }
-
-    private func hint(_ names: ArraySlice<String>) -> String {
-        "send the rest with \(option) '\(Self.list(names))'"
     }
 }

@@ -100,7 +100,7 @@ extension SendCommand {
             }
             let values = try properties()
             try checkRecipients()
-            return (hasText ? Self.oneStory(values, key: key) : values).encoded()
+            return (hasText ? values.asStory(key: key) : values).encoded()
         }
         guard !hasText, link == nil, urgency == nil, property.isEmpty else {
             throw Failure(
@@ -108,11 +108,21 @@ extension SendCommand {
                 "--payload cannot be combined with --message, --title, --link, --urgency and --property"
             )
         }
+        let bytes: [UInt8]
         do {
-            return try PrivateFile.bytes(payload, limit: Message.maximumBytes)
+            bytes = try PrivateFile.bytes(payload, limit: Message.maximumBytes)
         } catch {
             throw Failure(.usage, "\(error)", hint: "pass --payload FILE of at most \(Message.maximumBytes) bytes")
         }
+        // Otherwise the hub checks it, which may accept more than ours.
+        if dryRun, format == .template {
+            do {
+                _ = try MessageProperties(json: bytes)
+            } catch {
+                throw Failure(.usage, "'\(payload)' cannot be sent: \(error)")
+            }
+        }
+        return bytes
     }
 
     /// Refuses properties alone for everybody: a text was forgotten, and every device would show an empty message.
@@ -154,17 +164,18 @@ extension SendCommand {
             guard parts.count == 2, !parts[0].isEmpty else {
                 throw Failure(.usage, "--property '\(text)' is not of the form name=value")
             }
-            values[MessageProperty(rawValue: parts[0])] = parts[1]
+            values.set(MessageProperty(rawValue: parts[0]), parts[1])
         }
         for (flag, text) in [("--message", message), ("--title", title)] where text?.allSatisfy(\.isWhitespace) == true
         {
             throw Failure(.usage, "\(flag) is empty", hint: "pass a text")
         }
         if let text = message ?? title {
-            values[.messageParam] = text
-            values[.title] = title ?? values[.title] ?? text
+            let given = MessageProperties(values)
+            if message != nil || given[.messageParam] == nil { values.set(.messageParam, text) }
+            if title != nil || given[.title] == nil { values.set(.title, title ?? text) }
             // A category's template has the title only, and pages and phones show both.
-            if title != nil, let message { values[.summary] = values[.summary] ?? message }
+            if title != nil, let message, given[.summary] == nil { values.set(.summary, message) }
         }
         if let link {
             guard let link = WebLink(link) else {
@@ -174,9 +185,9 @@ extension SendCommand {
                     hint: "pass one such as https://example.org/"
                 )
             }
-            values[.link] = link.text
+            values.set(.link, link.text)
         }
-        if let urgency { values[.urgency] = urgency.rawValue }
+        if let urgency { values.set(.urgency, urgency.rawValue) }
         guard !values.isEmpty else {
             throw Failure(
                 .usage,
@@ -197,15 +208,6 @@ extension MessageUrgency: ExpressibleByArgument {}
 extension SendCommand {
     /// True if the message has a text for people, and not only properties.
     var hasText: Bool { message != nil || title != nil }
-
-    /// Returns the properties with the names of their story and version, so that a later message can replace this one,
-    /// and people who have chosen several of its categories see it once.
-    static func oneStory(_ text: MessageProperties, key: String) -> MessageProperties {
-        var values = text.all
-        values[.story] = values[.story] ?? StoryName.of("sent story", key)
-        values[.version] = values[.version] ?? StoryName.of("sent version", key)
-        return MessageProperties(values)
-    }
 }
 
 // MARK: - The outcome
@@ -223,7 +225,7 @@ struct SentMessage {
 
     /// The answer in JSON, with the message's category if `--category` was passed.
     func json(category: String? = nil) -> JSONText {
-        if let preview { return preview.json(category: category, recipients) }
+        if let preview { return preview.json(category: category, recipients, scheduledFor) }
         return [
             "category": JSONText(category), "failure": outcome.map { JSONText($0.failure) },
             "id": JSONText(id?.text ?? ""),
@@ -241,11 +243,12 @@ struct SentMessage {
         ]
     }
 
-    /// The line for people.
-    var text: String { "\(scheduledFor == nil ? "sent" : "scheduled") \(id?.text ?? "")" }
-
-    /// The text for people: the line, or the message that was not sent.
-    var shown: Output { preview.map { .facts($0.facts(recipients)) } ?? .row(text) }
+    /// Returns the text for people: a line, with the message's category if there is one, or the message that was not
+    /// sent.
+    func shown(_ category: String? = nil) -> Output {
+        if let preview { return .lines(preview.preview(recipients, scheduledFor)) }
+        return .row("\(scheduledFor == nil ? "sent" : "scheduled") \(id?.text ?? "")", category)
+    }
 }
 
 extension RecipientCounts {
@@ -253,33 +256,37 @@ extension RecipientCounts {
 }
 
 extension OutgoingMessage {
-    fileprivate func json(category: String?, _ recipients: RecipientCounts?) -> JSONText {
-        let properties = try? MessageProperties(json: body)
-        return [
+    /// Its properties by name; `nil` for a message in another format.
+    private var properties: [String: String]? {
+        format == .template ? (try? MessageProperties(json: body))?.texts : nil
+    }
+
+    fileprivate func json(category: String?, _ recipients: RecipientCounts?, _ time: Date?) -> JSONText {
+        [
             "category": JSONText(category), "device": JSONText(device), "format": JSONText(format.rawValue),
-            "properties": format == .template
-                ? properties.map { JSONText(sorted: $0.texts.mapValues { JSONText($0) }) } : nil,
-            "recipients": recipients?.json, "tags": JSONText(tags),
+            "properties": properties.map { JSONText(sorted: $0.mapValues { JSONText($0) }) },
+            "recipients": recipients?.json, "scheduledFor": JSONText(time.map(ISODateTime.format)),
+            "tags": JSONText(tags),
         ]
     }
 
-    /// The message for people.
-    fileprivate func facts(_ recipients: RecipientCounts?) -> [ReportFact] {
-        let properties = format == .template ? (try? MessageProperties(json: body))?.texts ?? [:] : [:]
+    /// The message for people: its recipients, and its properties as `--property` accepts them.
+    fileprivate func preview(_ recipients: RecipientCounts?, _ time: Date?) -> [String] {
         let facts: [ReportFact?] = [
             ReportFact("Recipients", device ?? tags ?? "everybody"),
+            ReportFact("Time", time.map(ISODateTime.format)),
             ReportFact("Devices", recipients.map { ReportWords.terminal.counts($0.platforms, none: "nobody") }),
             format == .template
                 ? nil : ReportFact("Payload", "\(Counted.text(body.count, "byte")) of format \(format)"),
         ]
-        return facts.compactMap(\.self)
-            + properties.sorted { $0.key < $1.key }.compactMap { ReportFact($0.key, $0.value) }
+        return Output.facts(facts.compactMap(\.self)).lines
+            + (properties ?? [:]).sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
     }
 }
 
 extension SendCommand {
     func report(_ sent: SentMessage) throws {
-        Console.show(sent.json(), asJSON: json, sent.shown)
+        Console.show(sent.json(), asJSON: json, sent.shown())
         if !json, sent.preview == nil {
             if let time = sent.scheduledFor {
                 Console.notice("it will be sent at \(ISODateTime.format(time)); 'newswire messages cancel' cancels it")
@@ -292,7 +299,7 @@ extension SendCommand {
                 [result.applicationPlatform + (result.pnsHandle.isEmpty ? "" : " \(result.pnsHandle)"), result.outcome]
             }
             Console.show(.rows(rows))
-            if outcome.results.isEmpty { warnOfNobody() }
+            if outcome.results.isEmpty { warnOfNobody(tags) }
         }
         if outcome.success == 0, outcome.failure > 0 {
             throw Failure(.failed, "no device of the test got the message")
@@ -301,7 +308,7 @@ extension SendCommand {
 
     private func tell(_ counts: RecipientCounts?) {
         guard let counts else { return }
-        guard counts.total > 0 else { return warnOfNobody() }
+        warnOfNobody(counts, tags)
         let streams = counts.platforms[Platform.stream.rawValue] ?? 0
         if streams > 0 { Console.notice("for agents: \(streams)") }
         let others = counts.platforms.filter { $0.key != Platform.stream.rawValue }
@@ -310,7 +317,11 @@ extension SendCommand {
         Console.notice("for push services, if the hub has their credentials: \(named)")
     }
 
-    private func warnOfNobody() {
+    func warnOfNobody(_ counts: RecipientCounts?, _ tags: String?) {
+        if counts?.total == 0 { warnOfNobody(tags) }
+    }
+
+    private func warnOfNobody(_ tags: String?) {
         Console.warning("nobody is registered for \(tags.map { "'\($0)'" } ?? "anything")")
     }
 }

@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HostSystem
 import HubClient
@@ -25,6 +26,7 @@ extension SendCommand {
             status: correct == nil ? .withdrawn : .correction,
             option: correct == nil ? "--withdraw" : "--correct",
             ids: names.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }.filter { !$0.isEmpty }
+                .distinct()
         )
         guard !replacement.ids.isEmpty else {
             throw Failure(
@@ -33,17 +35,10 @@ extension SendCommand {
                 hint: "pass ids; 'newswire messages list' shows them"
             )
         }
-        let recipients = [
-            ("--tags", tags != nil), ("--category", category != nil), ("--format", format != nil),
-            ("--payload", payload != nil), ("--device", device != nil), ("--test", test),
-        ]
-        if let other = recipients.first(where: \.1)?.0 {
-            throw Failure(
-                .usage,
-                "\(replacement.option) and \(other) cannot be combined",
-                hint: "it has the recipients of the message that it replaces"
-            )
-        }
+        try checkOptions(
+            beside: replacement.option,
+            hint: "it has the recipients of the message that it replaces"
+        )
         let changes = hasText || link != nil || urgency != nil || !property.isEmpty
         if correct != nil, !changes {
             throw Failure(
@@ -66,25 +61,28 @@ extension SendCommand {
     ///
     /// One story can have several messages, one for each of its categories.
     func send(_ replacement: Replacement) async throws {
-        let changes = replacement.status == .correction ? try properties() : MessageProperties([:])
+        let changes = replacement.status == .correction ? try corrections() : MessageProperties([:])
         let (time, key) = (try time(), try key())
         let settings = try configuration.load()
         let lists = try lists(settings)
-        let hub = try HubConnection(settings, PublisherSettings.connection)
-        let string = try hub.sending()
-        try await withHTTP { http in
-            let client = try hub.client(string, http: http)
+        try await withHub(settings) { client in
             // All are read before anything is sent.
             var originals: [SentStory] = []
-            for id in replacement.ids { originals.append(try await SentStory(id, client)) }
+            for id in replacement.ids { originals.append(try await sentStory(id, client)) }
             guard Set(originals.map(\.story)).count == 1 else {
                 throw Failure(.usage, "these messages are of different stories", hint: "replace one story at a time")
             }
-            for (index, original) in originals.enumerated() {
-                var values = original.replaced(by: changes, replacement.status)
-                values[.version] = StoryName.of("sent version", key)
-                var text = MessageProperties(values)
-                if let category = values[.category] {
+            let entries = try originals.map { original in
+                guard var text = original.replaced(by: changes, replacement.status, key: key) else {
+                    throw Failure(
+                        .usage,
+                        "message '\(original.id)' has no text in the main language",
+                        hint: "pass --title TEXT: corrections are in the main language"
+                    )
+                }
+                let category = text[.category]
+                // Without a main text there is nothing to write into the category's template.
+                if let category, text[.title] != nil {
                     text = try Self.rendered(text, for: category, in: lists.list(of: category))
                 }
                 let message = OutgoingMessage(
@@ -92,99 +90,52 @@ extension SendCommand {
                     tags: original.tags,
                     idempotencyKey: "\(key)/\(original.id)"
                 )
-                let rest = Remaining(
-                    replacement.option,
-                    replacement.ids[index...],
-                    isFirst: index == 0,
-                    key: key
-                )
-                do {
-                    try report(try await send(message, at: time, client))
-                } catch let error as UnconfirmedSend {
-                    throw rest.unconfirmed(error, isOurs: true)
-                } catch {
-                    throw rest.unsent(Failure(error))
-                }
+                return SendBatch.Entry(name: original.id.text, category: category, message: message)
             }
+            let batch = SendBatch(option: replacement.option, entries: entries, key: key, isOurs: true)
+            try await send(batch, at: time, client)
         }
     }
-}
 
-/// A message that was sent, and can be replaced.
-private struct SentStory {
-    let id: MessageID
-    /// The expression for its recipients; `nil` for everybody.
-    let tags: String?
-    let story: String
-    private let properties: MessageProperties
+    private func corrections() throws -> MessageProperties {
+        let changes = try properties()
+        if let name = SentStory.fixed.first(where: { changes[$0] != nil }) {
+            throw Failure(
+                .usage,
+                "--correct and --property \(name)=… cannot be combined",
+                hint: "a correction has the category and the story of the message that it replaces"
+            )
+        }
+        return changes
+    }
 
     /// Asks the hub for a message.
     ///
     /// - Throws: ``Failure`` for a message that cannot be replaced.
-    init(_ text: String, _ client: HubClient) async throws {
-        id = try MessageID(argument: text)
-        let report: MessageReport
+    private func sentStory(_ text: String, _ client: HubClient) async throws -> SentStory {
+        let id = try MessageID(argument: text)
         do {
-            report = try await client.report(on: id, device: nil)
-        } catch {
+            return try SentStory(try await client.report(on: id, device: nil))
+        } catch let refusal as SentStory.Refusal {
+            let hint: String? =
+                switch refusal {
+                case .scheduled: "cancel it with 'newswire messages cancel \(id)'"
+                case .unknown: "update the hub"
+                case .noStory: "send another message; those that 'newswire send' sends with a text can be corrected"
+                case .canceled, .withheld, .native, .test: nil
+                }
+            throw Failure(.failed, "message '\(id)' \(refusal), and cannot be replaced", hint: hint)
+        } catch let error as HubError {
             switch error {
             case .unsupported: throw Failure(.failed, "\(error)")
             case .refused(404, _, _, _):
-                throw Failure(.failed, "\(error)", hint: "'newswire messages list' shows the messages of this hub")
+                throw Failure(
+                    .failed,
+                    "\(error)",
+                    hint: "only a newswire hub can replace messages; 'newswire messages list' shows those that it keeps"
+                )
             case .refused, .unreachable, .malformedReply, .cancelled: throw error
             }
         }
-        let refusal: String? =
-            switch (report.state, report.withheld, report.format) {
-            case (.scheduled, _, _): "has not been sent yet"
-            case (.canceled, _, _): "was cancelled before it was sent"
-            case (_, .some, _): "was sent to persons or devices, or is secret"
-            case (_, _, .some(let format)): "is of format '\(format)': only messages for templates have a story"
-            default: report.isTest == true ? "was a test" : nil
-            }
-        if let refusal {
-            let hint = report.state == .scheduled ? "cancel it with 'newswire messages cancel \(id)'" : nil
-            throw Failure(.failed, "message '\(id)' \(refusal), and cannot be replaced", hint: hint)
-        }
-        guard let properties = report.properties else {
-            throw Failure(.failed, "this hub does not show the properties of messages", hint: "update the hub")
-        }
-        self.properties = MessageProperties(
-            Dictionary(uniqueKeysWithValues: properties.map { (MessageProperty(rawValue: $0.key), $0.value) })
-        )
-        guard let story = self.properties[.story], !story.isEmpty else {
-            throw Failure(
-                .failed,
-                "message '\(id)' names no story, and cannot be replaced",
-                hint: "send another message; those that 'newswire send' sends with a text can be corrected"
-            )
-        }
-        (self.story, tags) = (story, report.tags)
-    }
-
-    /// The properties that a later version keeps: those that say what the story is, and no texts in other languages.
-    private static let kept: [MessageProperty] = [
-        .category, .feed, .alsoFrom, .author, .published, .image, .link, .story,
-    ]
-    /// The texts, which a correction of something else keeps.
-    private static let texts: [MessageProperty] = [.title, .summary, .messageParam]
-
-    /// Returns the properties of a later version.
-    func replaced(by changes: MessageProperties, _ status: MessageStatus) -> [MessageProperty: String] {
-        var values: [MessageProperty: String] = [:]
-        for name in Self.kept { values[name] = properties[name] }
-        let isNewText = changes[.title] != nil
-        if status == .correction {
-            values[.urgency] = properties[.urgency]
-            if !isNewText { for name in Self.texts { values[name] = properties[name] } }
-        }
-        values.merge(changes.all) { $1 }
-        let title = changes[.title] ?? properties[.title] ?? properties[.messageParam] ?? ""
-        values[.title] = status.marking(title)
-        // A text that is the title is marked as the title is.
-        let text = values[.messageParam] ?? title
-        values[.messageParam] = text == title ? values[.title] : text
-        values[.status] = status.rawValue
-        return values
     }
 }

@@ -17,7 +17,8 @@ struct SendCommand: AsyncParsableCommand {
 
             --title, --link and --urgency are the properties of these names. A message with a text gets a story, so that \
             --correct and --withdraw can replace it later, at the recipients of the original: agents, browsers and pages \
-            show the newer one in its place. A correction has the text that you pass, and keeps what you do not pass.
+            show the newer one in its place. A correction replaces title and text together (without --title, the text is \
+            the title), keeps category, link, image, source and urgency, and drops other properties.
 
             --category sends breaking news: each category gets its own message, whose text comes from the template of \
             the category's feed list, else "Breaking $(category) News : $(title)". 'all' means every category that the \
@@ -56,7 +57,12 @@ struct SendCommand: AsyncParsableCommand {
     )
     var category: String?
 
-    @Option(help: ArgumentHelp("The text: the property messageParam.", valueName: "text"))
+    @Option(
+        help: ArgumentHelp(
+            "The text: the property messageParam, and beside --title with --category the property summary.",
+            valueName: "text"
+        )
+    )
     var message: String?
 
     @Option(help: ArgumentHelp("The title (default: the text).", valueName: "text"))
@@ -135,13 +141,12 @@ struct SendCommand: AsyncParsableCommand {
     func run() async throws {
         if let replacement = try replacement() { return try await send(replacement) }
         if let category { return try await send(toCategories: category) }
-        if configuration.flags.has(PublisherSettings.feeds.entry) { throw Failure(.usage, "--feeds needs --category") }
+        if configuration.flags.has(PublisherSettings.feeds.entry) {
+            throw Failure(.usage, "--feeds needs --category, --correct or --withdraw")
+        }
         let outgoing = try outgoing()
         let time = try time()
-        let hub = try HubConnection(configuration.load(), PublisherSettings.connection)
-        let string = try hub.sending()
-        try await withHTTP { http in
-            let client = try hub.client(string, http: http)
+        try await withHub(configuration.load()) { client in
             do {
                 try report(try await send(outgoing, at: time, client))
             } catch let error as UnconfirmedSend {
@@ -159,13 +164,14 @@ struct SendCommand: AsyncParsableCommand {
     /// - Throws: ``UnconfirmedSend`` if the hub may have accepted the message; a `HubError` if it has not.
     func send(_ message: OutgoingMessage, at time: Date?, _ client: HubClient) async throws -> SentMessage {
         var sent = SentMessage()
-        if time == nil, !test, message.device == nil {
+        if time == nil || dryRun, !test, message.device == nil {
             sent.recipients = try await HubError.ifSupported { () throws(HubError) in
                 try await client.recipients(tags: message.tags ?? "", format: message.format)
             }
         }
         if dryRun {
             sent.preview = message
+            sent.scheduledFor = time
             return sent
         }
         do throws(HubError) {
