@@ -86,6 +86,7 @@ struct SchemaTests {
         Hot(name: "message by id", sql: LookupQuery.message, indexes: ["sqlite_autoindex_log_1"]),
         Hot(name: "newest messages", sql: LookupQuery.newestMessages, indexes: ["log_message"]),
         Hot(name: "newest tags", sql: LookupQuery.newestTags, indexes: ["log_message"]),
+        Hot(name: "figures since a time", sql: FigureQuery.list),
         Hot(name: "tags after a place", sql: AlarmQuery.tags, indexes: ["log_message"]),
         Hot(name: "sent message", sql: LookupQuery.sent, indexes: ["sqlite_autoindex_log_1"]),
         Hot(name: "change after", sql: LookupQuery.change, indexes: ["log_change"]),

@@ -68,6 +68,7 @@ struct SchemaHistoryTests {
                 "1798f6d2 20 the writers of what Listen has written",
                 "af2150de 21 the proof of the key that nodes have in common",
                 "9efc6ec1 22 hosts that retries wait for",
+                "62257b40 23 figures over time",
             ]
         ),
         History(

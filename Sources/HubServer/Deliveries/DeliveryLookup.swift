@@ -72,6 +72,34 @@ struct DeliveryLookup: Sendable {
             .map(\.listed)
     }
 
+    /// The messages that have the story and the version of another one, in the order of the log.
+    func sameVersion(as story: SentStory, near place: LogSequence) async throws -> [SentStory] {
+        guard let version = story.properties[.version] else { return [story] }
+        let last = min(hub.status.head.rawValue, min(place.rawValue, .max - Self.searchedAfter) + Self.searchedAfter)
+        let messages = try await hub.lookups.pass {
+            try await hub.store.newestMessages(
+                hub: hub.record.id,
+                through: LogSequence(rawValue: last),
+                limit: Int(2 * Self.searchedAfter)
+            )
+        }
+        let found = messages.reversed().compactMap { message -> SentStory? in
+            let record = message.logged.record
+            guard record.format == .template, let id = try? record.id,
+                case .success(let targets) = Result(catching: { try record.targets })
+            else { return nil }
+            var report = MessageReport(id: id, format: record.format, acceptedAt: "", state: .completed)
+            report.describe(.none, tags: record.tags, targets)
+            report.show(record, reserved: hub.configuration.reservedTags)
+            let other = try? SentStory(report)
+            return other?.story == story.story && other?.properties[.version] == version ? other : nil
+        }
+        return found.contains { $0.id == story.id } ? found : [story]
+    }
+
+    /// Number of messages after another one, and before it, among which its version is searched.
+    private static let searchedAfter: Int64 = 100
+
     /// The waiting messages, the next due first.
     func scheduled(_ count: Int) async throws -> [MessageReport] {
         try await hub.store.scheduledMessages(hub: hub.record.id, limit: count).map { try scheduledReport($0).listed }

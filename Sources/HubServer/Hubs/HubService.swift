@@ -21,6 +21,7 @@ package final class HubService: Sendable {
     let jobs: JobService
     let hubPurge: HubPurgeService
     let alarms: AlarmService
+    let figures: FigureKeeper
     let management: HubManagement
     /// `nil` for a hub with one node.
     let nodes: NodeServices?
@@ -56,6 +57,7 @@ package final class HubService: Sendable {
         self.served = served
         housekeeping = Housekeeping(served, opened)
         alarms = AlarmService(served, channel)
+        figures = FigureKeeper(served)
         try await alarms.load(isRestored: opened.start.restore != nil)
         jobs = JobService(served: served)
         hubPurge = HubPurgeService(served: served, jobs: jobs)
@@ -100,7 +102,8 @@ package final class HubService: Sendable {
         var services: [any Service] = [served.writer]
         // The keeper gives the duties back after the services below have stopped.
         if let nodes { services += [nodes.following, nodes.leaseKeeper] }
-        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, keyWatch, MemoryReturn()]
+        services += [directory.replay, hubPurge, jobs, housekeeping, releases, push, alarms, figures, keyWatch]
+        services.append(MemoryReturn())
         if let nodes {
             services += [nodes.abandonedJobs, nodes.forwarding.writers, nodes.messages(responder(nil), alarms)]
         }

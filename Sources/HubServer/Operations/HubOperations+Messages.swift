@@ -1,6 +1,7 @@
 import FairShares
 import HubProtocol
 import HubRouting
+import HubStore
 
 // MARK: - Messages
 
@@ -97,6 +98,18 @@ extension HubOperations {
         try Self.check(count, named: "last", maximum: FailedTargets.maximumListed)
         let limit = count ?? FailedTargets.maximumListed
         return try await FailureLookup(hub: hub).page(id, from: start, limit: limit)
+    }
+
+    /// The figures of the hub on this node since a time, oldest first.
+    func figures(_ span: HubFigures.Span, since: Timestamp) async throws -> [(at: Timestamp, figures: HubFigures)] {
+        try need(.manage)
+        return try await hub.store.figures(hub: hub.record.id, span, since: since)
+    }
+
+    /// The messages with the story and the version of a sent one, in the order of the log.
+    func sameVersion(as story: SentStory, near place: LogSequence) async throws -> [SentStory] {
+        try need(.manage)
+        return try await lookup.sameVersion(as: story, near: place)
     }
 
     /// A list of messages.

@@ -231,6 +231,21 @@ extension LocalHub {
         try await upToDate { try await $0.messages(.before(place), count: count) }
     }
 
+    /// The figures of the hub on this node since a time, oldest first.
+    package func figures(
+        _ span: HubFigures.Span,
+        since: Timestamp
+    ) async throws(HubError) -> [(at: Timestamp, figures: HubFigures)] {
+        try await asIs { try await $0.figures(span, since: since) }
+    }
+
+    /// The messages that say the same as a sent one, such as those to its other categories, and itself.
+    ///
+    /// Messages of one version are sent one after the other, so only those around its `place` in the log are searched.
+    package func sameVersion(as story: SentStory, near place: LogSequence) async throws(HubError) -> [SentStory] {
+        try await upToDate { try await $0.sameVersion(as: story, near: place) }
+    }
+
     package func scheduledMessages(_ count: Int) async throws(HubError) -> [MessageReport] {
         try await upToDate { try await $0.messages(.scheduled, count: count) }
     }

@@ -45,6 +45,7 @@ enum Schema {
         add("20 the writers of what Listen has written", version20)
         add("21 the proof of the key that nodes have in common", version21)
         add("22 hosts that retries wait for", version22)
+        add("23 figures over time", version23)
         return migrator
     }
 

@@ -1,0 +1,46 @@
+/// The events at a hub in a minute or an hour, and its state at the end.
+package struct HubFigures: Sendable, Equatable, Codable {
+    /// The length of time that one record is about, in seconds.
+    package enum Span: Int64, Sendable, CaseIterable {
+        case minute = 60
+        case hour = 3_600
+
+        /// Time after which a record is deleted.
+        package var kept: Duration {
+            switch self {
+            case .minute: .seconds(3 * 86_400)
+            case .hour: .seconds(90 * 86_400)
+            }
+        }
+
+        /// The beginning of the span that contains a time.
+        package func start(of time: Timestamp) -> Timestamp {
+            Timestamp(milliseconds: time.seconds / rawValue * rawValue * 1_000)
+        }
+    }
+
+    /// Number of messages that the hub accepted.
+    package var accepted = 0
+    /// Number of messages written to streams, counted for each stream.
+    package var written = 0
+    /// Number of targets of push services with a final outcome, by outcome.
+    package var outcomes: [String: Int] = [:]
+    /// Number of registrations by platform, at the end.
+    package var registrations: [String: Int] = [:]
+    /// Number of open streams, at the end.
+    package var streams = 0
+
+    package init() {}
+
+    /// True if nothing happened.
+    package var isIdle: Bool { accepted == 0 && written == 0 && outcomes.isEmpty }
+
+    /// Returns the sums of this and a later record, with the state at the end of the later one.
+    package func adding(_ later: HubFigures) -> HubFigures {
+        var sum = later
+        sum.accepted += accepted
+        sum.written += written
+        sum.outcomes.merge(outcomes, uniquingKeysWith: +)
+        return sum
+    }
+}

@@ -1,0 +1,14 @@
+extension Schema {
+    /// The events at each hub in each minute and hour, as JSON that only the hub reads.
+    ///
+    /// Each node writes its own. `span` is in seconds, and `at` is the beginning.
+    static let version23 = """
+        CREATE TABLE figure (
+            hubID INTEGER NOT NULL,
+            span INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            record TEXT NOT NULL,
+            PRIMARY KEY (hubID, span, at)
+        ) STRICT, WITHOUT ROWID;
+        """
+}

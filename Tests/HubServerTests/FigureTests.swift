@@ -1,0 +1,49 @@
+import HubProtocol
+import HubRouting
+import HubStore
+import Testing
+
+@testable import HubServer
+
+/// What happened at a hub over time.
+struct FigureTests {
+    private func figures(_ hub: TestHub, _ span: HubFigures.Span) async throws -> [HubFigures] {
+        try await hub.hub.store.figures(hub: hub.hub.record.id, span, since: .distantPast).map(\.figures)
+    }
+
+    @Test func `a minute has what happened in it, hours add minutes up, and a quiet minute has no record`() async throws
+    {
+        let (scratch, clock, time) = (try Scratch(), TestClock(), TestTime())
+        try await TestHub.run(scratch, clock: clock) { hub in
+            let keeper = hub.service.figures
+            for title in ["a", "b"] { try await hub.accept(title, tags: "World") }
+            await keeper.record()
+            #expect(try await figures(hub, .minute).map(\.accepted) == [2])
+            await keeper.record()
+            try await hub.register(Agent("phone", tags: ["World"]))
+            try await hub.accept("c", tags: "World")
+            await keeper.record()
+            #expect(try await figures(hub, .minute).map(\.accepted) == [3], "the same minute")
+            try await hub.pass(120, of: time)
+            await keeper.record()
+            #expect(try await figures(hub, .minute).count == 1, "nothing happened")
+            try await hub.accept("d", tags: "World")
+            await keeper.record()
+            let minutes = try await figures(hub, .minute)
+            #expect(minutes.map(\.accepted) == [3, 1])
+            #expect(minutes.map(\.registrations) == [["stream": 2], ["stream": 2]])
+            #expect(try await figures(hub, .hour).map(\.accepted) == [4])
+            try await hub.pass(4 * 86_400, of: time)
+            try await hub.accept("e", tags: "World")
+            await keeper.record()
+            #expect(try await figures(hub, .minute).map(\.accepted) == [1], "minutes are kept for three days")
+            #expect(try await figures(hub, .hour).map(\.accepted) == [4, 1])
+        }
+        // Counters begin anew at a start, and stored figures stay.
+        try await TestHub.run(scratch, clock: clock) { hub in
+            await hub.service.figures.record()
+            let hours = try await figures(hub, .hour)
+            #expect(hours.map(\.accepted).reduce(0, +) == 5)
+        }
+    }
+}
