@@ -254,6 +254,7 @@ let package = Package(
                 "Formats", "HostSystem", "HubProtocol", "NetworkAddresses", "Certificates", "HubServer", "AppBackend",
                 "FeedLists",
                 "FeedPublisher", "OutboundHTTP", "PushServices", "ReplicatedLog", "SubscriberAgent", "Settings",
+                "WebPages",
                 .httpTypes, .log,
             ]
         ),

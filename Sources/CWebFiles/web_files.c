@@ -8,6 +8,12 @@
 BYTES(certificate_mustache)
 #embed "files/certificate.mustache"
 };
+BYTES(chart_mustache)
+#embed "files/chart.mustache"
+};
+BYTES(desk_js)
+#embed "files/desk.js"
+};
 BYTES(devices_mustache)
 #embed "files/devices.mustache"
 };
@@ -79,6 +85,8 @@ BYTES(sw_js)
 
 static const struct web_file files[] = {
     FILE("certificate.mustache", certificate_mustache),
+    FILE("chart.mustache", chart_mustache),
+    FILE("desk.js", desk_js),
     FILE("devices.mustache", devices_mustache),
     FILE("feeds.mustache", feeds_mustache),
     FILE("icon-180.png", icon_180_png),

@@ -2,7 +2,7 @@ package import AppBackend
 import Certificates
 import Formats
 import HTTPTypes
-import HubProtocol
+package import HubProtocol
 package import HubServer
 package import Hummingbird
 package import Logging
@@ -12,7 +12,7 @@ import NetworkAddresses
 import Signals
 import Synchronization
 package import WebEdge
-import WebPages
+package import WebPages
 
 /// The pages of the hubs of one server, below `/-/`.
 package final class PageServer: Sendable {
@@ -28,12 +28,16 @@ package final class PageServer: Sendable {
     let turns = TurnQueue<Int64>.ofChanges(maximumWaiting: PageServer.changesPerMinute)
     /// The limit of requests with each address of feeds.
     let feedRequests: MinuteLimiter<Int64>
+    /// The limit of searches of each client network: each reads all news in memory.
+    let searches: MinuteLimiter<String>
     /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
     /// The largest number of categories of a reader, chosen or not.
     let maximumCategories: Int
     /// The file of the hub's own authority; `nil` for a hub with another certificate, or without TLS.
     let authorityPath: String?
+    /// The appearance of the pages of each hub for which the operator has set one.
+    let appearances: [HubName: PageAppearance]
     let service: HubService
     let backend: BackendMount?
     /// Time between two checks of the database.
@@ -49,6 +53,7 @@ package final class PageServer: Sendable {
         store: PageStore,
         on service: HubService,
         _ configuration: HubConfiguration,
+        appearances: [HubName: PageAppearance] = [:],
         backend: BackendMount? = nil,
         clock: BackendClock = .system,
         checkInterval: Duration = .seconds(5),
@@ -56,12 +61,14 @@ package final class PageServer: Sendable {
     ) throws {
         self.store = store
         self.service = service
+        self.appearances = appearances
         self.backend = backend
         self.logger = logger
         self.clock = clock
         self.checkInterval = checkInterval
         changes = MinuteLimiter(Self.changesPerMinute, clock: clock.monotonic)
         feedRequests = MinuteLimiter(ReaderFeedAddress.requestsPerMinute, clock: clock.monotonic)
+        searches = MinuteLimiter(Self.searchesPerMinute, clock: clock.monotonic)
         accessPolicy = PageAccessPolicy(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
         reservedTags = configuration.reservedTags
@@ -109,13 +116,17 @@ package final class PageServer: Sendable {
     /// A page that loses its stream reconnects every two seconds.
     static let changesPerMinute = 60
 
+    /// The largest number of searches of a client network in a minute.
+    static let searchesPerMinute = 30
+
     /// Creates a responder for all routes of the pages.
     package func responder() -> RouterResponder<WebContext<Never>> {
         let router = Router(context: WebContext<Never>.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: HeadMiddleware())
         router.add(middleware: errors)
         router.add(middleware: IdentifyClient<Never>(trustedProxies: proxies))
-        for asset in WebAsset.all {
+        // Hubs can have the same picture or colour.
+        for asset in (WebAsset.all + appearances.values.flatMap(\.assets)).distinct(by: \.path) {
             router.get(RouterPath(asset.path)) { _, _ in asset.response }
         }
         router.get("/") { request, context in

@@ -19,6 +19,22 @@ package struct ConfiguredHub: Sendable, Equatable {
     package let rules: [ConfiguredRule]
     /// Credentials for push services; others stay as they are.
     package var credentials: [ConfiguredCredential] = []
+    package var page = ConfiguredPage()
+}
+
+/// The appearance of a hub's pages; `nil` for what the configuration leaves out.
+package struct ConfiguredPage: Sendable, Equatable {
+    /// A setting with its place in the configuration.
+    package struct Entry: Sendable, Equatable {
+        package let text: String
+        package let origin: SettingOrigin
+    }
+
+    package var title: Entry?
+    package var description: Entry?
+    /// The path of the picture; absolute, or relative to the working directory.
+    package var logo: Entry?
+    package var accent: Entry?
 }
 
 /// A credential that a hub must have for one push service.

@@ -7,6 +7,10 @@ struct ConfiguredHubsReader {
         case registrationTimeToLive = "registration-time-to-live"
         case rules
         case credentials
+        case pageTitle = "page-title"
+        case pageDescription = "page-description"
+        case pageLogo = "page-logo"
+        case pageAccent = "page-accent"
     }
 
     private enum RuleKey: String, CaseIterable {
@@ -71,8 +75,10 @@ struct ConfiguredHubsReader {
         guard let mapping = mapping(node, "hub '\(name)' must hold settings such as '    rules:'") else { return nil }
         var (timeToLive, rules): (Duration?, [ConfiguredRule]) = (nil, [])
         var credentials: [ConfiguredCredential] = []
+        var page = ConfiguredPage()
         for (key, node) in mapping {
-            switch HubMember(rawValue: key.scalar?.string ?? "") {
+            let member = key.scalar?.string ?? ""
+            switch HubMember(rawValue: member) {
             case .registrationTimeToLive:
                 do throws(SettingValueError) {
                     timeToLive = try SettingFormat.time(Self.timesToLive).parse(node.scalar?.string ?? "")
@@ -81,6 +87,13 @@ struct ConfiguredHubsReader {
                 }
             case .rules: rules = self.rules(node, of: "hub '\(name)'")
             case .credentials: credentials = self.credentials(node, of: name)
+            case .pageTitle: page.title = line(node, named: member)
+            case .pageDescription: page.description = line(node, named: member)
+            case .pageLogo:
+                page.logo = path(node, named: member, "a PNG").map {
+                    ConfiguredPage.Entry(text: $0, origin: .file(file, line: node.mark?.line))
+                }
+            case .pageAccent: page.accent = line(node, named: member)
             case nil: unknown(key, known: HubMember.allCases.map(\.rawValue))
             }
         }
@@ -88,8 +101,19 @@ struct ConfiguredHubsReader {
             name: name,
             registrationTimeToLive: timeToLive,
             rules: rules,
-            credentials: credentials
+            credentials: credentials,
+            page: page
         )
+    }
+
+    private mutating func line(_ node: Node, named name: String) -> ConfiguredPage.Entry? {
+        guard let text = node.scalar?.string, node.null == nil, !text.allSatisfy(\.isWhitespace),
+            text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+        else {
+            problem(node, "'\(name)' must be a text of one line")
+            return nil
+        }
+        return ConfiguredPage.Entry(text: text, origin: .file(file, line: node.mark?.line))
     }
 
     private mutating func credentials(_ node: Node, of hub: HubName) -> [ConfiguredCredential] {

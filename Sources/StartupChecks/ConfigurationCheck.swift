@@ -109,6 +109,7 @@ package struct ConfigurationCheck {
             key: settings.value(HubSettings.tlsKey),
             names: settings.value(HubSettings.hostNames)
         ) + ConfiguredKeys(environment: environment).problems(of: settings.hubs)
+            + ConfiguredPages(settings.hubs).problems.map(\.description)
             + LogSettings(settings).problems(
                 hasAppBackend: settings.value(HubSettings.appBackend),
                 hasPages: settings.value(HubSettings.pages) != .off

@@ -56,6 +56,8 @@ class Try:
     def subscribe(self, tab, *categories):
         """Chooses exactly these categories with the form."""
         wanted = set(categories)
+        if not tab.js("document.getElementById('choice').open"):
+            tab.click("#choice summary")
         for index, name in enumerate(tab.js("[...document.querySelectorAll('[name=category]')].map((i) => i.value)")):
             if tab.js(f"document.querySelectorAll('[name=category]')[{index}].checked") != (name in wanted):
                 tab.click("[name=category]", index)

@@ -27,7 +27,7 @@ def pages(t, name):
     t.shot(tab, f"{name}-desktop")
     tab.resize(PHONE)
     check(tab.js(NARROW), "the page scrolls sideways at 320 px")
-    small = tab.js("[...document.querySelectorAll('button, .switch')].filter((e) => e.offsetHeight < 40).length")
+    small = tab.js("[...document.querySelectorAll('button, .switch')].filter((e) => e.offsetHeight && e.offsetHeight < 40).length")
     equal(small, 0)
     t.shot(tab, f"{name}-320")
     return tab
@@ -36,13 +36,13 @@ def pages(t, name):
 @case("light, on a desk and on a phone")
 def light(t):
     tab = pages(t, "light")
-    equal(tab.js("getComputedStyle(document.documentElement).backgroundColor"), "rgb(253, 253, 251)")
+    equal(tab.js("getComputedStyle(document.documentElement).backgroundColor"), "rgb(246, 246, 243)")
 
 
 @case("dark, on a desk and on a phone", profile="dark")
 def dark(t):
     tab = pages(t, "dark")
-    equal(tab.js("getComputedStyle(document.documentElement).backgroundColor"), "rgb(21, 23, 26)")
+    equal(tab.js("getComputedStyle(document.documentElement).backgroundColor"), "rgb(18, 20, 23)")
     accessible(t, tab)
 
 
@@ -149,8 +149,11 @@ def links(t):
 def dates(t):
     t.hub.send("Now")
     tab = t.open()
-    shown, stamp = tab.js("(() => { const t = document.querySelector('time'); return [t.textContent, t.dateTime]; })()")
+    shown, full, stamp = tab.js(
+        "(() => { const t = document.querySelector('time'); return [t.textContent, t.title, t.dateTime]; })()"
+    )
     equal(tab.js("Intl.DateTimeFormat().resolvedOptions().timeZone"), "Europe/Rome")
-    expected = tab.js(f"new Intl.DateTimeFormat(undefined, {{timeStyle: 'short'}}).format(new Date({json.dumps(stamp)}))")
-    equal(shown, expected)
+    style = "{dateStyle: 'medium', timeStyle: 'short'}"
+    equal(full, tab.js(f"new Intl.DateTimeFormat(undefined, {style}).format(new Date({json.dumps(stamp)}))"))
+    equal(shown, tab.js("new Intl.RelativeTimeFormat(undefined, {numeric: 'auto'}).format(0, 'second')"))
     equal(titles(tab), ["Now"])

@@ -3,7 +3,7 @@
 import json
 import time
 
-from cases import case, check, equal, follow, wait_titles
+from cases import case, check, equal, follow, scroll_to, wait_titles
 from looks import NARROW, PHONE, accessible
 
 HANDLE = "0123456789ABCDEF" * 4
@@ -132,6 +132,7 @@ def send_by_hand(t, reader=None):
     visit(tab, "categories")
     follow(tab, "tbody a[href$='send?category=World']")
     fill(tab, title="Bridge <b>closed</b>", text="Until further notice.", link="https://example.org/bridge")
+    check(tab.js("document.querySelector('[name=category][value=World]').checked"))
     follow(tab, "form.card button")
     check("1 apns" in tab.js(MAIN), "recipients are counted before it is sent")
     equal(tab.js("document.querySelector('.message h3').textContent"), "Bridge <b>closed</b>")
@@ -147,6 +148,8 @@ def send_by_hand(t, reader=None):
     if reader:
         wait_titles(reader, ["Bridge <b>closed</b>", "Bridge reopens"])
     visit(tab, "send")
+    scroll_to(tab, "details summary")
+    tab.click("details summary")
     fill(tab, audience="everybody", text="For all", tags="World")
     follow(tab, "form.card button")
     check(tab.js("document.querySelector('[role=alert]').textContent"), "a contradiction is refused")

@@ -1,6 +1,7 @@
 """Choosing and reading."""
 
-from cases import case, check, equal, live, titles, wait_titles
+from cases import case, check, equal, follow, live, titles, wait_titles
+from looks import accessible
 from hub import STANDARD
 
 LONG_TITLE = "A very long title that goes on " * 330
@@ -79,6 +80,11 @@ def stories(t):
     t.hub.send("Nobody hurt in fire", story="fire", status="correction")
     wait_titles(tab, ["Nobody hurt in fire", "Another story"])
     equal(tab.js("document.querySelector('#messages .status').textContent"), "Correction")
+    former = "document.querySelector('#messages .former del').textContent"
+    equal(tab.js(former), "Eleven hurt in fire")
+    tab.reload()
+    live(tab)
+    equal(tab.js(former), "Eleven hurt in fire")
     t.shot(tab, "corrected")
     t.hub.send("There was no fire", story="fire", status="withdrawn")
     wait_titles(tab, ["There was no fire", "Another story"])
@@ -90,6 +96,63 @@ def stories(t):
     tab.reload()
     live(tab)
     equal((before, titles(tab)), (True, ["Both stories in one", "There was no fire"]))
+
+
+@case("a reader selects a category, searches, and goes through the news with keys")
+def selecting(t):
+    t.hub.send("Bridge reopens", "World", "Traffic flows again.", link="https://example.org/1")
+    t.hub.send("Final ends in a draw", "Sports")
+    t.hub.send("Road closed", "World")
+    tab = t.reader("World", "Sports")
+    follow(tab, ".filters a[href$='category=World']")
+    live(tab)
+    equal(titles(tab), ["Road closed", "Bridge reopens"])
+    equal(tab.js("document.querySelector('.filters [aria-current]').textContent"), "World")
+    t.hub.send("Late goal", "Sports")
+    t.hub.send("Rain", "World")
+    wait_titles(tab, ["Rain", "Road closed", "Bridge reopens"])
+    accessible(t, tab)
+    t.shot(tab, "selected")
+    tab.press("/")
+    equal(tab.js("document.activeElement.id"), "find")
+    tab.press(*"traffic")
+    follow(tab, ".find button")
+    equal(titles(tab), ["Bridge reopens"])
+    t.shot(tab, "found")
+    follow(tab, ".filters a")
+    live(tab)
+    # The choice is as before, and nothing was marked as read on the way.
+    equal(titles(tab), ["Rain", "Late goal", "Road closed", "Final ends in a draw", "Bridge reopens"])
+    equal(tab.js("[...document.querySelectorAll('[name=category]:checked')].map((i) => i.value)"), ["World", "Sports"])
+    focused = "document.activeElement.closest('li')?.querySelector('h3').textContent"
+    for key, title in [("j", "Rain"), ("j", "Late goal"), ("k", "Rain")]:
+        tab.press(key)
+        equal(tab.js(focused), title)
+    tab.press("?")
+    check(tab.js("document.getElementById('keys').open"))
+    accessible(t, tab)
+    t.shot(tab, "keys")
+
+
+@case("news does not move the page of somebody who reads further down")
+def reading_below(t):
+    for number in range(30):
+        t.hub.send(f"Item {number}", "World", "A text of some lines.", story=f"s{number}")
+    tab = t.reader("World")
+    tab.js("scrollTo(0, document.body.scrollHeight / 2)")
+    tab.wait("scrollY > 0")
+    before = titles(tab)
+    t.hub.send("One more", "World")
+    t.hub.send("Another", "World")
+    tab.wait("document.getElementById('fresh').textContent === '2 new stories'")
+    equal(titles(tab), before)
+    t.shot(tab, "new-stories")
+    # What is wrong disappears at once.
+    t.hub.send("Item 3 is wrong", "World", story="s3", status="withdrawn")
+    tab.wait("![...document.querySelectorAll('#messages h3')].some((h) => h.textContent === 'Item 3')")
+    tab.click("#fresh")
+    tab.wait("document.getElementById('fresh').hidden && scrollY === 0")
+    equal(titles(tab)[:2], ["Another", "One more"])
 
 
 CATEGORIES = "[...document.querySelectorAll('#messages .category')].map((c) => c.textContent)"

@@ -271,7 +271,7 @@ PRESSED = ["dismissed", "timeout", "noService", "ended", "often", "unreachable",
 OPEN = ["default", "worker", *(state for state in PRESSED if state != "ended")]
 SAID = {
     "insecure": "https://", "unsupported": "cannot show", "homeScreen": "Add to Home Screen", "denied": "blocks notifications",
-    "default": "Get notifications", "dismissed": "not allowed", "timeout": "does not answer", "untrusted": "does not trust the hub's certificate",
+    "default": "appears as a notification", "dismissed": "not allowed", "timeout": "does not answer", "untrusted": "does not trust the hub's certificate",
     "refused": "leave private mode", "worker": "reload the page", "noService": "no push service", "ended": "has ended",
     "often": "in a minute", "unreachable": "check your connection", "failed": "tell its operator",
 }

@@ -110,6 +110,62 @@ struct ReaderTests {
         #expect(SessionCookie(hub: name, isPrivate: true).secret(in: several) == nil)
     }
 
+    @Test func `a hub's pages have its title, picture and colour, and its app the same`() async throws {
+        var appearance = PageAppearance()
+        (appearance.title, appearance.description) = ("Town news", "What happens in town")
+        let png =
+            [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0, 0, 13] + Array("IHDR".utf8)
+            + [0, 0, 0, 64, 0, 0, 0, 32] + [UInt8](repeating: 0, count: 20)
+        appearance.logo = try PageLogo(png: png)
+        appearance.accent = try AccentColour("#005a9c")
+        try await PagesHub.run(.public, appearances: [try HubName("news"): appearance]) { hub in
+            let page = try await hub.send("GET", "/-/news/").body
+            #expect(page.contains("<span>Town news</span>"))
+            #expect(page.contains("<p class=\"lead\">What happens in town</p>"))
+            let address = /"(\/-\/assets\/(?:logo|accent)\.[0-9a-f]{12}\.(?:png|css))"/
+            let files = page.matches(of: address).map { String($0.output.1) }
+            #expect(Set(files).count == 2)
+            for file in Set(files) {
+                let reply = try await hub.send("GET", file)
+                #expect(reply.status == 200 && reply.headers["X-Content-Type-Options"] == "nosniff", "\(file)")
+                let type = file.hasSuffix("png") ? "image/png" : "text/css"
+                #expect(reply.headers["Content-Type"]?.hasPrefix(type) == true)
+            }
+            let manifest = try await hub.send("GET", "/-/news/manifest.webmanifest").body
+            #expect(manifest.contains(#""name":"Town news""#) && manifest.contains(#""sizes":"64x32""#))
+            #expect(manifest.contains(##""theme_color":"#005a9c""##))
+            let other = try await hub.send("GET", "/-/\(PagesHub.others[0])/").body
+            #expect(!other.contains("Town news") && !other.contains("/logo."))
+        }
+    }
+
+    @Test func `a search shows the news with its words, changes nothing, and is limited`() async throws {
+        try await PagesHub.run(.public) { hub in
+            for (title, category) in [("Bridge reopens", "World"), ("Late goal", "Sports")] {
+                let properties = MessageProperties([.title: title, .category: category])
+                _ = try await hub.client.send(OutgoingMessage(properties.encoded(), tags: category))
+            }
+            func titles(_ query: String, cookie: String? = nil) async throws -> [String] {
+                let page = try await hub.send("GET", "/-/news/?\(query)", cookie: cookie).body
+                return page.matches(of: /<span dir="auto">([^<]+)<\/span>/).map { String($0.output.1) }
+            }
+            #expect(try await titles("category=World") == ["Bridge reopens"])
+            #expect(try await titles("q=GOAL") == ["Late goal"])
+            #expect(try await titles("q=goal&category=World") == [])
+            #expect(try await titles("q=%3Cscript%3E") == [])
+            #expect(try await titles("") == ["Late goal", "Bridge reopens"])
+            let cookie = try await hub.reader(of: "World")
+            let page = try await hub.send("GET", "/-/news/?q=bridge", cookie: cookie).body
+            #expect(page.contains("Bridge reopens") && !page.contains("data-events"))
+            var statuses: [Int] = []
+            for _ in 0..<PageServer.searchesPerMinute {
+                statuses.append(try await hub.send("GET", "/-/news/?q=a").status)
+            }
+            #expect(statuses.first == 200 && statuses.last == 429, "\(statuses)")
+            #expect(try await titles("category=World") == ["Bridge reopens"], "a category is no search")
+        }
+    }
+
     @Test func `readers without a session see each change at once, and no other hub's page`() async throws {
         try await PagesHub.run(.public) { hub in
             func page(of name: String) async throws -> String { try await hub.send("GET", "/-/\(name)/").body }
@@ -263,7 +319,7 @@ struct ReaderTests {
             #expect(reply.headers["Content-Type"] == "application/manifest+json")
             let start =
                 ##"{"name":"news","short_name":"news","start_url":"/-/news/","scope":"/-/news/","display":"##
-                + ##""standalone","background_color":"#fdfdfb","theme_color":"#a4161a","icons":[{"src":"/"##
+                + ##""standalone","background_color":"#f6f6f3","theme_color":"#a4161a","icons":[{"src":"/"##
             #expect(reply.body.hasPrefix(start) && reply.body.hasSuffix(#""purpose":"any"}]}"#))
             #expect(reply.headers["Cache-Control"] == "no-cache")
             let manifest = try JSONDecoder().decode(Manifest.self, from: Data(reply.body.utf8))

@@ -61,6 +61,36 @@ import Testing
         )
     }
 
+    @Test func `a hub's pages have a title, a description, a picture and a colour`() throws {
+        let (hubs, problems) = read(
+            """
+            hubs:
+              news:
+                page-title: "Town news"
+                page-description: What happens in town
+                page-logo: logo.png
+                page-accent: "#005a9c"
+              other: {page-title: "", page-logo: ~, page-accent: [a]}
+            """
+        )
+        func entry(_ text: String, _ line: Int) -> ConfiguredPage.Entry {
+            ConfiguredPage.Entry(text: text, origin: .file("/etc/nw/newswire.yaml", line: line))
+        }
+        var page = ConfiguredPage()
+        page.title = entry("Town news", 3)
+        page.description = entry("What happens in town", 4)
+        page.logo = entry("/etc/nw/logo.png", 5)
+        page.accent = entry("#005a9c", 6)
+        #expect(hubs.hubs.first?.page == page)
+        #expect(
+            problems == [
+                "line 7: 'page-title' must be a text of one line",
+                "line 7: 'page-logo' must be the path of a file with a PNG",
+                "line 7: 'page-accent' must be a text of one line",
+            ]
+        )
+    }
+
     @Test func `all that is wrong is said at once, with line and the nearest name`() {
         let (_, problems) = read(
             """

@@ -23,7 +23,13 @@ struct NewsTextTests {
     @Test(
         arguments: [
             ("Breaking Sports News : Goal", "Sports", nil), ("SPORTS: Goal", "Sports", nil),
+            ("Breaking Sports News: Goal", "sports", nil), ("What's new in Sports? Goal", "Sports", nil),
+            ("Local-News: Goal", "Local-News", nil), ("The Town of Upper Hill: Goal", "The Town of Upper Hill", nil),
             ("Whistle! Goal", "Sports", "Whistle! Goal"),
+            ("Transports: Goal", "Sports", "Transports: Goal"),
+            ("Sports. The referee: Goal", "Sports", "Sports. The referee: Goal"),
+            ("All trains stop for Sports day: Goal", "Sports", "All trains stop for Sports day: Goal"),
+            ("Sports Goal", "Sports", "Sports Goal"),
             ("Sports: a Goal", "Sports", "Sports: a Goal"),
             ("Sports: Goal in the final", "Sports", "Sports: Goal in the final"),
             ("Stay away: Goal", nil, "Stay away: Goal"),

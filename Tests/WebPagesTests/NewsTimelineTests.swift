@@ -20,6 +20,43 @@ struct NewsTimelineTests {
         #expect(try story.id == storyVersion(1, "fire", of: "s").id)
     }
 
+    @Test func `a correction has the title that it has changed, and no earlier one`() throws {
+        func former(_ timeline: NewsTimeline) -> String? { timeline.stories(after: .start).first?.formerTitle }
+        let versions = [
+            try storyVersion(1, "one hurt", of: "s"), try storyVersion(2, "two hurt", of: "s", .update),
+            try storyVersion(3, "nobody hurt", of: "s", .correction),
+        ]
+        #expect(former(NewsTimeline(versions)) == "two hurt")
+        // In the order in which a page reads the log.
+        var timeline = NewsTimeline()
+        for version in versions.reversed() { timeline.add(older: [version]) }
+        #expect(former(timeline) == "two hurt")
+        timeline.add(newer: [try storyVersion(4, "Correction: nobody hurt", of: "s", .correction)])
+        #expect(former(timeline) == nil, "a mark changes nothing")
+        timeline.add(newer: [try storyVersion(5, "one hurt", of: "s")])
+        #expect(former(timeline) == nil, "news that says nothing about an earlier version")
+    }
+
+    @Test(
+        arguments: [
+            (nil, nil, ["b", "a"]), ("World", nil, ["a"]), ("wORLD", nil, ["a"]), ("Science", nil, []),
+            (nil, "OPEN  bridge", ["a"]), (nil, "sports", ["b"]), (nil, "reporter", ["b"]), ("World", "draw", []),
+            ("", " ", ["b", "a"]),
+        ] as [(String?, String?, [String])]
+    )
+    func `a filter selects news of a category, and news with all words`(
+        category: String?,
+        search: String?,
+        titles: [String]
+    ) throws {
+        let timeline = NewsTimeline([
+            try storyVersion(1, [.title: "a", .summary: "The bridge is open.", .category: "World"]),
+            try storyVersion(2, [.title: "b", .summary: "A draw.", .category: "Sports", .author: "A Reporter"]),
+        ])
+        let filter = NewsFilter(category: category, search: search)
+        #expect(timeline.versions(after: .start).filter(filter.selects).map(\.title) == titles)
+    }
+
     @Test func `a withdrawal takes its story away, and the stories that it replaces`() throws {
         let timeline = NewsTimeline([
             try storyVersion(1, "one", of: "a"), try storyVersion(2, "two", of: "b"),

@@ -10,7 +10,7 @@ const hasChoice = "chosen" in (section?.dataset ?? {});
 
 const texts = {
   default: hasChoice
-    ? "Get notifications for your categories, also while this page is closed."
+    ? "Each new story of your categories appears as a notification, also while this page is closed. Your browser asks first; nothing else is sent, and you can stop it here."
     : "Choose categories and subscribe, then get notifications for them, also while this page is closed.",
   asking: "Answer the browser's question, please.",
   working: "One moment…",

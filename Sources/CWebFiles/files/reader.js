@@ -10,16 +10,32 @@ const maximumText = 4000;
 const title = document.title;
 
 // In the reader's language and time zone; the page has UTC.
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const day = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
+const age = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+const hour = 3600000;
 
+// News of the last hour has its age, older news its time; the day is above it.
 function showTime(element) {
   const date = new Date(element.dateTime);
   if (Number.isNaN(date.getTime())) return;
-  const isToday = day.format(date) === day.format(new Date());
-  element.textContent = (isToday ? clock : moment).format(date);
+  const passed = Date.now() - date.getTime();
+  const minutes = Math.floor(passed / 60000);
+  const isRecent = passed >= 0 && passed < hour;
+  element.textContent = isRecent ? age.format(-minutes, minutes ? "minute" : "second") : clock.format(date);
   element.title = moment.format(date);
+}
+
+function showTimes() {
+  for (const time of document.querySelectorAll("time")) showTime(time);
+  let last = day.format(new Date());
+  for (const item of list.children) {
+    const date = new Date(item.querySelector("time").dateTime);
+    const name = Number.isNaN(date.getTime()) ? last : day.format(date);
+    if (name === last) delete item.dataset.day;
+    else item.dataset.day = last = name;
+  }
 }
 
 // Without characters that would change how the rest of the page reads.
@@ -80,6 +96,52 @@ function isToldAlready(body, isUrgent) {
   return false;
 }
 
+// Readers who have scrolled down keep their place; a withdrawal does not wait.
+const fresh = document.getElementById("fresh");
+let held = [];
+
+function isReadingBelow() {
+  return scrollY > 0 && list.getBoundingClientRect().top < 0;
+}
+
+function hold(entry) {
+  held.push(entry);
+  fresh.textContent = held.length === 1 ? "1 new story" : `${held.length} new stories`;
+  fresh.hidden = false;
+}
+
+function showHeld() {
+  fresh.hidden = true;
+  const entries = held;
+  held = [];
+  for (const { body, position: place } of entries) show(body, place);
+}
+
+fresh.addEventListener("click", () => {
+  showHeld();
+  scrollTo({ top: 0 });
+  list.querySelector("a, li")?.focus();
+});
+addEventListener("scroll", () => held.length && !isReadingBelow() && showHeld(), { passive: true });
+
+// The page of one category shows no other news.
+function isElsewhere(body) {
+  const { category } = news.dataset;
+  return category !== undefined && (body.category ?? "").toLowerCase() !== category.toLowerCase();
+}
+
+// What a correction has changed; its mark changes nothing.
+function showFormer(item, before, now) {
+  if (!before || now.endsWith(before)) return;
+  const line = document.createElement("p");
+  line.className = "former";
+  const text = document.createElement("del");
+  text.dir = "auto";
+  fill(text, before);
+  line.append("Before: ", text);
+  item.querySelector(".text").before(line);
+}
+
 function show(body, position) {
   const sequence = position.split("-").pop();
   if ([...list.children].some((item) => item.dataset.sequence === sequence)) return;
@@ -115,8 +177,11 @@ function show(body, position) {
   if (secure) item.dataset.secure = secure;
   if (secure && news.dataset.user) showSecure(item);
   const replaced = new Set([body.story, ...(body.replaces ?? "").split(" ")].filter(Boolean));
+  const former = body.status && body.status !== "withdrawn" ? [...list.children].find((other) => body.story && other.dataset.story === body.story) : null;
+  if (former) showFormer(item, former.querySelector("h3").textContent, text);
   remove((other) => replaced.has(other.dataset.story));
   list.prepend(item);
+  showTimes();
   document.getElementById("empty").hidden = true;
   remove((other) => [...list.children].indexOf(other) >= maximumMessages);
   if (document.hidden) document.title = `(${++unseen}) ${title}`;
@@ -129,7 +194,8 @@ document.addEventListener("visibilitychange", () => {
 });
 
 if (news.dataset.user) for (const item of list.querySelectorAll("[data-secure]")) showSecure(item);
-for (const time of document.querySelectorAll("time")) showTime(time);
+showTimes();
+setInterval(showTimes, 30000);
 
 // One stream for all tabs: browsers allow six connections to a host. The tab that holds the lock has it, and tells the others.
 let position = news.dataset.position ?? "";
@@ -151,7 +217,10 @@ function parts(text) {
 function take(entry) {
   if (entry.kind === "message" && isPast(entry.position)) return;
   if (entry.position) position = entry.position;
-  if (entry.kind === "message") show(entry.body, entry.position);
+  if (entry.kind === "message" && !isElsewhere(entry.body)) {
+    if (isReadingBelow() && entry.body.status !== "withdrawn") hold(entry);
+    else show(entry.body, entry.position);
+  }
   if (entry.kind === "gap") {
     const gap = document.getElementById("gap");
     fill(gap, `Some messages are missing here: ${entry.reason}.`);
@@ -284,4 +353,38 @@ if (news.dataset.events) {
   } else {
     readAlone();
   }
+}
+
+// Keys, as in feed readers; not while somebody writes.
+const keys = document.getElementById("keys");
+
+function step(by) {
+  const items = [...list.querySelectorAll("h3")].map((heading) => heading.querySelector("a") ?? heading);
+  const next = items[Math.max(0, items.indexOf(document.activeElement) + by)];
+  if (!next) return;
+  if (next.tagName !== "A") next.tabIndex = -1;
+  next.focus();
+  next.closest("li").scrollIntoView({ block: "nearest" });
+}
+
+const actions = {
+  j: () => step(1),
+  k: () => step(-1),
+  "/": () => document.getElementById("find").focus(),
+  "?": () => keys.open || keys.showModal(),
+};
+
+addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input:not([type=checkbox]), textarea, select, dialog")) return;
+  const action = actions[event.key];
+  if (!action) return;
+  event.preventDefault();
+  action();
+});
+
+// An app on an iPhone's home screen has no gesture of the browser's for it.
+if (navigator.standalone) {
+  let start = null;
+  addEventListener("touchstart", (event) => { start = scrollY <= 0 ? event.touches[0].clientY : null; }, { passive: true });
+  addEventListener("touchend", (event) => start !== null && event.changedTouches[0].clientY - start > 120 && location.reload(), { passive: true });
 }

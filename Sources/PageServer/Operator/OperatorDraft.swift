@@ -3,71 +3,115 @@ import HubProtocol
 import WebEdge
 import WebPages
 
-/// An operator's message, checked.
+/// An operator's message, checked: one part for each of its categories, or for each message that it replaces.
 struct OperatorDraft: Sendable {
-    let properties: MessageProperties
-    /// The tag expression; `nil` for everybody.
-    let tags: String?
-    let date: Date?
+    struct Part: Sendable {
+        let properties: MessageProperties
+        /// The tag expression; `nil` for everybody.
+        let tags: String?
+        let key: String
 
-    /// The audience, for display.
-    var audience: String { tags ?? "everybody" }
+        /// The audience, for display.
+        var audience: String { tags ?? "everybody" }
 
-    /// - Throws: ``ProtocolError`` that names the invalid field.
-    init(_ fields: OperatorSendPage.Fields) throws(ProtocolError) {
-        guard !fields.text.allSatisfy(\.isWhitespace) else { throw .badRequest("The text is empty.") }
-        var values: [MessageProperty: String] = [.messageParam: fields.text]
-        values[.title] = fields.title.allSatisfy(\.isWhitespace) ? fields.text : fields.title
-        if !fields.link.isEmpty { values[.link] = fields.link }
-        let category = OperatorSendPage.category(of: fields.audience)
-        if let category {
-            values[.category] = category
-            tags = try Tag(category).text
-        } else if fields.audience == OperatorSendPage.everybody {
-            guard fields.tags.allSatisfy(\.isWhitespace) else {
-                throw .badRequest("Choose 'Everybody' or write a tag expression, not both.")
-            }
-            tags = nil
-        } else {
-            tags = try Self.expression(fields.tags)
-        }
-        properties = try MessageProperties(json: MessageProperties(values).encoded())
-        if !fields.link.isEmpty, NewsText(properties).link == nil {
-            throw .badRequest("The link is not a web address.")
-        }
-        date = fields.time.isEmpty ? nil : try ScheduleTime(parsing: fields.time).date
+        var message: OutgoingMessage { OutgoingMessage(properties.encoded(), tags: tags, idempotencyKey: key) }
     }
 
-    /// The tag expression of a field; an empty field must not become a message to everybody.
-    private static func expression(_ text: String) throws(ProtocolError) -> String {
-        guard !text.allSatisfy(\.isWhitespace) else {
+    let parts: [Part]
+    let date: Date?
+
+    /// The audiences, for display.
+    var audience: String { parts.map(\.audience).joined(separator: ", ") }
+
+    /// The content, as pages show it.
+    var shown: NewsText { NewsText(parts.first?.properties ?? MessageProperties([:])) }
+
+    /// Checks the form.
+    ///
+    /// - Parameters:
+    ///   - fields: The form.
+    ///   - originals: The messages that it corrects or withdraws.
+    ///   - key: The key of the confirmed form, from which each part has its own.
+    /// - Throws: ``ProtocolError`` that names the invalid field.
+    init(_ fields: OperatorSendPage.Fields, replacing originals: [SentStory], key: String) throws(ProtocolError) {
+        date = fields.time.isEmpty ? nil : try ScheduleTime(parsing: fields.time).date
+        let isWithdrawal = fields.status == MessageStatus.withdrawn.rawValue
+        let texts = isWithdrawal ? MessageProperties([:]) : try Self.texts(fields)
+        guard originals.isEmpty else {
+            var parts: [Part] = []
+            for original in originals {
+                let status: MessageStatus = isWithdrawal ? .withdrawn : .correction
+                guard let properties = original.replaced(by: texts, status, key: key) else {
+                    throw .badRequest("Title and text are empty.")
+                }
+                parts.append(Part(properties: properties, tags: original.tags, key: "\(key)/\(original.id)"))
+            }
+            self.parts = parts
+            return
+        }
+        guard texts[.title] != nil else { throw .badRequest("Title and text are empty.") }
+        let story = texts.asStory(key: key)
+        if fields.audience.isEmpty, fields.tags.allSatisfy(\.isWhitespace), !fields.categories.isEmpty {
+            var parts: [Part] = []
+            for name in fields.categories {
+                let category = try Tag(name).text
+                var values = story.all
+                values.set(.category, category)
+                parts.append(
+                    Part(
+                        properties: MessageProperties(values),
+                        tags: category,
+                        key: "\(key)/\(category.lowercased())"
+                    )
+                )
+            }
+            self.parts = parts
+        } else {
+            parts = [Part(properties: story, tags: try Self.tags(fields), key: key)]
+        }
+    }
+
+    /// Returns title, text, link and urgency; no title and text if both fields are empty.
+    private static func texts(_ fields: OperatorSendPage.Fields) throws(ProtocolError) -> MessageProperties {
+        func filled(_ text: String) -> String? { text.allSatisfy(\.isWhitespace) ? nil : text }
+        var values: [MessageProperty: String] = [:]
+        values[.title] = filled(fields.title) ?? filled(fields.text)
+        values[.messageParam] = filled(fields.text) ?? filled(fields.title)
+        values[.link] = filled(fields.link)
+        if let urgency = filled(fields.urgency) {
+            guard MessageUrgency(rawValue: urgency) != nil else { throw .badRequest("The urgency is unknown.") }
+            values[.urgency] = urgency
+        }
+        let properties = try MessageProperties(json: MessageProperties(values).encoded())
+        if values[.link] != nil, NewsText(properties).link == nil {
+            throw .badRequest("The link is not a web address.")
+        }
+        return properties
+    }
+
+    /// Returns the tag expression for recipients other than categories; `nil` for everybody.
+    private static func tags(_ fields: OperatorSendPage.Fields) throws(ProtocolError) -> String? {
+        let isBlank = fields.tags.allSatisfy(\.isWhitespace)
+        guard fields.categories.isEmpty else {
+            throw .badRequest("Choose categories or other recipients, not both.")
+        }
+        switch (fields.audience, isBlank) {
+        case (OperatorSendPage.everybody, true): return nil
+        case (OperatorSendPage.everybody, false):
+            throw .badRequest("Choose 'Everybody' or write a tag expression, not both.")
+        // An empty field must not become a message to everybody.
+        case (OperatorSendPage.matching, true):
             throw .badRequest("The tag expression is empty; choose 'Everybody' for all devices.")
+        case (_, true): throw .badRequest("There are no recipients: choose a category.")
+        case (_, false): break
         }
         do {
             // The hub checks the limits of expressions that are sent.
-            _ = try TagExpression(parsing: text, limits: .stored)
+            _ = try TagExpression(parsing: fields.tags, limits: .stored)
         } catch {
-            throw .badRequest("'\(text.excerpt)' is not a valid tag expression: \(error)")
+            throw .badRequest("'\(fields.tags.excerpt)' is not a valid tag expression: \(error)")
         }
-        return text
-    }
-
-    func message(key: String) -> OutgoingMessage {
-        OutgoingMessage(properties.encoded(), tags: tags, idempotencyKey: key)
-    }
-}
-
-extension OperatorSendPage {
-    static let everybody = "everybody"
-    /// The devices that match a tag expression.
-    static let matching = "tags"
-    private static let categoryPrefix = "category:"
-
-    static func audience(ofCategory name: String) -> String { categoryPrefix + name }
-
-    /// The category of an audience; `nil` for an audience that is not a category.
-    static func category(of audience: String) -> String? {
-        audience.hasPrefix(categoryPrefix) ? String(audience.dropFirst(categoryPrefix.count)) : nil
+        return fields.tags
     }
 }
 
@@ -75,13 +119,10 @@ extension OperatorSendPage.Fields {
     init(_ form: FormFields) {
         // Browsers send line breaks as CR LF.
         func text(_ name: String) -> String { (form[name] ?? "").replacing("\r\n", with: "\n") }
-        self.init(
-            audience: text("audience"),
-            tags: text("tags"),
-            title: text("title"),
-            text: text("text"),
-            link: text("link"),
-            time: text("at")
-        )
+        self.init()
+        categories = form.all("category")
+        (audience, tags, title, self.text) = (text("audience"), text("tags"), text("title"), text("text"))
+        (link, urgency, time) = (text("link"), text("urgency"), text("at"))
+        (original, status) = (text("original"), text("status"))
     }
 }

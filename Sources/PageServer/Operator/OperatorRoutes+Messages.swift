@@ -19,8 +19,8 @@ extension OperatorRoutes {
         let rows = reports.map { message -> [OperatorTable.Cell] in
             let query = deviceQuery.map { "?\($0)" } ?? ""
             return [
-                .init(words.time(message.acceptedAt), link: "\(request.root)messages/\(message.id)\(query)"),
-                .init(words.title(message)), .init(words.audience(message)),
+                .init(shownTitle(message), link: "\(request.root)messages/\(message.id)\(query)"),
+                .init(words.audience(message)), .init(words.time(message.acceptedAt)),
                 .init(message.state.rawValue, isBad: message.state.isBad), .init(words.matched(message)),
                 .init(words.outcomes(message)),
             ]
@@ -33,7 +33,7 @@ extension OperatorRoutes {
         }
         let table = OperatorTable(
             "Messages",
-            ["Accepted", "Title", "For", "State", "Matched", "Outcomes"],
+            ["Title", "For", "Accepted", "State", "Matched", "Outcomes"],
             rows,
             empty: "There are no messages here."
         )
@@ -43,6 +43,12 @@ extension OperatorRoutes {
             page.more = OperatorLink("Earlier messages", href: "\(request.root)messages?\(query)")
         }
         return request.base.page(page)
+    }
+
+    /// The title of a message; a message without one has its format, or its id.
+    private static func shownTitle(_ message: MessageReport) -> String {
+        let title = words.title(message)
+        return title.isEmpty ? message.format.map { "(\($0))" } ?? "(message \(message.id))" : title
     }
 
     private static func place(_ request: OperatorRequest) throws -> LogSequence {
@@ -72,10 +78,25 @@ extension OperatorRoutes {
             page.sections.append(OperatorSection("This device", facts: words.facts(device)))
         }
         page.sections.append(OperatorSection("Outcome", facts: words.facts(report)))
+        page.sections.append(replacing(report, request))
         if report.state != .scheduled, report.state != .canceled {
             page.sections.append(try await failures(of: id, request))
         }
         return request.base.page(page)
+    }
+
+    /// The ways to correct and withdraw a message, or the reason why there is none.
+    private static func replacing(_ report: MessageReport, _ request: OperatorRequest) -> OperatorSection {
+        do throws(SentStory.Refusal) {
+            _ = try SentStory(report)
+        } catch {
+            return OperatorSection("Correct or withdraw", lines: ["It cannot be replaced: it \(error)."])
+        }
+        var section = OperatorSection("Correct or withdraw")
+        section.links = [("Correct", "correct"), ("Withdraw", "withdraw")].map { label, name in
+            OperatorLink(label, href: "\(request.root)send?\(name)=\(report.id)")
+        }
+        return section
     }
 
     static func messageID(_ request: OperatorRequest) throws -> MessageID {
@@ -116,15 +137,15 @@ extension OperatorRoutes {
         let reports = try await request.hub.scheduledMessages(shownScheduled)
         let rows = reports.map { message -> [OperatorTable.Cell] in
             [
-                .init(words.time(message.dueAt ?? ""), link: "\(request.root)messages/\(message.id)"),
-                .init(words.title(message)), .init(words.audience(message)),
+                .init(shownTitle(message), link: "\(request.root)messages/\(message.id)"),
+                .init(words.audience(message)), .init(words.time(message.dueAt ?? "")),
                 .init(words.time(message.acceptedAt)),
                 .init(button: "Cancel", action: "\(request.root)scheduled/\(message.id)/cancel"),
             ]
         }
         let table = OperatorTable(
             "Scheduled messages",
-            ["Due", "Title", "For", "Accepted", "Action"],
+            ["Title", "For", "Due", "Accepted", "Action"],
             rows,
             empty: "No message is scheduled."
         )

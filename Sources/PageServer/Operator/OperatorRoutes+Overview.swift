@@ -13,9 +13,52 @@ extension OperatorRoutes {
         let overview = try await request.hub.overview()
         let publishers = try await request.hub.publishers()
         let alarms = OperatorLink("Alarms", href: "\(request.root)alarms")
-        let sections = words.sections(overview, at: request.base.now, alarmLink: alarms)
-        return request.answer(.overview, "Overview of \(overview.hub)", sections + [feedSection(publishers, request)])
+        let sections =
+            words.sections(overview, at: request.base.now, alarmLink: alarms) + [feedSection(publishers, request)]
+        var pictures = OperatorSection(overview.node == nil ? "Last three days" : "Last three days, on this node")
+        pictures.charts = try await charts(request).filter { !$0.isEmpty }
+        if pictures.charts.isEmpty { pictures.lines = ["Pictures of messages and devices appear after a few minutes."] }
+        return request.answer(.overview, "Overview of \(overview.hub)", [state(sections), pictures] + sections)
     }
+
+    /// The facts that need an operator, or the statement that there is none.
+    private static func state(_ sections: [OperatorSection]) -> OperatorSection {
+        let bad = sections.flatMap(\.facts).filter(\.isBad)
+        return OperatorSection("State", facts: bad, lines: bad.isEmpty ? ["All is well."] : [])
+    }
+
+    private static func charts(_ request: OperatorRequest) async throws -> [Chart] {
+        let last = HubFigures.Span.hour.start(of: request.base.now)
+        let start = Timestamp(milliseconds: last.milliseconds - Int64(shownHours - 1) * 3_600_000)
+        let stored = try await request.hub.figures(.hour, since: start)
+        // An hour without a record is one in which nothing happened, and the state was as before.
+        var hours = [HubFigures](repeating: HubFigures(), count: shownHours)
+        for (at, figures) in stored {
+            let place = Int((at.milliseconds - start.milliseconds) / 3_600_000)
+            if hours.indices.contains(place) { hours[place] = figures }
+        }
+        let known = Set(stored.map(\.at))
+        for place in hours.indices.dropFirst() {
+            guard !known.contains(Timestamp(milliseconds: start.milliseconds + Int64(place) * 3_600_000)) else {
+                continue
+            }
+            hours[place].registrations = hours[place - 1].registrations
+            hours[place].streams = hours[place - 1].streams
+        }
+        func chart(_ title: String, isSum: Bool, _ values: (HubFigures) -> [String: Int]) -> Chart {
+            Chart(title, from: start, hours: hours.map(values), isSum: isSum)
+        }
+        return [
+            chart("Messages accepted", isSum: true) { ["messages": $0.accepted] },
+            chart("Written to streams", isSum: true) { ["messages": $0.written] },
+            chart("Outcomes of push services", isSum: true) { $0.outcomes },
+            chart("Registrations", isSum: false) { $0.registrations },
+            chart("Open streams", isSum: false) { ["streams": $0.streams] },
+        ]
+    }
+
+    /// Number of hours in the pictures.
+    private static let shownHours = 72
 }
 
 // MARK: - Categories

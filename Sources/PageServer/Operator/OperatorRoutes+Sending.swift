@@ -1,3 +1,4 @@
+import Formats
 import Foundation
 import HTTPTypes
 import HubProtocol
@@ -6,7 +7,8 @@ import Hummingbird
 import WebEdge
 import WebPages
 
-/// Sending a message: a form, a preview with the number of recipients, and the confirmed form.
+/// The desk: a form, a preview with the recipients, and the confirmed form, for new messages, corrections and
+/// withdrawals.
 extension OperatorRoutes {
     /// The number of random bytes of an idempotency key.
     private static let keyBytes = 18
@@ -14,22 +16,37 @@ extension OperatorRoutes {
     private static let keyLength = 24
     /// The largest number of characters of a title in the audit log.
     private static let auditedTitle = 120
+    /// The largest number of categories whose listeners are counted.
+    private static let countedCategories = 20
+    /// The time in which the same title is probably the same news, and the number of messages that are compared.
+    private static let repeats = (within: Duration.seconds(600), messages: 20)
 
     static func sendForm(_ request: OperatorRequest) async throws -> Response {
-        let category = request.query["category"]
-        let fields = OperatorSendPage.Fields(
-            audience: category.map(OperatorSendPage.audience(ofCategory:)) ?? OperatorSendPage.matching
-        )
-        return request.base.page(try await page(fields, request))
+        var fields = OperatorSendPage.Fields()
+        fields.categories = request.query.all("category")
+        for (name, status) in [("correct", MessageStatus.correction), ("withdraw", .withdrawn)] {
+            guard let id = request.query[name] else { continue }
+            (fields.original, fields.status) = (id, status.rawValue)
+        }
+        let originals = try await originals(of: fields, request)
+        if let first = originals.first, fields.status == MessageStatus.correction.rawValue {
+            let text = first.properties[.summary] ?? first.properties[.messageParam] ?? ""
+            fields.title = first.properties[.title] ?? text
+            fields.text = text == fields.title ? "" : text
+            fields.link = first.properties[.link] ?? ""
+        }
+        return request.base.page(try await page(fields, originals, request))
     }
 
     static func preview(_ request: OperatorRequest) async throws -> Response {
         let fields = OperatorSendPage.Fields(try await request.base.form())
-        var page = try await page(fields, request)
+        let originals = try await originals(of: fields, request)
+        var page = try await page(fields, originals, request)
         do throws(ProtocolError) {
-            let draft = try OperatorDraft(fields)
+            let key = Base64URL.encode(RandomBytes.make(count: keyBytes))
+            let draft = try OperatorDraft(fields, replacing: originals, key: key)
             if let date = draft.date { try ScheduleTime(date).check(now: request.base.now.date) }
-            page.preview = try await preview(draft, request)
+            page.preview = try await preview(draft, fields, key: key, request)
         } catch {
             page.refusal = error.detail
             return request.base.page(page, status: .badRequest)
@@ -37,25 +54,61 @@ extension OperatorRoutes {
         return request.base.page(page)
     }
 
-    /// Counts the recipients, and creates the key of the confirmed form.
+    /// Counts the recipients, and looks for reasons not to send.
     private static func preview(
         _ draft: OperatorDraft,
+        _ fields: OperatorSendPage.Fields,
+        key: String,
         _ request: OperatorRequest
     ) async throws(ProtocolError) -> OperatorSendPage.Preview {
-        let counts: RecipientCounts
+        var (lines, total): ([String], Int) = ([], 0)
+        var warnings: [String] = []
         do throws(HubError) {
-            counts = try await request.hub.recipients(tags: draft.tags ?? "")
+            for part in draft.parts {
+                let counts = try await request.hub.recipients(tags: part.tags ?? "")
+                let text = words.counts(counts.platforms, none: "nobody")
+                lines.append(draft.parts.count == 1 ? text : "\(part.audience): \(text)")
+                total += counts.total
+                if counts.total == 0 { warnings.append("Nobody is registered for \(part.audience).") }
+            }
+            if fields.original.isEmpty, let former = try await repeated(draft.shown.title, request) {
+                warnings.append("A message with this title was sent at \(words.time(former.acceptedAt)).")
+            }
         } catch {
             throw .badRequest("\(error)")
         }
-        return OperatorSendPage.Preview(
-            key: Base64URL.encode(RandomBytes.make(count: keyBytes)),
-            audience: draft.audience,
-            recipients: words.counts(counts.platforms, none: "nobody"),
-            hasRecipients: counts.total != 0,
-            time: draft.date.map { words.time(Timestamp($0)) },
-            shown: NewsText(draft.properties)
+        let first = draft.parts.first?.properties ?? MessageProperties([:])
+        let version = StoryVersion(
+            sequence: .start,
+            at: request.base.now,
+            message: "",
+            body: first.encoded(),
+            scope: ""
         )
+        let verb = MessageStatus(rawValue: fields.status)?.verb ?? "Send"
+        return OperatorSendPage.Preview(
+            key: key,
+            facts: [
+                ReportFact("To", draft.audience),
+                ReportFact("Recipients", lines.joined(separator: "\n"), isBad: total == 0),
+                ReportFact("When", draft.date.map { words.time(Timestamp($0)) } ?? "at once"),
+                ReportFact("Link", draft.shown.link),
+            ],
+            warnings: warnings,
+            shown: draft.shown,
+            view: version.map { MessageView($0, newAfter: nil) } ?? .blank,
+            button: draft.date == nil ? "\(verb) now" : "Schedule"
+        )
+    }
+
+    /// The last message with this title, if it was accepted a short time ago.
+    private static func repeated(
+        _ title: String,
+        _ request: OperatorRequest
+    ) async throws(HubError) -> MessageReport? {
+        let since = (request.base.now - repeats.within).wholeSecond
+        return try await request.hub.messages(before: .end, count: repeats.messages)
+            .first { $0.title == title && $0.acceptedAt >= since }
     }
 
     /// Sends once, even if the form arrives several times: the hub recognizes a repeat by its key.
@@ -65,48 +118,102 @@ extension OperatorRoutes {
             throw request.refusal(.badRequest, "Nothing was sent", "The form has no preview. Begin again.")
         }
         let fields = OperatorSendPage.Fields(form)
+        let originals = try await originals(of: fields, request)
         let draft: OperatorDraft
         do throws(ProtocolError) {
-            draft = try OperatorDraft(fields)
+            draft = try OperatorDraft(fields, replacing: originals, key: key)
         } catch {
             throw request.refusal(.badRequest, "Nothing was sent", error.detail)
         }
-        let title = NewsText(draft.properties).title.prefix(auditedTitle)
-        let message = draft.message(key: key)
-        let id = try await request.perform(
-            draft.date == nil ? "send" : "schedule",
-            "to \(draft.audience): \(title)",
-            outcome: { (id: MessageID?) in id.map { "message \($0)" } ?? "accepted" },
-            {
-                // The hub refuses a time in the past, unless the request repeats one that was in time.
-                guard let date = draft.date else { return try await request.hub.send(message) }
-                return try await request.hub.schedule(message, at: date)
-            }
-        )
-        guard let id else { return request.base.seeOther("\(request.root)messages") }
+        let title = draft.shown.title.prefix(auditedTitle)
+        let action = MessageStatus(rawValue: fields.status)?.verb.lowercased() ?? "send"
+        var ids: [MessageID] = []
+        for part in draft.parts {
+            let id = try await request.perform(
+                draft.date == nil ? action : "schedule",
+                "to \(part.audience): \(title)",
+                outcome: { (id: MessageID?) in id.map { "message \($0)" } ?? "accepted" },
+                {
+                    // The hub refuses a time in the past, unless the request repeats one that was in time.
+                    guard let date = draft.date else { return try await request.hub.send(part.message) }
+                    return try await request.hub.schedule(part.message, at: date)
+                }
+            )
+            if let id { ids.append(id) }
+        }
+        guard let id = ids.first, draft.parts.count == 1 else {
+            return request.base.seeOther("\(request.root)\(draft.date == nil ? "messages" : "scheduled")")
+        }
         return request.base.seeOther("\(request.root)messages/\(id)")
+    }
+
+    /// The messages that a correction or a withdrawal replaces: the named one, and those that say the same to other
+    /// categories.
+    ///
+    /// - Throws: ``PageRefusal`` for a message that cannot be replaced.
+    private static func originals(
+        of fields: OperatorSendPage.Fields,
+        _ request: OperatorRequest
+    ) async throws -> [SentStory] {
+        guard !fields.original.isEmpty else { return [] }
+        guard let id = try? MessageID(fields.original),
+            [.correction, .withdrawn].contains(MessageStatus(rawValue: fields.status))
+        else {
+            throw request.refusal(.badRequest, "Nothing was sent", "The form names no message. Begin again.")
+        }
+        let report = try await request.hub.report(on: id)
+        do {
+            let story = try SentStory(report)
+            return try await request.hub.sameVersion(as: story, near: report.position ?? .end)
+        } catch let refusal as SentStory.Refusal {
+            throw request.refusal(.badRequest, "This message cannot be replaced", "It \(refusal).")
+        }
     }
 
     private static func page(
         _ fields: OperatorSendPage.Fields,
+        _ originals: [SentStory],
         _ request: OperatorRequest
     ) async throws -> OperatorSendPage {
-        let known = try await request.hub.categories()
-        var audiences = [
-            (OperatorSendPage.matching, "Devices that match the tag expression"),
-            (OperatorSendPage.everybody, "Everybody"),
-        ]
-        audiences += known.map { (OperatorSendPage.audience(ofCategory: $0), $0) }
-        // A message can still be sent to a category that is no longer announced.
-        if let other = OperatorSendPage.category(of: fields.audience), !known.contains(other) {
-            audiences.append((fields.audience, other))
+        var names: [String] = []
+        if originals.isEmpty {
+            let known = try await request.hub.categories()
+            // A message can still be sent to a category that is no longer announced.
+            names = (known + fields.categories).distinct { $0.lowercased() }
         }
-        return OperatorSendPage(
+        var categories: [OperatorSendPage.Category] = []
+        for (place, name) in names.enumerated() {
+            let isCounted = place < countedCategories && (try? Tag(name)) != nil
+            let count = isCounted ? try await request.hub.recipients(tags: name).total : nil
+            categories.append(
+                OperatorSendPage.Category(
+                    name: name,
+                    isChosen: fields.categories.contains { $0.lowercased() == name.lowercased() },
+                    listeners: count.map { "\($0)" }
+                )
+            )
+        }
+        var page = OperatorSendPage(
             request.nav(.send),
             frame: request.frame,
             action: "\(request.root)send",
             fields: fields,
-            audiences: audiences.map { .init(value: $0, label: $1, isSelected: $0 == fields.audience) }
+            categories: categories
         )
+        if let first = originals.first, let status = MessageStatus(rawValue: fields.status) {
+            page.heading = "\(status.verb) “\(NewsText(first.properties).title)”"
+        }
+        return page
+    }
+}
+
+extension MessageStatus {
+    /// The action that sends such a message.
+    fileprivate var verb: String {
+        switch self {
+        case .update: "Update"
+        case .correction: "Correct"
+        case .withdrawn: "Withdraw"
+        }
     }
 }

@@ -41,10 +41,12 @@ struct PageRequest: Sendable {
     var now: Timestamp { pages.clock.now() }
 
     var frame: PageFrame {
-        var frame = PageFrame(name: hub.name.text, home: home)
+        var frame = PageFrame(name: hub.name.text, home: home, appearance: appearance)
         frame.trust = authorityPath == nil ? nil : CertificateRoutes.address(home)
         return frame
     }
+
+    var appearance: PageAppearance { pages.appearances[hub.name] ?? PageAppearance() }
 
     /// The file of the authority that the reader's browser must trust; `nil` also behind a proxy, which has a
     /// certificate of its own.
@@ -88,6 +90,19 @@ struct PageRequest: Sendable {
                 "Open this page again, and send the form from here."
             )
         }
+    }
+
+    /// Counts a search in the news.
+    ///
+    /// - Throws: 429.
+    func admitSearch() throws {
+        guard let wait = pages.searches.admit(context.client.network.description) else { return }
+        throw refusal(
+            .tooManyRequests,
+            "Too many searches",
+            "There were too many searches from your network. Try again in a minute.",
+            retryAfter: wait
+        )
     }
 
     /// Counts a change of a session's installations, or the opening of its stream.

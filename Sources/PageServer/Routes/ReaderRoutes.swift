@@ -52,11 +52,15 @@ enum ReaderRoutes {
         frame.manifest = "\(request.home)manifest.webmanifest"
         frame.feeds = "\(request.home)feeds"
         let end = session?.position?.sequence
+        let filter = NewsFilter(category: request.query["category"], search: request.query["q"])
+        if filter.isSearch { try request.admitSearch() }
         var page = ReaderPage(
             frame: frame,
             categories: names.map { .init(name: $0, isChosen: isChosen($0)) },
-            messages: try await messages(news, for: visitor, newAfter: end, request)
+            messages: try await messages(news, for: visitor, newAfter: end, filter, request),
+            filter: filter
         )
+        page.offer(filtersBy: news.storyVersions)
         let languages = try await request.hub.languages()
         page.offer(Self.languages(of: names, languages), chosen: choice.language)
         page.send = try NotifyRoutes.form(frame, visitor, request)
@@ -71,7 +75,8 @@ enum ReaderRoutes {
             }
         }
         if let session {
-            page.events = "\(request.home)events"
+            // The script does not search.
+            page.events = filter.isSearch ? nil : "\(request.home)events"
             page.push = "\(request.home)push"
             page.pushObstacle =
                 switch request.hub.browserDelivery {
@@ -81,30 +86,35 @@ enum ReaderRoutes {
                 }
             page.position = news.position.text
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
-            await noteVisit(session, news.position, request)
+            // News that is not shown is still new at the next visit.
+            if filter.isEmpty { await noteVisit(session, news.position, request) }
         }
         // Each visit renews the cookie, which lasts as long as the session.
         let cookie = await request.cookie
         let secret = session == nil ? nil : cookie.secret(in: request.request.headers)
         var response =
-            session == nil ? request.sharedPage(page) : request.page(page, cookie: secret.map { cookie.setting($0) })
+            session == nil && filter.isEmpty
+            ? request.sharedPage(page) : request.page(page, cookie: secret.map { cookie.setting($0) })
         // With this header a browser starts another process, which takes longer than the rest of the first paint. The
         // page needs no protection from a window that has opened it.
         response.headers[named: "Cross-Origin-Opener-Policy"] = nil
         return response
     }
 
-    /// The news and the messages that were sent to the reader by name, newest first.
+    /// The news and the messages that were sent to the reader by name, newest first; with a filter, the news that it
+    /// selects.
     private static func messages(
         _ news: HubNews,
         for visitor: Visitor?,
         newAfter end: LogSequence?,
+        _ filter: NewsFilter,
         _ request: PageRequest
     ) async throws -> [MessageView] {
-        let all = news.storyVersions.prefix(shown).map { ($0.sequence, MessageView($0, newAfter: end)) }
-        guard let user = visitor?.caller?.name, let since = try await request.backend?.createdAt(of: user) else {
-            return all.map(\.1)
-        }
+        let all = Array(news.storyVersions.lazy.filter(filter.selects).prefix(shown))
+            .map { ($0.sequence, MessageView($0, newAfter: end)) }
+        guard filter.isEmpty, let user = visitor?.caller?.name,
+            let since = try await request.backend?.createdAt(of: user)
+        else { return all.map(\.1) }
         let personal = try await request.hub.messages(to: AppBackend.tag(of: user), since: since)
             .filter { $0.sequence <= news.position.sequence }
             .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home)) }
@@ -255,14 +265,20 @@ enum ReaderRoutes {
         func icon(_ icon: WebAsset, _ sizes: JSONText, _ purpose: JSONText) -> JSONText {
             ["src": JSONText(icon.path), "sizes": sizes, "type": JSONText(icon.mediaType), "purpose": purpose]
         }
-        let (name, home) = (JSONText(request.hub.name.text), JSONText(request.home))
+        let appearance = request.appearance
+        let (name, home) = (JSONText(appearance.title ?? request.hub.name.text), JSONText(request.home))
+        var icons: JSONText = [
+            icon(.icon, "any", "any maskable"), icon(.largeIcon, "512x512", "any maskable"),
+            icon(.touchIcon, "180x180", "any"),
+        ]
+        if let logo = appearance.logo {
+            icons = [icon(logo.file, JSONText("\(logo.size.width)x\(logo.size.height)"), "any")]
+        }
         let body: JSONText = [
             "name": name, "short_name": name, "start_url": home, "scope": home, "display": "standalone",
-            "background_color": "#fdfdfb", "theme_color": "#a4161a",
-            "icons": [
-                icon(.icon, "any", "any maskable"), icon(.largeIcon, "512x512", "any maskable"),
-                icon(.touchIcon, "180x180", "any"),
-            ],
+            "description": JSONText(appearance.description), "background_color": "#f6f6f3",
+            "theme_color": JSONText(appearance.accent?.text ?? "#a4161a"),
+            "icons": icons,
         ]
         return Response(body.text, "application/manifest+json", cache: "no-cache", forbidsSniffing: true)
     }

@@ -45,8 +45,14 @@ package protocol WebPage: Sendable {
 
 /// The parts that all pages have around their content.
 package struct PageFrame: Sendable, Equatable {
-    /// The hub's name.
+    /// The name of the hub, or its title for readers.
     package let name: String
+    /// A sentence about the hub.
+    let description: String?
+    /// The address of the hub's picture.
+    let logo: String?
+    /// The address of the style with the hub's colour.
+    let accent: String?
     /// The hub's address, `/-/{hub}/`.
     package let home: String
     /// The signed-in user.
@@ -61,11 +67,18 @@ package struct PageFrame: Sendable, Equatable {
     package var feeds: String? { didSet { hasFooter = trust != nil || feeds != nil } }
     private(set) var hasFooter = false
     let style = WebAsset.style.path
-    let icon = WebAsset.icon.path
-    let touchIcon = WebAsset.touchIcon.path
+    let icon: String
+    let iconType: String
+    let touchIcon: String
 
-    package init(name: String, home: String) {
-        self.name = name
+    package init(name: String, home: String, appearance: PageAppearance = PageAppearance()) {
+        self.name = appearance.title ?? name
         self.home = home
+        description = appearance.description
+        logo = appearance.logo?.file.path
+        accent = appearance.style?.path
+        icon = logo ?? WebAsset.icon.path
+        iconType = (appearance.logo?.file ?? .icon).mediaType
+        touchIcon = logo ?? WebAsset.touchIcon.path
     }
 }

@@ -10,8 +10,10 @@ package struct WebAsset: Sendable {
 
     private static let hashLength = 12
 
-    init(_ name: String) {
-        let bytes = WebFiles.bytes(name)
+    init(_ name: String) { self.init(name, WebFiles.bytes(name)) }
+
+    /// Creates a file that is not part of the program.
+    init(_ name: String, _ bytes: [UInt8]) {
         let hash = Hexadecimal.encode(SHA256.hash(data: bytes))
         let parts = name.split(separator: ".", maxSplits: 1)
         let ending = parts.last.map(String.init) ?? ""
@@ -27,8 +29,9 @@ package struct WebAsset: Sendable {
     package static let largeIcon = WebAsset("icon-512.png")
     static let reader = WebAsset("reader.js")
     static let notify = WebAsset("notify.js")
+    static let desk = WebAsset("desk.js")
 
-    package static let all = [style, icon, touchIcon, largeIcon, reader, notify]
+    package static let all = [style, icon, touchIcon, largeIcon, reader, notify, desk]
 
     private static let mediaTypes = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",

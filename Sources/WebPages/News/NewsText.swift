@@ -53,14 +53,24 @@ package struct NewsText: Sendable, Equatable {
         self.category = category
     }
 
-    /// True if a text is the title behind an introduction that names the category, as feed lists' templates write it:
-    /// "Breaking Sports News : Extra time in the final".
+    /// The signs that separate an introduction from the title.
+    private static let separators = ":!?.|–—-"
+    /// The largest number of words of an introduction.
+    private static let maximumIntroduction = 4
+
+    /// True if a text is the title after an introduction that names the category and adds nothing else, as feed lists'
+    /// templates write it: "Breaking Sports News : Extra time in the final".
     private static func repeats(_ title: String, _ text: String?, category: String?) -> Bool {
         guard let text, let category, text.hasSuffix(title) else { return false }
-        let start = text.dropLast(title.count)
-        let word = start.trimming(\.isWhitespace)
-        return word.last.map { ":!|–—-".contains($0) } ?? false
-            && word.lowercased().contains(category.lowercased())
+        let start = text.dropLast(title.count).trimming(\.isWhitespace)
+        guard let mark = start.last, separators.contains(mark) else { return false }
+        let introduction = start.dropLast()
+        guard !introduction.contains(where: { separators.contains($0) && !category.contains($0) }) else { return false }
+        func words(_ text: some StringProtocol) -> [String] {
+            text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+        }
+        let (given, named) = (words(introduction), words(category))
+        return given.count <= max(maximumIntroduction, named.count) && given.contains(named)
     }
 
     /// The first language by name, for a message that has text only in named languages.

@@ -76,6 +76,7 @@ package struct NewsTimeline: Sendable, Equatable {
             if let known = best[storyVersion.id] {
                 var shown = isEnded(storyVersion) ? known : storyVersion.merged(with: known)
                 shown.first = min(known.first, storyVersion.first)
+                shown.note(former: storyVersion)
                 best[storyVersion.id] = shown
             } else if !isEnded(storyVersion) {
                 best[storyVersion.id] = storyVersion

@@ -21,6 +21,8 @@ package struct StoryVersion: Sendable, Equatable {
     /// The stories whose messages this one replaces.
     let replaces: [StoryID]
     let text: NewsText
+    /// The title of the version that this one has changed; `nil` for a first version, a withdrawal and an equal title.
+    private(set) var formerTitle: String?
     /// The title on the reader's page.
     package var title: String { text.title }
     /// The sender's name for the story; empty without one, and if it is longer than publishers use.
@@ -81,7 +83,7 @@ package struct StoryVersion: Sendable, Equatable {
 
     /// The approximate size of the version in memory, in bytes.
     package var bytes: Int {
-        let parts = [text.title, text.text, text.link, text.image, text.author, text.category] + alsoIn
+        let parts = [text.title, text.text, text.link, text.image, text.author, text.category, formerTitle] + alsoIn
         return parts.reduce(200) { $0 + ($1?.utf8.count ?? 0) }
     }
 
@@ -109,6 +111,29 @@ package struct StoryVersion: Sendable, Equatable {
         return shown
     }
 
+    /// Keeps the title of an earlier version of the story, if this one has changed it.
+    ///
+    /// The mark of a correction changes nothing: "Correction: …".
+    mutating func note(former: StoryVersion) {
+        guard formerTitle == nil, let status, !isWithdrawal, !former.isWithdrawal, former.sequence < sequence,
+            !isRepeated(by: former), former.effectiveLanguage == effectiveLanguage, !former.title.isEmpty,
+            ![former.title, status.marking(former.title)].contains(title)
+        else { return }
+        formerTitle = former.title
+    }
+
+    /// All categories of the version, its own first.
+    var categories: [String] { [text.category].compactMap(\.self) + alsoIn }
+
+    /// True if the version has all words, in its texts or its category; case is ignored.
+    ///
+    /// `words` are in lower case.
+    func contains(_ words: [String]) -> Bool {
+        guard !words.isEmpty else { return true }
+        let texts = ([text.title, text.text, text.author].compactMap(\.self) + categories).map { $0.lowercased() }
+        return words.allSatisfy { word in texts.contains { $0.contains(word) } }
+    }
+
     /// True if another category has the same version of the story.
     private func isRepeated(by other: StoryVersion) -> Bool {
         !versionName.isEmpty && versionName == other.versionName && id == other.id && isOfAnotherCategory(than: other)
@@ -116,7 +141,7 @@ package struct StoryVersion: Sendable, Equatable {
 
     /// Adds the category of a message with the same version.
     private mutating func add(_ other: StoryVersion) {
-        for category in [other.text.category].compactMap(\.self) + other.alsoIn {
+        for category in other.categories {
             guard category != text.category, !alsoIn.contains(category), alsoIn.count < Self.maximumCategories
             else { continue }
             alsoIn.append(category)

@@ -114,6 +114,11 @@ package struct OperatorSection: Sendable {
     package var lines: [String] = []
     package var table: OperatorTable?
     package var link: OperatorLink?
+    package var charts: [Chart] = [] { didSet { hasCharts = !charts.isEmpty } }
+    private(set) var hasCharts = false
+    /// Links to actions.
+    package var links: [OperatorLink] = [] { didSet { hasLinks = !links.isEmpty } }
+    private(set) var hasLinks = false
 
     package init(
         _ title: String,

@@ -1,93 +1,154 @@
-/// The form that sends a message, and the preview that the operator confirms.
+import HubProtocol
+
+/// The desk: the form that sends, corrects and withdraws messages, and the preview that the operator confirms.
 package struct OperatorSendPage: WebPage {
     /// The form's fields as they were typed.
     package struct Fields: Sendable, Equatable {
-        /// The audience: `tags`, `everybody`, or `category:NAME`.
-        package var audience: String
-        package var tags: String
-        package var title: String
-        package var text: String
-        package var link: String
-        package var time: String
+        /// The categories that get the message.
+        package var categories: [String] = []
+        /// Other recipients: empty for none, else ``everybody`` or ``matching``.
+        package var audience = ""
+        package var tags = ""
+        package var title = ""
+        package var text = ""
+        package var link = ""
+        /// A ``MessageUrgency``; empty for a normal one.
+        package var urgency = ""
+        package var time = ""
+        /// The message that this one corrects or withdraws; empty for a new one.
+        package var original = ""
+        /// `correction` or `withdrawn`, with ``original``.
+        package var status = ""
 
-        package init(
-            audience: String,
-            tags: String = "",
-            title: String = "",
-            text: String = "",
-            link: String = "",
-            time: String = ""
-        ) {
-            self.audience = audience
-            self.tags = tags
-            self.title = title
-            self.text = text
-            self.link = link
-            self.time = time
+        package init() {}
+    }
+
+    /// The whole hub.
+    package static let everybody = "everybody"
+    /// The devices that match a tag expression.
+    package static let matching = "tags"
+
+    package struct Category: Sendable {
+        let name: String
+        let isChosen: Bool
+        /// The number of its devices and agents; `nil` if it was not counted.
+        let listeners: String?
+
+        package init(name: String, isChosen: Bool, listeners: String?) {
+            (self.name, self.isChosen, self.listeners) = (name, isChosen, listeners)
         }
     }
 
-    package struct Audience: Sendable {
+    package struct Choice: Sendable {
         let value: String
         let label: String
         let isSelected: Bool
 
         package init(value: String, label: String, isSelected: Bool) {
-            self.value = value
-            self.label = label
-            self.isSelected = isSelected
+            (self.value, self.label, self.isSelected) = (value, label, isSelected)
         }
     }
 
     /// The values that the confirmed form sends.
     package struct Preview: Sendable {
+        /// The number of characters of a title, and of a title and text, that a phone's lock screen shows.
+        private static let phone = (title: 65, text: 180)
+
         /// The idempotency key, which makes a repeat harmless.
         let key: String
-        let audience: String
-        let recipients: String
-        let hasRecipients: Bool
-        let time: String
-        let title: String
-        let text: String?
-        let link: String?
+        let facts: [ReportFact]
+        /// Reasons to look again before sending.
+        let warnings: [String]
+        let hasWarnings: Bool
+        let view: MessageView
+        /// The notification as a phone shows it: what fits on a lock screen.
+        let phoneTitle: String
+        let phoneText: String
         let button: String
 
         package init(
             key: String,
-            audience: String,
-            recipients: String,
-            hasRecipients: Bool,
-            time: String?,
-            shown: NewsText
+            facts: [ReportFact?],
+            warnings: [String],
+            shown: NewsText,
+            view: MessageView,
+            button: String
         ) {
             self.key = key
-            self.audience = audience
-            self.recipients = recipients
-            self.hasRecipients = hasRecipients
-            self.time = time ?? "at once"
-            title = shown.title
-            text = shown.text
-            link = shown.link
-            button = time == nil ? "Send now" : "Schedule"
+            self.facts = facts.compactMap(\.self)
+            let isLong = shown.title.count > Self.phone.title
+            self.warnings =
+                warnings
+                + (isLong
+                    ? ["The title has \(shown.title.count) characters; phones show about \(Self.phone.title) of them."]
+                    : [])
+            hasWarnings = !self.warnings.isEmpty
+            self.view = view
+            phoneTitle = Self.clip(shown.title, Self.phone.title)
+            phoneText = Self.clip(shown.text ?? "", Self.phone.text)
+            self.button = button
+        }
+
+        private static func clip(_ text: String, _ limit: Int) -> String {
+            text.count > limit ? "\(text.prefix(limit - 1))…" : text
         }
     }
 
     package let template = "operator-send"
     package let frame: PageFrame
-    package var title: String { "Send – \(frame.name)" }
+    package var title: String { "\(heading) – \(frame.name)" }
     let nav: OperatorNav
+    let script = WebAsset.desk.path
+    package var heading = "Send a message"
     /// The address of the form, `/-/{hub}/admin/send`.
     let action: String
     let fields: Fields
-    let audiences: [Audience]
+    let categories: [Category]
+    let hasCategories: Bool
+    let audiences: [Choice]
+    let urgencies: [Choice]
+    /// True if recipients other than categories are chosen.
+    let hasOther: Bool
+    /// True if the recipients can be chosen: those of a correction are the original's.
+    let isNew: Bool
+    /// True if the texts can be written: a withdrawal has those of the original.
+    let hasTexts: Bool
     package var preview: Preview?
     package var refusal: String?
 
-    package init(_ nav: OperatorNav, frame: PageFrame, action: String, fields: Fields, audiences: [Audience]) {
+    package init(
+        _ nav: OperatorNav,
+        frame: PageFrame,
+        action: String,
+        fields: Fields,
+        categories: [Category] = []
+    ) {
         self.nav = nav
         self.frame = frame
         self.action = action
         self.fields = fields
-        self.audiences = audiences
+        self.categories = categories
+        hasCategories = !categories.isEmpty
+        isNew = fields.original.isEmpty
+        hasOther = !fields.audience.isEmpty || !fields.tags.isEmpty
+        hasTexts = fields.status != MessageStatus.withdrawn.rawValue
+        audiences = [
+            ("", "The chosen categories"), (Self.everybody, "Everybody"),
+            (Self.matching, "Devices that match a tag expression"),
+        ].map { Choice(value: $0, label: $1, isSelected: $0 == fields.audience) }
+        let others = MessageUrgency.allCases.filter { $0 != .normal || !fields.original.isEmpty }
+        urgencies =
+            [Choice(value: "", label: isNew ? "Normal" : "As before", isSelected: fields.urgency.isEmpty)]
+            + others.map { Choice(value: $0.rawValue, label: $0.label, isSelected: $0.rawValue == fields.urgency) }
+    }
+}
+
+extension MessageUrgency {
+    fileprivate var label: String {
+        switch self {
+        case .low: "Low"
+        case .normal: "Normal"
+        case .critical: "Urgent: it stands out, and stays on the screen"
+        }
     }
 }

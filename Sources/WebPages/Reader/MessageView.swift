@@ -17,6 +17,12 @@ package struct MessageView: Sendable, Equatable {
     /// The address of the story's page.
     var link: String?
     var text = ""
+    /// The title before a correction or an update that has changed it.
+    var former: String?
+    /// The writer, or the outlet.
+    var source: String?
+    /// The day, for the first message of a day in a list; in ISO 8601.
+    var day: String?
     /// When the hub accepted it, in ISO 8601.
     var sent = ""
     /// The same time, for readers without scripts.
@@ -31,7 +37,7 @@ package struct MessageView: Sendable, Equatable {
     var secure: String?
 
     /// A view without text, which the script fills.
-    static let blank = MessageView()
+    package static let blank = MessageView()
 }
 
 /// Returns members by name: a page has fifty views, and reflection would take most of the time to render them.
@@ -46,6 +52,9 @@ extension MessageView: MustacheParent {
         case "title": title
         case "link": link
         case "text": text
+        case "former": former
+        case "source": source
+        case "day": day
         case "sent": sent
         case "sentText": sentText
         case "isUrgent": isUrgent
@@ -63,8 +72,7 @@ extension MessageView {
 
     /// Shows a version as new if it came after `end`, the end of the log at the reader's last visit.
     package init(_ storyVersion: StoryVersion, newAfter end: LogSequence?) {
-        let categories = [storyVersion.text.category].compactMap(\.self) + storyVersion.alsoIn
-        self.init(storyVersion, category: categories.joined(separator: ", "), newAfter: end)
+        self.init(storyVersion, category: storyVersion.categories.joined(separator: ", "), newAfter: end)
     }
 
     /// Creates the view of a message that was sent to the reader by name.
@@ -96,6 +104,8 @@ extension MessageView {
             title: storyVersion.text.title,
             link: storyVersion.text.link,
             text: storyVersion.text.text ?? "",
+            former: storyVersion.formerTitle,
+            source: storyVersion.text.author,
             sent: storyVersion.at.wholeSecond,
             sentText: Self.text(storyVersion.at),
             isUrgent: storyVersion.isUrgent,
@@ -108,6 +118,20 @@ extension MessageView {
     private static func text(_ at: Timestamp) -> String {
         let time = at.wholeSecond
         return "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
+    }
+}
+
+extension [MessageView] {
+    /// Returns the messages, of which the first one of each day (in UTC) has its day.
+    func markingDays() -> [MessageView] {
+        var last = ""
+        return map { message in
+            var message = message
+            let day = String(message.sent.prefix(10))
+            if day != last { message.day = day }
+            last = day
+            return message
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+import Formats
 package import HubProtocol
 import Mustache
 
@@ -39,6 +40,16 @@ package struct ReaderPage: WebPage, Equatable {
         }
     }
 
+    package struct FilterLink: Sendable, Equatable {
+        let label: String
+        let href: String
+        let isCurrent: Bool
+
+        init(_ label: String, href: String, isCurrent: Bool) {
+            (self.label, self.href, self.isCurrent) = (label, href, isCurrent)
+        }
+    }
+
     package struct FeedLink: Sendable, Equatable {
         let type: String
         let title: String
@@ -70,6 +81,12 @@ package struct ReaderPage: WebPage, Equatable {
     let isEmpty: Bool
     /// The text shown if there is no news.
     let empty: String
+    /// The selection of the page, as the form shows it.
+    let filter: NewsFilter
+    let isFiltered: Bool
+    /// Links that select the news of one category.
+    package private(set) var filters: [FilterLink] = []
+    package private(set) var hasFilters = false
     /// The view that the script fills.
     let blank = MessageView.blank
     package var feeds: [FeedLink] = []
@@ -85,19 +102,46 @@ package struct ReaderPage: WebPage, Equatable {
     /// The form to send a message; `nil` for a reader who is not signed in.
     package var send: SendForm?
 
-    package init(frame: PageFrame, categories: [Category], messages: [MessageView]) {
+    package init(
+        frame: PageFrame,
+        categories: [Category],
+        messages: [MessageView],
+        filter: NewsFilter = NewsFilter()
+    ) {
         self.frame = frame
         self.categories = categories
         hasCategories = !categories.isEmpty
         let chosen = categories.filter(\.isChosen).map(\.name)
         choice = chosen.isEmpty ? nil : chosen.joined(separator: ", ")
-        self.messages = messages
+        self.messages = messages.markingDays()
+        self.filter = filter
+        isFiltered = !filter.isEmpty
         isEmpty = messages.isEmpty
+        let place = categories.isEmpty || chosen.isEmpty ? "" : " in these categories"
         empty =
-            categories.isEmpty || chosen.isEmpty
-            ? "There is no news yet."
-            : "There is no news in these categories yet."
+            filter.isEmpty
+            ? "There is no news\(place) yet. It appears here on its own, as soon as it is sent."
+            : "No recent news is like this. Older news is not searched."
     }
+
+    /// Offers links to the news of each category that `news` has, those with most news first.
+    package mutating func offer(filtersBy news: [StoryVersion]) {
+        var counts: [String: Int] = [:]
+        for name in news.lazy.flatMap(\.categories) { counts[name, default: 0] += 1 }
+        if let current = filter.category { counts[current, default: 0] += 1 }
+        let names = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maximumFilters).map(\.key)
+        guard names.count > 1 || isFiltered else { return }
+        filters =
+            [FilterLink("All", href: frame.home, isCurrent: !isFiltered)]
+            + names.map { name in
+                let href = "\(frame.home)?category=\(PercentEncoding.encode(name))"
+                return FilterLink(name, href: href, isCurrent: filter.category == name)
+            }
+        hasFilters = true
+    }
+
+    /// The largest number of categories that the page links to.
+    private static let maximumFilters = 12
 
     /// Offers a choice of languages.
     ///

@@ -155,6 +155,13 @@ struct HubLaunch {
     ) throws -> PageServer? {
         guard configuration.pages != .off else { return nil }
         let store = try PageStore(path: state.file(HubFiles.pages))
-        return try PageServer(store: store, on: service, configuration, backend: backend, logger: logger)
+        return try PageServer(
+            store: store,
+            on: service,
+            configuration,
+            appearances: plan.appearances,
+            backend: backend,
+            logger: logger
+        )
     }
 }

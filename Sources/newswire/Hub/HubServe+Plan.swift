@@ -9,6 +9,7 @@ import PushServices
 import ReplicatedLog
 import Settings
 import StartupChecks
+import WebPages
 
 /// Everything that flags and settings decide about a start, before anything is served.
 ///
@@ -18,6 +19,8 @@ struct HubPlan {
     /// The log that this hub shares with others; `nil` without one.
     let log: ReplicatedLogConfiguration?
     let endpoint: HubEndpoint
+    /// The appearance of the pages of hubs.
+    let appearances: [HubName: PageAppearance]
     let servesAppBackend: Bool
     let logLevel: Logger.Level
 
@@ -61,6 +64,7 @@ extension HubServe {
             configuration: hub,
             log: log,
             endpoint: endpoint,
+            appearances: try ConfiguredPages.appearances(of: settings.hubs),
             servesAppBackend: servesAppBackend,
             logLevel: settings.value(HubSettings.logLevel).level
         )

@@ -18,12 +18,12 @@ struct OperatorSendTests {
             _ = try await hub.subscribe("World")
             let browser = try await OperatorBrowser(hub)
             let fields = [
-                ("audience", "category:World"), ("title", "<b>Fire</b>"), ("text", "One\r\ntwo"),
+                ("category", "World"), ("title", "<b>Fire</b>"), ("text", "One\r\ntwo"),
                 ("link", "https://example.org/fire"), ("at", ""),
             ]
             let preview = try await browser.post("send", Self.form(fields))
             #expect(preview.status == 200, "\(preview.body)")
-            #expect(preview.body.contains("<dd>1 stream</dd>"))
+            #expect(preview.body.contains("1 stream</dd>"))
             #expect(!preview.body.contains("<b>Fire"))
             let key = try #require(preview.field("key"))
             let none = try await hub.client.newestMessages(10)
@@ -54,7 +54,10 @@ struct OperatorSendTests {
                 [("audience", "tags"), ("tags", ""), ("text", "x")],
                 [("audience", "tags"), ("tags", "a &&"), ("text", "x")],
                 [("audience", "everybody"), ("tags", "World"), ("text", "x")],
-                [("audience", "category:<i>"), ("text", "x")],
+                [("category", "<i>"), ("text", "x")],
+                [("category", "World"), ("audience", "everybody"), ("text", "x")],
+                [("category", "World"), ("tags", "Sports"), ("text", "x")],
+                [("category", "World"), ("urgency", "quick"), ("text", "x")],
                 [("audience", "everybody"), ("text", "x"), ("link", "javascript:alert(1)")],
                 [("audience", "everybody"), ("text", "x"), ("at", past)],
                 [("audience", "everybody"), ("text", "x"), ("at", "soon")],
@@ -72,6 +75,88 @@ struct OperatorSendTests {
             }
             let sent = try await hub.client.newestMessages(10)
             #expect(sent.isEmpty)
+        }
+    }
+
+    @Test func `a story in several categories is corrected and withdrawn in all of them`() async throws {
+        try await PagesHub.run(.public) { hub in
+            _ = try await hub.subscribe("World")
+            let browser = try await OperatorBrowser(hub)
+            /// Previews the fields, and confirms them twice.
+            func send(_ fields: [(String, String)]) async throws -> Reply {
+                let preview = try await browser.post("send", Self.form(fields))
+                let key = try #require(preview.field("key"), "\(preview.body)")
+                let confirmed = Self.form(fields + [("key", key)])
+                for _ in 0..<2 {
+                    let reply = try await browser.post("send/confirmed", confirmed)
+                    #expect(reply.status == 303, "\(reply.body)")
+                }
+                return preview
+            }
+            func newest(_ count: Int) async throws -> [MessageReport] {
+                var reports: [MessageReport] = []
+                for report in try await hub.client.newestMessages(count) {
+                    reports.append(try await hub.client.report(on: report.id))
+                }
+                return reports
+            }
+            let first = try await send([
+                ("category", "World"), ("category", "Sports"), ("title", "Bridge open"), ("urgency", "critical"),
+                ("link", "https://example.org/"),
+            ])
+            #expect(first.body.contains("World: 1 stream\nSports: nobody"))
+            #expect(first.body.contains("Nobody is registered for Sports."))
+            var reports = try await newest(10)
+            #expect(reports.map(\.tags) == ["Sports", "World"])
+            #expect(reports.map { $0.properties?["category"] } == ["Sports", "World"])
+            #expect(Set(reports.map { $0.properties?["story"] }).count == 1)
+            let repeated = [("category", "World"), ("title", "Bridge open")]
+            let again = try await browser.post("send", Self.form(repeated))
+            #expect(again.body.contains("A message with this title was sent at "))
+
+            let id = reports[0].id
+            let page = try await browser.get("messages/\(id)")
+            #expect(page.body.contains("/-/news/admin/send?correct=\(id)"))
+            let form = try await browser.get("send?correct=\(id)")
+            #expect(form.body.contains("Correct “Bridge open”") && form.body.contains("value=\"Bridge open\""))
+            let corrected = [("title", "Bridge closed"), ("text", "For a week.")]
+            _ = try await send([("original", id.text), ("status", "correction")] + corrected)
+            reports = try await newest(2)
+            #expect(reports.map(\.tags) == ["Sports", "World"])
+            for report in reports {
+                let properties = report.properties ?? [:]
+                #expect(properties["title"] == "Correction: Bridge closed")
+                #expect(properties["messageParam"] == "For a week.")
+                #expect(properties["urgency"] == "critical" && properties["link"] == "https://example.org/")
+                #expect(properties["status"] == "correction")
+            }
+            _ = try await send([("original", reports[1].id.text), ("status", "withdrawn")])
+            reports = try await newest(2)
+            #expect(reports.map(\.tags) == ["Sports", "World"])
+            #expect(reports.allSatisfy { $0.properties?["title"] == "Withdrawn: Correction: Bridge closed" })
+            #expect(try await newest(20).count == 6)
+            let actions = try await browser.actions().map(\.action)
+            let expected = ["withdraw", "correct", "send"].flatMap { [String](repeating: $0, count: 4) } + ["enter"]
+            #expect(actions == expected)
+        }
+    }
+
+    @Test func `a message that cannot be replaced says why`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            let bare = MessageProperties([.title: "T"])
+            let id = try #require(try await hub.client.send(OutgoingMessage(bare.encoded(), tags: "World")))
+            let page = try await browser.get("messages/\(id)")
+            #expect(page.body.contains("It cannot be replaced: it names no story."))
+            for (path, status) in [("send?correct=\(id)", 400), ("send?withdraw=none", 404), ("send?correct=", 200)] {
+                let reply = try await browser.get(path)
+                #expect(reply.status == status, "\(path): \(reply.body)")
+            }
+            let original = [("original", id.text), ("title", "x")]
+            for fields in [original + [("status", "correction")], original] {
+                let reply = try await browser.post("send", Self.form(fields))
+                #expect(reply.status == 400 && reply.field("key") == nil)
+            }
         }
     }
 

@@ -33,6 +33,7 @@ struct PagesHub: Sendable {
     static func run(
         _ access: PageAccess? = .invited,
         users: [String] = [],
+        appearances: [HubName: PageAppearance] = [:],
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (PagesHub) async throws -> Void
     ) async throws {
@@ -51,6 +52,7 @@ struct PagesHub: Sendable {
             store: store,
             on: service,
             configuration,
+            appearances: appearances,
             backend: backend,
             clock: clock.backend,
             // Tests check the database themselves.

@@ -1,0 +1,35 @@
+internal import Markup
+
+/// A selection of the news in memory: of one category, or with certain words.
+package struct NewsFilter: Sendable, Equatable {
+    /// The longest search, in characters, and the largest number of its words.
+    private static let maximumSearch = 100
+    private static let maximumWords = 8
+
+    package let category: String?
+    /// The search as it was typed, of limited length.
+    let search: String?
+    private let words: [String]
+
+    /// Empty texts select nothing.
+    package init(category: String? = nil, search: String? = nil) {
+        func shown(_ text: String?) -> String? {
+            let clean = text.map { PlainText.clean($0, limit: Self.maximumSearch) } ?? ""
+            return clean.isEmpty ? nil : clean
+        }
+        self.category = shown(category)
+        self.search = shown(search)
+        words = (self.search ?? "").lowercased().split(whereSeparator: \.isWhitespace).prefix(Self.maximumWords)
+            .map(String.init)
+    }
+
+    package var isEmpty: Bool { category == nil && search == nil }
+    package var isSearch: Bool { search != nil }
+
+    package func selects(_ storyVersion: StoryVersion) -> Bool {
+        if let category, !storyVersion.categories.contains(where: { $0.lowercased() == category.lowercased() }) {
+            return false
+        }
+        return storyVersion.contains(words)
+    }
+}

@@ -1,0 +1,105 @@
+import Formats
+package import HubProtocol
+
+/// Numbers over time as stacked bars, with the same numbers in a table.
+package struct Chart: Sendable {
+    /// The height and the width of the drawing, without its labels.
+    private static let height = 100
+    private static let width = 720
+    /// The largest number of series that have colours of their own; others are added up.
+    private static let maximumSeries = 5
+
+    struct Bar: Sendable {
+        let x: Int
+        let y: Int
+        let width: Int
+        let height: Int
+        /// The number of the series, from 1.
+        let series: Int
+        /// Time, name and value.
+        let label: String
+    }
+
+    struct Key: Sendable {
+        let series: Int
+        let name: String
+    }
+
+    struct Day: Sendable {
+        let x: Int
+        let label: String
+    }
+
+    let title: String
+    let summary: String
+    let highest: String
+    let bars: [Bar]
+    let days: [Day]
+    let keys: [Key]
+    /// True if colours must be explained.
+    let hasKeys: Bool
+    let table: OperatorTable
+    /// True if there is nothing to draw.
+    package let isEmpty: Bool
+
+    /// Draws the values of each hour.
+    ///
+    /// - Parameters:
+    ///   - title: What is counted.
+    ///   - start: The beginning of the first hour.
+    ///   - hours: The values by series, of each hour.
+    ///   - isSum: True for events, of which the summary has the sum; false for a state, of which it has the last value.
+    package init(_ title: String, from start: Timestamp, hours: [[String: Int]], isSum: Bool) {
+        self.title = title
+        var totals: [String: Int] = [:]
+        for hour in hours { totals.merge(hour.filter { $0.value > 0 }, uniquingKeysWith: +) }
+        let names = totals.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map(\.key)
+        let own = names.count > Self.maximumSeries ? Array(names.prefix(Self.maximumSeries - 1)) : names
+        let others = Set(names.dropFirst(own.count))
+        func values(_ hour: [String: Int]) -> [Int] {
+            let values = own.map { hour[$0] ?? 0 }
+            return others.isEmpty ? values : values + [hour.reduce(0) { others.contains($1.key) ? $0 + $1.value : $0 }]
+        }
+        let labels = own + (others.isEmpty ? [] : ["others"])
+        let rows = hours.map(values)
+        let sums = rows.map { $0.reduce(0, +) }
+        let top = max(sums.max() ?? 0, 1)
+        isEmpty = names.isEmpty
+        highest = "\(sums.max() ?? 0)"
+        summary =
+            isSum
+            ? "\(sums.reduce(0, +)) in all, at most \(highest) in an hour"
+            : "\(sums.last ?? 0) now, at most \(highest)"
+        keys = labels.enumerated().map { Key(series: $0 + 1, name: $1) }
+        hasKeys = labels.count > 1
+        var (bars, days): ([Bar], [Day]) = ([], [])
+        var cells: [[OperatorTable.Cell]] = []
+        for (index, row) in rows.enumerated() {
+            let at = Timestamp(milliseconds: start.milliseconds + Int64(index) * 3_600_000)
+            let time = at.wholeSecond
+            let (left, right) = (index * Self.width / rows.count, (index + 1) * Self.width / rows.count)
+            if time.dropFirst(11).hasPrefix("00") { days.append(Day(x: left, label: String(time.prefix(10)))) }
+            let hour = "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
+            var sum = 0
+            for (series, value) in row.enumerated() where value > 0 {
+                let (low, high) = (sum * Self.height / top, (sum + value) * Self.height / top)
+                sum += value
+                // A small number is still seen.
+                let height = max(high - low, 1)
+                bars.append(
+                    Bar(
+                        x: left,
+                        y: Self.height - max(high, low + 1),
+                        width: max(right - left - 1, 1),
+                        height: height,
+                        series: series + 1,
+                        label: "\(hour): \(labels.count > 1 ? "\(labels[series]) " : "")\(value)"
+                    )
+                )
+            }
+            if sum > 0 { cells.append([.init(hour)] + row.map { .init("\($0)") }) }
+        }
+        (self.bars, self.days) = (bars, days)
+        table = OperatorTable(title, ["Hour"] + labels, cells.reversed(), empty: "Nothing yet.")
+    }
+}
