@@ -19,7 +19,7 @@ from cluster import Cluster, register
 from traffic import Traffic
 
 # Tables that each hub writes for itself; see `DeterministicSQL.nodeLocalTables`.
-OWN_TABLES = {"clock", "generation", "logPlace", "streamProgress"}
+OWN_TABLES = {"clock", "generation", "logPlace", "figure", "streamProgress"}
 
 
 class Faults(threading.Thread):

@@ -135,8 +135,8 @@ struct HubsTests {
                 try db.columns(in: name).contains { $0.name == "hubID" } && name != "hub"
             }
         }
-        // These go with their messages.
-        let dependent: Set = ["delivery", "deliveryFailure", "deliveryRetry"]
+        // These go with their messages, and figures when a node next drops old ones of its own.
+        let dependent: Set = ["delivery", "deliveryFailure", "deliveryRetry", "figure"]
         #expect(Set(tables) == Set(HubPurge.steps.map(\.table)).union(dependent))
         for step in HubPurge.steps {
             let plan = try await scratch.read { db in
@@ -146,6 +146,23 @@ struct HubsTests {
             }
             #expect(!plan.contains { $0.hasPrefix("SCAN") || $0.contains("TEMP B-TREE") }, "\(step.table): \(plan)")
         }
+    }
+
+    @Test func `figures of a deleted hub are dropped, and those that are too old`() async throws {
+        let (store, hub) = try await Scratch().store()
+        let deleted = HubKey(rawValue: 77)
+        let now = Timestamp(milliseconds: 100 * 86_400_000)
+        try await store.change { transaction in
+            for key in [hub, deleted] {
+                for at in [now, now - .seconds(4 * 86_400), now - .seconds(91 * 86_400)] {
+                    try transaction.add(HubFigures(), hub: key, at: at)
+                }
+            }
+            try transaction.dropFigures(at: now)
+        }
+        #expect(try await store.figures(hub: deleted, .hour, since: .distantPast).isEmpty)
+        #expect(try await store.figures(hub: hub, .minute, since: .distantPast).map(\.at) == [now])
+        #expect(try await store.figures(hub: hub, .hour, since: .distantPast).count == 2)
     }
 
     /// A row of each table, and several where a table may have many.

@@ -48,6 +48,10 @@ struct EveryChange {
     }
 
     private func messages(_ hub: HubKey) async throws {
+        try await store.change { transaction in
+            try transaction.add(HubFigures(), hub: hub, at: 1)
+            try transaction.dropFigures(at: 1)
+        }
         // They share a commit, in which one fails.
         _ = try await store.commit(
             (1...6).map { number in

@@ -31,7 +31,7 @@ struct ReplayTests {
         try await follower.follow { _ in }
         for table in DeterministicSQL.nodeLocalTables.subtracting(["logPlace"]) {
             let sql = "SELECT count(*) FROM \(table)"
-            #expect(try await first.read { try Int.fetchOne($0, sql: sql) } == 1, "\(table)")
+            #expect(try await first.read { try Int.fetchOne($0, sql: sql) } ?? 0 > 0, "\(table)")
             #expect(try await second.read { try Int.fetchOne($0, sql: sql) } == 0, "\(table)")
         }
     }
