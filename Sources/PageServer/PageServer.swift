@@ -28,7 +28,7 @@ package final class PageServer: Sendable {
     let turns = TurnQueue<Int64>.ofChanges(maximumWaiting: PageServer.changesPerMinute)
     /// The limit of requests with each address of feeds.
     let feedRequests: MinuteLimiter<Int64>
-    /// The limit of searches of each client network: each reads all news in memory.
+    /// The limit of searches and selections of each client network: each reads all news in memory.
     let searches: MinuteLimiter<String>
     /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
@@ -116,8 +116,8 @@ package final class PageServer: Sendable {
     /// A page that loses its stream reconnects every two seconds.
     static let changesPerMinute = 60
 
-    /// The largest number of searches of a client network in a minute.
-    static let searchesPerMinute = 30
+    /// The largest number of searches and selections of a client network in a minute.
+    static let searchesPerMinute = 60
 
     /// Creates a responder for all routes of the pages.
     package func responder() -> RouterResponder<WebContext<Never>> {

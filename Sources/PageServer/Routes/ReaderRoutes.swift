@@ -53,7 +53,8 @@ enum ReaderRoutes {
         frame.feeds = "\(request.home)feeds"
         let end = session?.position?.sequence
         let filter = NewsFilter(category: request.query["category"], search: request.query["q"])
-        if filter.isSearch { try request.admitSearch() }
+        // A page without a session and without a filter is rendered once for all readers.
+        if filter.isSearch || !filter.isEmpty && session == nil { try request.admitSearch() }
         var page = ReaderPage(
             frame: frame,
             categories: names.map { .init(name: $0, isChosen: isChosen($0)) },

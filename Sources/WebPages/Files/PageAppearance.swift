@@ -1,5 +1,4 @@
 import Formats
-import Glibc
 
 /// The appearance of the pages of one hub, as its operator has set it.
 package struct PageAppearance: Sendable {
@@ -122,9 +121,22 @@ struct Colour: Sendable, Equatable, CustomStringConvertible {
     private var luminance: Double {
         func linear(_ value: UInt8) -> Double {
             let share = Double(value) / 255
-            return share <= 0.04045 ? share / 12.92 : pow((share + 0.055) / 1.055, 2.4)
+            return share <= 0.04045 ? share / 12.92 : Self.power((share + 0.055) / 1.055)
         }
         return 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)
+    }
+
+    /// Returns a number between 0 and 1 to the power of 2.4, the gamma of sRGB, by repeated square roots.
+    private static func power(_ base: Double) -> Double {
+        var (result, root, exponent) = (base * base, base, 0.4)
+        for _ in 0..<24 {
+            root = root.squareRoot()
+            exponent *= 2
+            guard exponent >= 1 else { continue }
+            result *= root
+            exponent -= 1
+        }
+        return result
     }
 
     /// The ratio of the luminances of two colours, 1 to 21.
