@@ -11,7 +11,7 @@ extension Transaction {
         for span in HubFigures.Span.allCases {
             let at = span.start(of: time)
             let stored: String? = try db.value(FigureQuery.one, [hub, span.rawValue, at])
-            let all = try stored.map { try FigureQuery.decode($0).adding(figures) } ?? figures
+            let all = stored.flatMap(FigureQuery.decode)?.adding(figures) ?? figures
             try executeLocally(FigureQuery.put, [hub, span.rawValue, at, try JSONEncoder.sorted.text(all)])
         }
     }
@@ -33,8 +33,9 @@ extension HubStore {
         since: Timestamp
     ) async throws -> [(at: Timestamp, figures: HubFigures)] {
         try await rows(FigureQuery.list, [hub, span.rawValue, since]) { row in
-            (at: row[0], figures: try FigureQuery.decode(row[1]))
+            (at: row[0] as Timestamp, figures: FigureQuery.decode(row[1]))
         }
+        .compactMap { row in row.figures.map { (row.at, $0) } }
     }
 }
 
@@ -44,9 +45,10 @@ enum FigureQuery {
     static let put = "INSERT OR REPLACE INTO figure VALUES (?, ?, ?, ?)"
     static let list = "SELECT at, record FROM figure WHERE hubID = ? AND span = ? AND at >= ? ORDER BY at"
     static let dropOld = "DELETE FROM figure WHERE span = ? AND at < ?"
-    static let dropForeign = "DELETE FROM figure WHERE hubID NOT IN (SELECT hubID FROM hub)"
+    static let dropForeign = "DELETE FROM figure WHERE hubID NOT IN (SELECT hubID FROM hub WHERE deletedAt IS NULL)"
 
-    static func decode(_ text: String) throws -> HubFigures {
-        try JSONReader.decode(HubFigures.self, from: text, limits: .stored)
+    /// Reads a record; `nil` for one that cannot be read, which counts as none: a picture must not stop a page.
+    static func decode(_ text: String) -> HubFigures? {
+        try? JSONReader.decode(HubFigures.self, from: text, limits: .stored)
     }
 }

@@ -150,9 +150,13 @@ def reading_below(t):
     # What is wrong disappears at once.
     t.hub.send("Item 3 is wrong", "World", story="s3", status="withdrawn")
     tab.wait("![...document.querySelectorAll('#messages h3')].some((h) => h.textContent === 'Item 3')")
+    t.hub.send("Not for long", "World", story="short")
+    tab.wait("document.getElementById('fresh').textContent === '3 new stories'")
+    t.hub.send("Not at all", "World", story="short", status="withdrawn")
+    tab.wait("document.getElementById('fresh').textContent === '2 new stories'")
     tab.click("#fresh")
     tab.wait("document.getElementById('fresh').hidden && scrollY === 0")
-    equal(titles(tab)[:2], ["Another", "One more"])
+    equal(titles(tab)[:4], ["Another", "One more", "Not at all", "Item 3 is wrong"])
 
 
 CATEGORIES = "[...document.querySelectorAll('#messages .category')].map((c) => c.textContent)"

@@ -1,14 +1,39 @@
+import GRDB
 import HubProtocol
 import HubRouting
-import HubStore
 import Testing
 
 @testable import HubServer
+@testable import HubStore
 
 /// What happened at a hub over time.
 struct FigureTests {
     private func figures(_ hub: TestHub, _ span: HubFigures.Span) async throws -> [HubFigures] {
         try await hub.hub.store.figures(hub: hub.hub.record.id, span, since: .distantPast).map(\.figures)
+    }
+
+    @Test func `what cannot be written is written later, and a record that cannot be read stops nothing`() async throws
+    {
+        try await TestHub.run(try Scratch()) { hub in
+            let (keeper, pool) = (hub.service.figures, hub.hub.store.pool)
+            try await hub.accept("a", tags: "World")
+            try await pool.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE figure RENAME TO away") }
+            await keeper.record()
+            try await pool.writeWithoutTransaction { try $0.execute(sql: "ALTER TABLE away RENAME TO figure") }
+            try await hub.accept("b", tags: "World")
+            await keeper.record()
+            #expect(try await figures(hub, .minute).map(\.accepted) == [2])
+            try await pool.writeWithoutTransaction { try $0.execute(sql: "UPDATE figure SET record = '{'") }
+            #expect(try await figures(hub, .hour).isEmpty)
+            try await hub.accept("c", tags: "World")
+            await keeper.record()
+            #expect(try await figures(hub, .hour).map(\.accepted) == [1])
+            // A later version has more figures, and an earlier one fewer.
+            try await pool.writeWithoutTransaction {
+                try $0.execute(sql: #"UPDATE figure SET record = '{"accepted":7,"later":[1]}'"#)
+            }
+            #expect(try await figures(hub, .hour).map(\.accepted) == [7])
+        }
     }
 
     @Test func `a minute has what happened in it, hours add minutes up, and a quiet minute has no record`() async throws

@@ -150,7 +150,8 @@ struct HubsTests {
 
     @Test func `figures of a deleted hub are dropped, and those that are too old`() async throws {
         let (store, hub) = try await Scratch().store()
-        let deleted = HubKey(rawValue: 77)
+        let name = try HubName("deleted")
+        let deleted = try await store.change { try $0.insertHub(name, rules: [], at: 0) }.id
         let now = Timestamp(milliseconds: 100 * 86_400_000)
         try await store.change { transaction in
             for key in [hub, deleted] {
@@ -158,6 +159,7 @@ struct HubsTests {
                     try transaction.add(HubFigures(), hub: key, at: at)
                 }
             }
+            try transaction.deleteHub(id: deleted, at: now)
             try transaction.dropFigures(at: now)
         }
         #expect(try await store.figures(hub: deleted, .hour, since: .distantPast).isEmpty)

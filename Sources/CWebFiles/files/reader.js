@@ -96,24 +96,41 @@ function isToldAlready(body, isUrgent) {
   return false;
 }
 
-// Readers who have scrolled down keep their place; a withdrawal does not wait.
+// Readers who have scrolled down keep their place: new stories wait, at most as many as the page shows.
 const fresh = document.getElementById("fresh");
 let held = [];
+
+// The stories whose messages a message replaces.
+function replacedBy(body) {
+  return new Set([body.story, ...(body.replaces ?? "").split(" ")].filter(Boolean));
+}
 
 function isReadingBelow() {
   return scrollY > 0 && list.getBoundingClientRect().top < 0;
 }
 
 function hold(entry) {
-  held.push(entry);
+  held = [...held, entry].slice(-maximumMessages);
+  countHeld();
+}
+
+function countHeld() {
   fresh.textContent = held.length === 1 ? "1 new story" : `${held.length} new stories`;
-  fresh.hidden = false;
+  fresh.hidden = held.length === 0;
+}
+
+// A withdrawal does not wait, and what it withdraws is not shown later.
+function withdraw(entry) {
+  const stories = replacedBy(entry.body);
+  held = held.filter(({ body }) => !stories.has(body.story));
+  countHeld();
+  show(entry.body, entry.position);
 }
 
 function showHeld() {
-  fresh.hidden = true;
   const entries = held;
   held = [];
+  countHeld();
   for (const { body, position: place } of entries) show(body, place);
 }
 
@@ -176,7 +193,7 @@ function show(body, position) {
   if (news.dataset.lang && !secure) heading.lang = item.querySelector(".text").lang = news.dataset.lang;
   if (secure) item.dataset.secure = secure;
   if (secure && news.dataset.user) showSecure(item);
-  const replaced = new Set([body.story, ...(body.replaces ?? "").split(" ")].filter(Boolean));
+  const replaced = replacedBy(body);
   const former = body.status && body.status !== "withdrawn" ? [...list.children].find((other) => body.story && other.dataset.story === body.story) : null;
   if (former) showFormer(item, former.querySelector("h3").textContent, text);
   remove((other) => replaced.has(other.dataset.story));
@@ -218,7 +235,8 @@ function take(entry) {
   if (entry.kind === "message" && isPast(entry.position)) return;
   if (entry.position) position = entry.position;
   if (entry.kind === "message" && !isElsewhere(entry.body)) {
-    if (isReadingBelow() && entry.body.status !== "withdrawn") hold(entry);
+    if (entry.body.status === "withdrawn") withdraw(entry);
+    else if (isReadingBelow()) hold(entry);
     else show(entry.body, entry.position);
   }
   if (entry.kind === "gap") {
@@ -355,7 +373,7 @@ if (news.dataset.events) {
   }
 }
 
-// Keys, as in feed readers; not while somebody writes.
+// Not while somebody writes.
 const keys = document.getElementById("keys");
 
 function step(by) {
@@ -382,7 +400,7 @@ addEventListener("keydown", (event) => {
   action();
 });
 
-// An app on an iPhone's home screen has no gesture of the browser's for it.
+// On an iPhone's home screen the browser has no gesture for it.
 if (navigator.standalone) {
   let start = null;
   addEventListener("touchstart", (event) => { start = scrollY <= 0 ? event.touches[0].clientY : null; }, { passive: true });

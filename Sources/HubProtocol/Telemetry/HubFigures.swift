@@ -32,6 +32,16 @@ package struct HubFigures: Sendable, Equatable, Codable {
 
     package init() {}
 
+    /// Reads a record, also of a version that had fewer figures.
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        accepted = try values.decodeIfPresent(Int.self, forKey: .accepted) ?? 0
+        written = try values.decodeIfPresent(Int.self, forKey: .written) ?? 0
+        outcomes = try values.decodeIfPresent([String: Int].self, forKey: .outcomes) ?? [:]
+        registrations = try values.decodeIfPresent([String: Int].self, forKey: .registrations) ?? [:]
+        streams = try values.decodeIfPresent(Int.self, forKey: .streams) ?? 0
+    }
+
     /// True if nothing happened.
     package var isIdle: Bool { accepted == 0 && written == 0 && outcomes.isEmpty }
 

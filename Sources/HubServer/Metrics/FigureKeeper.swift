@@ -23,10 +23,21 @@ final class FigureKeeper: Service {
         var last: HubFigures?
     }
 
+    private struct State {
+        var seen: [HubKey: Seen] = [:]
+        var purgedAt: Timestamp?
+
+        /// Notes the time of a deletion of old records if one is due; also after the clock was set back.
+        mutating func isPurgeDue(at now: Timestamp) -> Bool {
+            if let purgedAt, purgedAt <= now, now - purgedAt < FigureKeeper.purgeInterval { return false }
+            purgedAt = now
+            return true
+        }
+    }
+
     private let served: ServedHubs
     private let attempts = Attempts()
-    private let seen = Mutex<[HubKey: Seen]>([:])
-    private let purgedAt = Mutex<Timestamp?>(nil)
+    private let state = Mutex(State())
 
     init(_ served: ServedHubs) { self.served = served }
 
@@ -36,23 +47,18 @@ final class FigureKeeper: Service {
         await record()
     }
 
-    /// Records what happened since the last call; figures that cannot be written are lost.
+    /// Records what happened since the last record; calls must not overlap.
     func record() async {
         let hubs = served.directory.hubs
-        let changes = seen.withLock { seen -> [(HubKey, HubFigures)] in
-            let known = Set(hubs.map(\.record.id))
-            seen = seen.filter { known.contains($0.key) }
-            return hubs.compactMap { hub in
-                Self.change(of: hub, &seen[hub.record.id, default: Seen()]).map { (hub.record.id, $0) }
-            }
+        let now = served.configuration.timestamp
+        var next = state.withLock { $0 }
+        let open = Set(hubs.map(\.record.id))
+        next.seen = next.seen.filter { open.contains($0.key) }
+        let changes = hubs.compactMap { hub in
+            Self.change(of: hub, &next.seen[hub.record.id, default: Seen()]).map { (hub.record.id, $0) }
         }
         guard !changes.isEmpty else { return }
-        let now = served.configuration.timestamp
-        let isPurge = purgedAt.withLock { purged in
-            if let last = purged, now - last < Self.purgeInterval, last <= now { return false }
-            purged = now
-            return true
-        }
+        let isPurge = next.isPurgeDue(at: now)
         await attempts.make {
             try await served.writer.perform { transaction, _ in
                 // Most of it happened in the minute that has ended.
@@ -60,6 +66,8 @@ final class FigureKeeper: Service {
                 if isPurge { try transaction.dropFigures(at: now) }
                 return ((), [])
             }
+            // What could not be written is part of the next record.
+            state.withLock { [next] in $0 = next }
         } report: { error in
             served.logger.warning("cannot record figures; trying again", metadata: ["error.reason": "\(error)"])
         }

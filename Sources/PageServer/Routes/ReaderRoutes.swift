@@ -87,8 +87,8 @@ enum ReaderRoutes {
                 }
             page.position = news.position.text
             page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
-            // News that is not shown is still new at the next visit.
-            if filter.isEmpty { await noteVisit(session, news.position, request) }
+            // News that a selection leaves out is still new at the next visit.
+            await noteVisit(session, filter.isEmpty ? news.position : session.position ?? news.position, request)
         }
         // Each visit renews the cookie, which lasts as long as the session.
         let cookie = await request.cookie

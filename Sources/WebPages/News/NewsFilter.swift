@@ -27,9 +27,10 @@ package struct NewsFilter: Sendable, Equatable {
     package var isSearch: Bool { search != nil }
 
     package func selects(_ storyVersion: StoryVersion) -> Bool {
-        if let category, !storyVersion.categories.contains(where: { $0.lowercased() == category.lowercased() }) {
-            return false
-        }
+        guard category == nil || storyVersion.categories.contains(where: isCategory) else { return false }
         return storyVersion.contains(words)
     }
+
+    /// True for the selected category, in any case.
+    func isCategory(_ name: String) -> Bool { name.lowercased() == category?.lowercased() }
 }

@@ -32,7 +32,6 @@ package struct Chart: Sendable {
 
     let title: String
     let summary: String
-    let highest: String
     let bars: [Bar]
     let days: [Day]
     let keys: [Key]
@@ -63,13 +62,13 @@ package struct Chart: Sendable {
         let labels = own + (others.isEmpty ? [] : ["others"])
         let rows = hours.map(values)
         let sums = rows.map { $0.reduce(0, +) }
-        let top = max(sums.max() ?? 0, 1)
         isEmpty = names.isEmpty
-        highest = "\(sums.max() ?? 0)"
+        let highest = sums.max() ?? 0
         summary =
             isSum
             ? "\(sums.reduce(0, +)) in all, at most \(highest) in an hour"
             : "\(sums.last ?? 0) now, at most \(highest)"
+        let top = max(highest, 1)
         keys = labels.enumerated().map { Key(series: $0 + 1, name: $1) }
         hasKeys = labels.count > 1
         var (bars, days): ([Bar], [Day]) = ([], [])

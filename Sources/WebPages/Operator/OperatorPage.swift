@@ -60,12 +60,6 @@ package struct OperatorNav: Sendable {
 
 /// A search form.
 package struct OperatorSearch: Sendable {
-    struct Choice: Sendable {
-        let value: String
-        let label: String
-        let isSelected: Bool
-    }
-
     let action: String
     let label: String
     /// Name of the text field.
@@ -73,7 +67,7 @@ package struct OperatorSearch: Sendable {
     let value: String
     let button: String
     package var hint: String?
-    let choices: [Choice]
+    let choices: [OperatorChoice]
     let hasChoices: Bool
 
     package init(
@@ -90,9 +84,18 @@ package struct OperatorSearch: Sendable {
         self.field = field
         self.value = value
         self.button = button
-        self.choices = choices.map { Choice(value: $0.value, label: $0.label, isSelected: $0.value == selected) }
+        self.choices = choices.map {
+            OperatorChoice(value: $0.value, label: $0.label, isSelected: $0.value == selected)
+        }
         hasChoices = !choices.isEmpty
     }
+}
+
+/// An option of a select field.
+struct OperatorChoice: Sendable {
+    let value: String
+    let label: String
+    let isSelected: Bool
 }
 
 package struct OperatorLink: Sendable {
@@ -138,16 +141,21 @@ package struct OperatorSection: Sendable {
 
 package struct OperatorTable: Sendable {
     package struct Cell: Sendable {
+        /// The longest text that stays on one line, such as a time, in characters.
+        private static let shortText = 24
+
         let text: String
         let link: String?
         /// The address of a form with one button, labelled with the text.
         let action: String?
-        let isBad: Bool
+        /// Its classes in the style: `error` for a problem, `short` for a text on one line; `nil` for none.
+        let classes: String?
 
         package init(_ text: String, link: String? = nil, isBad: Bool = false) {
             self.text = text
             self.link = link
-            self.isBad = isBad
+            let classes = [isBad ? "error" : nil, text.count <= Self.shortText ? "short" : nil].compactMap(\.self)
+            self.classes = classes.isEmpty ? nil : classes.joined(separator: " ")
             action = nil
         }
 
@@ -156,7 +164,7 @@ package struct OperatorTable: Sendable {
             text = button
             self.action = action
             link = nil
-            isBad = false
+            classes = nil
         }
     }
 

@@ -39,16 +39,6 @@ package struct OperatorSendPage: WebPage {
         }
     }
 
-    package struct Choice: Sendable {
-        let value: String
-        let label: String
-        let isSelected: Bool
-
-        package init(value: String, label: String, isSelected: Bool) {
-            (self.value, self.label, self.isSelected) = (value, label, isSelected)
-        }
-    }
-
     /// The values that the confirmed form sends.
     package struct Preview: Sendable {
         /// The number of characters of a title, and of a title and text, that a phone's lock screen shows.
@@ -105,8 +95,8 @@ package struct OperatorSendPage: WebPage {
     let fields: Fields
     let categories: [Category]
     let hasCategories: Bool
-    let audiences: [Choice]
-    let urgencies: [Choice]
+    let audiences: [OperatorChoice]
+    let urgencies: [OperatorChoice]
     /// True if recipients other than categories are chosen.
     let hasOther: Bool
     /// True if the recipients can be chosen: those of a correction are the original's.
@@ -135,11 +125,13 @@ package struct OperatorSendPage: WebPage {
         audiences = [
             ("", "The chosen categories"), (Self.everybody, "Everybody"),
             (Self.matching, "Devices that match a tag expression"),
-        ].map { Choice(value: $0, label: $1, isSelected: $0 == fields.audience) }
+        ].map { OperatorChoice(value: $0, label: $1, isSelected: $0 == fields.audience) }
         let others = MessageUrgency.allCases.filter { $0 != .normal || !fields.original.isEmpty }
         urgencies =
-            [Choice(value: "", label: isNew ? "Normal" : "As before", isSelected: fields.urgency.isEmpty)]
-            + others.map { Choice(value: $0.rawValue, label: $0.label, isSelected: $0.rawValue == fields.urgency) }
+            [OperatorChoice(value: "", label: isNew ? "Normal" : "As before", isSelected: fields.urgency.isEmpty)]
+            + others.map {
+                OperatorChoice(value: $0.rawValue, label: $0.label, isSelected: $0.rawValue == fields.urgency)
+            }
     }
 }
 

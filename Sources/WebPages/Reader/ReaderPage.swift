@@ -83,7 +83,6 @@ package struct ReaderPage: WebPage, Equatable {
     let empty: String
     /// The selection of the page, as the form shows it.
     let filter: NewsFilter
-    let isFiltered: Bool
     /// Links that select the news of one category.
     package private(set) var filters: [FilterLink] = []
     package private(set) var hasFilters = false
@@ -115,27 +114,26 @@ package struct ReaderPage: WebPage, Equatable {
         choice = chosen.isEmpty ? nil : chosen.joined(separator: ", ")
         self.messages = messages.markingDays()
         self.filter = filter
-        isFiltered = !filter.isEmpty
         isEmpty = messages.isEmpty
         let place = categories.isEmpty || chosen.isEmpty ? "" : " in these categories"
         empty =
             filter.isEmpty
-            ? "There is no news\(place) yet. It appears here on its own, as soon as it is sent."
-            : "No recent news is like this. Older news is not searched."
+            ? "There is no news\(place) yet. It will appear here as soon as it is sent."
+            : "No recent news matches. Older news is not searched."
     }
 
     /// Offers links to the news of each category that `news` has, those with most news first.
     package mutating func offer(filtersBy news: [StoryVersion]) {
         var counts: [String: Int] = [:]
         for name in news.lazy.flatMap(\.categories) { counts[name, default: 0] += 1 }
-        if let current = filter.category { counts[current, default: 0] += 1 }
+        if let chosen = filter.category, !counts.keys.contains(where: filter.isCategory) { counts[chosen] = 1 }
         let names = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maximumFilters).map(\.key)
-        guard names.count > 1 || isFiltered else { return }
+        guard names.count > 1 || !filter.isEmpty else { return }
         filters =
-            [FilterLink("All", href: frame.home, isCurrent: !isFiltered)]
+            [FilterLink("All", href: frame.home, isCurrent: filter.isEmpty)]
             + names.map { name in
                 let href = "\(frame.home)?category=\(PercentEncoding.encode(name))"
-                return FilterLink(name, href: href, isCurrent: filter.category == name)
+                return FilterLink(name, href: href, isCurrent: filter.isCategory(name))
             }
         hasFilters = true
     }

@@ -59,7 +59,7 @@ struct SendCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The text: the property messageParam, and beside --title with --category the property summary.",
+            "The text: the property messageParam; with --title, also the property summary.",
             valueName: "text"
         )
     )
