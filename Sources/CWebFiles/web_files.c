@@ -80,6 +80,12 @@ BYTES(style_css)
 BYTES(sw_js)
 #embed "files/sw.js"
 };
+BYTES(words_de_json)
+#embed "files/words.de.json"
+};
+BYTES(words_en_json)
+#embed "files/words.en.json"
+};
 
 #define FILE(name, bytes) { name, bytes, sizeof bytes }
 
@@ -109,6 +115,8 @@ static const struct web_file files[] = {
     FILE("sign-in.mustache", sign_in_mustache),
     FILE("style.css", style_css),
     FILE("sw.js", sw_js),
+    FILE("words.de.json", words_de_json),
+    FILE("words.en.json", words_en_json),
 };
 
 size_t web_file_count(void) { return sizeof files / sizeof files[0]; }

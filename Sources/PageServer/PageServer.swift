@@ -157,7 +157,9 @@ package final class PageServer: Sendable {
     private func addWorker(to router: Router<WebContext<Never>>, beside home: PageRoute) {
         let name = String(WorkerFile.path.dropFirst("/-/".count))
         router.on(RouterPath(WorkerFile.path), method: home.method) { request, context in
-            guard request.uri.path.hasSuffix("/") else { return WorkerFile.response }
+            guard request.uri.path.hasSuffix("/") else {
+                return WorkerFile.response(in: FormFields(request.uri.query)["language"])
+            }
             return try await self.respond(to: request, by: home, hub: name, context)
         }
     }
@@ -207,7 +209,7 @@ package final class PageServer: Sendable {
             if let address = page.otherSpelling { return .response(page.movedPermanently(address)) }
             return try await ReaderRoutes.stream(page)
         } catch {
-            return .response(errors.response(to: error, of: "\(PageRoute.home)\(ReaderRoutes.events)"))
+            return .response(errors.response(to: error, of: "\(PageRoute.home)\(ReaderRoutes.events)", in: request.words))
         }
     }
 }
@@ -221,10 +223,10 @@ extension WebAsset {
 }
 
 extension WorkerFile {
-    fileprivate static var response: Response {
+    fileprivate static func response(in language: String?) -> Response {
         var headers = PageHeaders.common(mediaType)
         headers[.cacheControl] = "no-cache"
         headers[.contentSecurityPolicy] = "default-src 'none'; connect-src 'self'"
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body(in: language))))
     }
 }

@@ -95,7 +95,7 @@ def choice_in_tabs(t):
     second = t.open()
     live(second)
     t.subscribe(second, "Sports")
-    first.wait("document.querySelector('#choice').textContent.includes('You read Sports.')")
+    first.wait("document.querySelector('#choice').textContent.includes('You read: Sports')")
     live(first)
     live(second)
     equal(first.js("[...document.querySelectorAll('[name=category]:checked')].map((i) => i.value)"), ["Sports"])

@@ -37,7 +37,7 @@ def subscribe(t):
     t.subscribe(tab, "World", "Politics")
     live(tab)
     equal(titles(tab), ["Bridge reopens"])
-    check("You read World, Politics." in tab.js("document.querySelector('#choice').textContent"))
+    check("You read: World, Politics" in tab.js("document.querySelector('#choice').textContent"))
     cookie = tab.cookies()[0]
     check(cookie["httpOnly"] and cookie["secure"] and cookie["sameSite"] == "lax", cookie)
     equal(tab.js("document.cookie"), "")
@@ -214,7 +214,7 @@ def language(t):
     choose_language(t, tab, "French")
     equal(titles(tab), ["Feu au port"])
     equal(tab.js("[...document.querySelectorAll('#messages [lang]')].map((e) => e.lang)"), ["fr", "fr"])
-    check("You read World in français." in tab.js("document.querySelector('#choice').textContent"))
+    check("You read: World (français)" in tab.js("document.querySelector('#choice').textContent"))
     equal(tab.js("document.querySelector('[name=language]').value"), "French")
     # News without a text in the language changes nothing; the other does so at once.
     t.hub.send("Snow")
@@ -285,7 +285,7 @@ def without_script(t):
     equal(titles(tab), ["Draw in the final", "Bridge reopens"])
     tab.click("[name=category][value=World]")
     tab.click("#choice button")
-    tab.wait("document.querySelector('#choice').textContent.includes('You read World.')")
+    tab.wait("document.querySelector('#choice').textContent.includes('You read: World')")
     equal(titles(tab), ["Bridge reopens"])
     check("UTC" in tab.js("document.querySelector('#messages time').textContent"))
     t.hub.send("Bridge closed again", "World")

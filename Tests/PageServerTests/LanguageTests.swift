@@ -1,6 +1,7 @@
 import GRDB
 import HubClient
 import HubProtocol
+import OutboundHTTP
 import Testing
 import WebPages
 
@@ -81,6 +82,33 @@ struct LanguageTests {
             #expect(try await choose("") == 303)
             let again = try await page()
             #expect(again.contains("Rain") && !again.contains("data-language"))
+        }
+    }
+
+    @Test func `pages are in the browser's language, and so are refusals and scripts`() async throws {
+        try await PagesHub.run(.public) { hub in
+            try await hub.client.setCategories(["World"], publisher: "desk")
+            let german = [("Accept-Language", "de-AT,en;q=0.5")]
+            let page = try await hub.send("GET", "/-/news/", headers: german)
+            #expect(page.body.contains("<html lang=\"de\" dir=\"ltr\">") && page.body.contains(">Abonnieren</button>"))
+            #expect(page.headers["Vary"] == "Accept-Language")
+            // Each is kept on its own.
+            for _ in 0..<2 {
+                let english = try await hub.send("GET", "/-/news/")
+                #expect(english.body.contains("<html lang=\"en\"") && english.body.contains(">Subscribe</button>"))
+                #expect(try await hub.send("GET", "/-/news/", headers: german).body == page.body)
+            }
+            let script = try #require(page.body.firstMatch(of: /\/-\/assets\/reader\.[^"]+/)).0
+            #expect(try await hub.send("GET", String(script)).body.contains("Verbindung wird wiederhergestellt"))
+            let missing = try await hub.send("GET", "/-/other/", headers: german)
+            #expect(missing.status == 404 && missing.body.contains("Nicht gefunden"))
+            let refused = try await hub.send("POST", "/-/news/categories", headers: german, form: "category=World")
+            #expect(refused.status == 403 && refused.body.contains("kam von einer anderen Website"))
+            let worker = try await hub.send("GET", "/-/sw.js?language=de")
+            #expect(worker.body.contains("Der Server ist nicht erreichbar"))
+            for query in ["", "?language=xx", "?language=../en"] {
+                #expect(try await hub.send("GET", "/-/sw.js\(query)").body.contains("The server is not reachable"))
+            }
         }
     }
 }

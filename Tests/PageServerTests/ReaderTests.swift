@@ -227,7 +227,7 @@ struct ReaderTests {
             _ = try await hub.send("POST", "/-/news/categories", cookie: cookie, form: "category=World")
             let chosen = try await page()
             #expect(chosen.contains("From World") && !chosen.contains("From Sports"))
-            #expect(chosen.contains("You read World") && chosen.contains("data-chosen"))
+            #expect(chosen.contains("You read: World") && chosen.contains("data-chosen"))
         }
     }
 

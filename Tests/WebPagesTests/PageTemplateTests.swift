@@ -7,21 +7,24 @@ import Testing
 
 /// The pages' files, and what templates make of models.
 struct PageTemplateTests {
-    private static let hostile = "\"><script>x</script>'&{{frame.home}}"
+    static let hostile = "\"><script>x</script>'&{{frame.home}}"
 
-    private static let frame: PageFrame = {
+    private static let frame = frame(in: .english)
+
+    private static func frame(in words: PageWords) -> PageFrame {
         var appearance = PageAppearance()
         (appearance.title, appearance.description) = (hostile, hostile)
         appearance.logo = try? PageLogo(png: PageAppearanceTests.png)
         appearance.accent = try? AccentColour("#123456")
-        var frame = PageFrame(name: "news", home: "/-/news/", appearance: appearance)
+        var frame = PageFrame(name: "news", home: "/-/news/", appearance: appearance, words: words)
         (frame.user, frame.signIn, frame.notice, frame.manifest) = (hostile, hostile, hostile, hostile)
         (frame.trust, frame.feeds) = (hostile, hostile)
         return frame
-    }()
+    }
 
     /// A page of each kind, with all that it can show.
-    private static func pages() throws -> [any WebPage] {
+    static func pages(in words: PageWords = .english) throws -> [any WebPage] {
+        let frame = frame(in: words)
         let shown = try storyVersion(
             7,
             [.title: hostile, .messageParam: hostile, .story: hostile, .status: "correction", .author: hostile]
@@ -30,9 +33,9 @@ struct PageTemplateTests {
         var reader = ReaderPage(
             frame: frame,
             categories: [.init(name: hostile, isChosen: true), .init(name: "Sports", isChosen: false)],
-            messages: [shown, linked].map { MessageView($0, newAfter: LogSequence(rawValue: 7)) } + [
-                MessageView(personal: shown, newAfter: nil),
-                MessageView(secure: 7, sequence: shown.sequence, at: shown.at, link: hostile, newAfter: nil),
+            messages: [shown, linked].map { MessageView($0, newAfter: LogSequence(rawValue: 7), in: words) } + [
+                MessageView(personal: shown, newAfter: nil, in: words),
+                MessageView(secure: 7, sequence: shown.sequence, at: shown.at, link: hostile, newAfter: nil, in: words),
             ],
             filter: NewsFilter(category: hostile, search: hostile)
         )
@@ -67,11 +70,11 @@ struct PageTemplateTests {
             NoticePage(frame: frame, heading: hostile, text: hostile), feeds,
             FeedsPage(frame: frame, links: [], addresses: [], access: .accountOnly),
             CertificatePage(frame: frame, file: hostile, subject: hostile, expires: Date(), fingerprint: hostile),
-        ] + people(send)
+        ] + people(send, frame)
     }
 
     /// The pages of users.
-    private static func people(_ send: SendForm) -> [any WebPage] {
+    private static func people(_ send: SendForm, _ frame: PageFrame) -> [any WebPage] {
         var signIn = SignInPage(frame: frame, user: hostile)
         (signIn.refusal, signIn.secure) = (hostile, hostile)
         let device = DevicesPage.Device(
@@ -82,7 +85,7 @@ struct PageTemplateTests {
             changedAt: Timestamp(Date()),
             isConfirmed: false,
             isOwn: false,
-            home: hostile
+            frame: frame
         )
         let result = NotifyPage.Result(platform: hostile, outcome: hostile, reason: hostile)
         return [
@@ -106,7 +109,9 @@ struct PageTemplateTests {
     private static func tags(of template: String, _ seen: inout Set<String>) -> [Substring] {
         guard seen.insert(template).inserted else { return [] }
         var found: [Substring] = []
-        for match in WebFiles.text("\(template).mustache").matches(of: /\{\{(.*?)\}\}/) {
+        // Texts can have values of the page.
+        let text = PageWords.english.inserted(into: WebFiles.text("\(template).mustache"), isMarkup: true)
+        for match in text.matches(of: /\{\{(.*?)\}\}/) {
             let tag = match.1
             switch tag.first {
             case "<", ">": found += tags(of: String(tag.dropFirst()), &seen)
@@ -221,7 +226,7 @@ struct PageTemplateTests {
         #expect(different.contains(#"<span>Sports</span> <small class="hint" lang="ar">العربية</small>"#))
         #expect(different.contains(#"<option value="ar" lang="ar" selected>"#))
         #expect(different.contains(#"data-language="ar" data-lang="ar""#))
-        #expect(different.contains(#"You read World, Sports in <span lang="ar">العربية</span>."#))
+        #expect(different.contains(#"You read: World, Sports (<span lang="ar">العربية</span>)"#))
     }
 
     @Test func `a message says in which language it is`() throws {
@@ -258,15 +263,16 @@ struct PageTemplateTests {
             MessageView(try storyVersion($0, "A title of a usual length, \($0)"), newAfter: nil)
         }
         let categories = (1...100).map { ReaderPage.Category(name: "Category \($0)", isChosen: $0 < 20) }
-        let page = ReaderPage(
-            frame: PageFrame(name: "news", home: "/-/news/"),
-            categories: categories,
-            messages: messages
-        )
-        let html = try PageTemplates().render(page).utf8.count
-        // The pictures are for home screens, and the desk is the operator's.
-        let own = WebAsset.all.filter { $0.mediaType != "image/png" && $0.path != WebAsset.desk.path }
-        let assets = own.reduce(0) { $0 + $1.body.count }
-        #expect(html + assets <= 70_000, "\(html) + \(assets)")
+        for words in PageWords.all where words != .pseudo {
+            let page = ReaderPage(
+                frame: PageFrame(name: "news", home: "/-/news/", words: words),
+                categories: categories,
+                messages: messages
+            )
+            let html = try PageTemplates().render(page).utf8.count
+            let scripts = PageScripts.of(words)
+            let assets = [WebAsset.style, .icon, scripts.reader, scripts.notify].reduce(0) { $0 + $1.body.count }
+            #expect(html + assets <= 70_000, "\(words.language): \(html) + \(assets)")
+        }
     }
 }

@@ -9,30 +9,26 @@ const patience = 15000;
 const hasChoice = "chosen" in (section?.dataset ?? {});
 
 const texts = {
-  default: hasChoice
-    ? "Each new story of your categories appears as a notification, also while this page is closed. Your browser asks first; nothing else is sent, and you can stop it here."
-    : "Choose categories and subscribe, then get notifications for them, also while this page is closed.",
-  asking: "Answer the browser's question, please.",
-  working: "One moment…",
-  on: hasChoice
-    ? "Notifications are on for your categories."
-    : "Notifications are on, but you have chosen no categories: choose some and subscribe to get their news.",
-  denied: "This browser blocks notifications of this page: allow them in its settings for this site, then reload the page.",
-  dismissed: "The browser has not allowed notifications: press the button again when you want them, and allow them.",
-  timeout: "The browser's push service does not answer: try again later.",
-  noService: "This browser has no push service, or cannot reach it: switch push messages on in its settings, or use another browser.",
-  insecure: "Notifications need a secure connection: open this page with https://.",
-  homeScreen: "On an iPhone or iPad, first choose Share, then “Add to Home Screen”, and open the page from there.",
-  unsupported: "This browser cannot show notifications of a page: use another browser, or leave its private mode.",
-  unavailable: "This hub does not send notifications to browsers yet: ask its operator to set “push-contact”.",
-  unusable: "This hub cannot send notifications now, because its key for browsers is not valid: tell its operator.",
-  untrusted: "This browser does not trust the hub's certificate, which notifications need: trust it, then reload the page.",
-  refused: "This browser has refused the page's service worker: leave private mode, and check that the browser trusts this site's certificate.",
-  worker: "The browser could not start the page's service worker: reload the page to try again.",
-  ended: "Your session has ended: reload the page.",
-  often: "There were too many changes: try again in a minute.",
-  unreachable: "The hub cannot be reached: check your connection, then try again.",
-  failed: "The hub could not do this now: try again later, and tell its operator if that does not help.",
+  default: hasChoice ? "[[notifyExplained]]" : "[[notifyBegin]]",
+  asking: "[[notifyAsking]]",
+  working: "[[notifyWorking]]",
+  on: hasChoice ? "[[notifyOn]]" : "[[notifyOnWithoutChoice]]",
+  denied: "[[notifyDenied]]",
+  dismissed: "[[notifyAgain]]",
+  timeout: "[[notifyTimeout]]",
+  noService: "[[notifyNoService]]",
+  insecure: "[[notifyInsecure]]",
+  homeScreen: "[[notifyHomeScreen]]",
+  unsupported: "[[notifyUnsupported]]",
+  unavailable: "[[notifyUnavailable]]",
+  unusable: "[[notifyUnusable]]",
+  untrusted: "[[notifyUntrusted]]",
+  refused: "[[notifyRefused]]",
+  worker: "[[notifyWorker]]",
+  ended: "[[notifyEnded]]",
+  often: "[[notifyOften]]",
+  unreachable: "[[notifyUnreachable]]",
+  failed: "[[notifyFailed]]",
 };
 const disabled = ["asking", "working", "denied", "insecure", "homeScreen", "unsupported", "unavailable", "unusable", "untrusted", "refused", "ended"];
 
@@ -47,7 +43,7 @@ class Failure extends Error {
 function show(state) {
   section.dataset.state = state;
   status.textContent = texts[state];
-  button.textContent = state === "on" ? "Stop notifications" : "Notify me";
+  button.textContent = state === "on" ? "[[notifyStop]]" : "[[notifyMe]]";
   button.disabled = disabled.includes(state);
   if (help) help.hidden = state !== "untrusted";
 }

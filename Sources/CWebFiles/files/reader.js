@@ -9,11 +9,12 @@ const maximumTitle = 500;
 const maximumText = 4000;
 const title = document.title;
 
-// In the reader's language and time zone; the page has UTC.
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "full" });
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short" });
-const age = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "short" });
+// In the page's language and the reader's time zone; the page has UTC.
+const language = document.documentElement.lang;
+const day = new Intl.DateTimeFormat(language, { dateStyle: "full" });
+const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
+const clock = new Intl.DateTimeFormat(language, { timeStyle: "short" });
+const age = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "short" });
 const hour = 3600000;
 
 // News of the last hour has its age, older news its time; the day is above it.
@@ -61,13 +62,13 @@ async function showSecure(item) {
   try {
     const answer = await fetch(news.dataset.secure + item.dataset.secure, { headers: { Accept: "application/json" }, cache: "no-store" });
     if (answer.ok) fill(text, (await answer.json()).text);
-    else if (answer.status === 404) fill(text, "It has expired, or is not for you.");
+    else if (answer.status === 404) fill(text, "[[secureExpired]]");
   } catch {
     // The link leads to it.
   }
 }
 
-const statusText = { update: "Update", correction: "Correction", withdrawn: "Withdrawn" };
+const statusText = { update: "[[update]]", correction: "[[correction]]", withdrawn: "[[withdrawn]]" };
 let unseen = 0;
 
 function remove(predicate) {
@@ -115,7 +116,7 @@ function hold(entry) {
 }
 
 function countHeld() {
-  fresh.textContent = held.length === 1 ? "1 new story" : `${held.length} new stories`;
+  fresh.textContent = held.length === 1 ? "[[newStory]]" : "[[newStories]]".replace("{count}", held.length);
   fresh.hidden = held.length === 0;
 }
 
@@ -155,7 +156,7 @@ function showFormer(item, before, now) {
   const text = document.createElement("del");
   text.dir = "auto";
   fill(text, before);
-  line.append("Before: ", text);
+  line.append("[[before]] ", text);
   item.querySelector(".text").before(line);
 }
 
@@ -181,7 +182,7 @@ function show(body, position) {
   showTime(time);
   const heading = item.querySelector("h3");
   const secure = isSecure ? body.secureId : "";
-  const generic = news.dataset.user ? "A secure message" : "A secure message. Sign in to read it.";
+  const generic = news.dataset.user ? "[[secureMessage]]" : "[[secureToSignIn]]";
   const text = secure ? generic : body.title || body.message || "";
   const link = secure ? news.dataset.secure + secure : address(body.localizedLink || body.link || "");
   const label = document.createElement(link ? "a" : "span");
@@ -241,7 +242,7 @@ function take(entry) {
   }
   if (entry.kind === "gap") {
     const gap = document.getElementById("gap");
-    fill(gap, `Some messages are missing here: ${entry.reason}.`);
+    fill(gap, "[[gapHere]]".replace("{reason}", () => entry.reason));
     gap.hidden = false;
   }
   if (entry.kind === "state") fill(connection, entry.text);
@@ -279,7 +280,7 @@ function check() {
   if (!source || source.readyState === EventSource.CLOSED) return;
   if (Date.now() - heardAt < (source.readyState ? silence : patience)) return;
   if (!source.readyState) patience = Math.min(2 * patience, silence);
-  say("Reconnecting…");
+  say("[[reconnecting]]");
   connect();
 }
 
@@ -296,7 +297,7 @@ function connect() {
     heardAt = Date.now();
     pause = 1000;
     patience = 10000;
-    say("Live");
+    say("[[live]]");
   };
   source.addEventListener("heartbeat", (message) => {
     heardAt = Date.now();
@@ -314,14 +315,14 @@ function connect() {
   source.addEventListener("replaced", () => {
     source.close();
     source = null;
-    say("Live in another window");
+    say("[[connectedElsewhere]]");
   });
   // The session has ended; a form of this page that ends it brings a page of its own.
   source.addEventListener("revoked", () => isLeaving || location.reload());
   source.onerror = async () => {
     heardAt = Date.now();
-    if (source?.readyState !== EventSource.CLOSED) return say("Reconnecting…");
-    say("The server is not reachable. Trying again…");
+    if (source?.readyState !== EventSource.CLOSED) return say("[[reconnecting]]");
+    say("[[connectionLost]]");
     await new Promise((resume) => setTimeout(resume, pause * (0.5 + Math.random())));
     pause = Math.min(pause * 2, 30000);
     try {

@@ -19,7 +19,7 @@ function hubName() {
   try {
     return decodeURIComponent(home.pathname.split("/")[2]);
   } catch {
-    return "News";
+    return "[[news]]";
   }
 }
 
@@ -33,7 +33,7 @@ function read(data) {
 }
 
 const text = (value) => (typeof value === "string" ? value : "");
-const statusText = { correction: "Correction: ", withdrawn: "Withdrawn: " };
+const statusText = { correction: "[[correction]]: ", withdrawn: "[[withdrawn]]: " };
 // The words by which titles of feeds and senders say it themselves, as in "RETRACTED: …" or "… (corrected)"; as on agents.
 const withdrawals = ["retracted", "retraction", "withdrawn", "withdrawal", "cancelled", "canceled"];
 const corrections = ["correction", "corrected"];
@@ -41,7 +41,8 @@ const followers = ["note", "notice", "article", "to", "of"];
 
 function marked(title, status) {
   if (!Object.hasOwn(statusText, status)) return title;
-  const marks = status === "correction" ? [...withdrawals, ...corrections] : withdrawals;
+  const own = statusText[status].slice(0, -2).toLowerCase();
+  const marks = [own, ...withdrawals, ...(status === "correction" ? corrections : [])];
   const parts = title.split(/[:,|()[\]–—]| - /).map((part) => part.trim().toLowerCase().split(/\s+/)).filter(([first]) => first);
   const isMark = ([first, ...rest]) => marks.includes(first) && (rest.length === 0 || (rest.length === 1 && followers.includes(rest[0])));
   return [parts[0], parts.at(-1)].some((words) => words && isMark(words)) ? title : statusText[status] + title;
@@ -51,11 +52,11 @@ function marked(title, status) {
 function notification(body) {
   const shown = body.notification && typeof body.notification === "object" ? body.notification : body;
   const secure = /^\d{1,19}$/.test(text(body.secureId)) ? body.secureId : "";
-  const message = text(shown.body) || text(shown.message) || (secure ? "A secure message. Open it to read it." : "");
+  const message = text(shown.body) || text(shown.message) || (secure ? "[[secureToOpen]]" : "");
   const title = text(shown.title);
   const url = secure ? `${home.href}secure/${secure}` : address(text(body.localizedLink) || text(shown.navigate) || text(shown.link));
   return [
-    marked(title || (message ? hubName() : "News"), text(body.status)),
+    marked(title || (message ? hubName() : "[[news]]"), text(body.status)),
     { body: message, tag: text(shown.tag), data: { url: url ?? home.href, secure: secure !== "" } },
   ];
 }
@@ -96,10 +97,10 @@ async function subscribeAgain(event) {
 }
 
 const offline = `<!doctype html>
-<html lang="en">
+<html lang="[[language]]" dir="[[direction]]">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>Not reachable</title><link rel="icon" href="data:,"></head>
-<body><h1>The server is not reachable</h1><p>You may be offline. <a href="">Try again</a></p></body>
+<meta name="color-scheme" content="light dark"><title>[[offline]]</title><link rel="icon" href="data:,"></head>
+<body><h1>[[offlineHeading]]</h1><p>[[offlineText]] <a href="">[[tryAgain]]</a></p></body>
 </html>`;
 
 self.addEventListener("fetch", (event) => {

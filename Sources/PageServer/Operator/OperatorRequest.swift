@@ -69,7 +69,7 @@ struct OperatorRequest: Sendable {
     }
 
     func refusal(_ status: HTTPResponse.Status, _ heading: String, _ text: String) -> PageRefusal {
-        PageRefusal(status, frame, heading, text)
+        base.refusal(toOperator: status, heading, text)
     }
 
     /// Runs an action and records it in the audit log, with its outcome.
@@ -113,13 +113,17 @@ extension PageRequest {
         }
     }
 
+    func refusal(toOperator status: HTTPResponse.Status, _ heading: String, _ text: String) -> PageRefusal {
+        PageRefusal(status, operatorFrame, heading: heading, text: text)
+    }
+
     /// The refusal without a session, which explains the sign-in on this machine only.
     ///
     /// Elsewhere it looks like the refusal of an unknown address.
     var noOperator: PageRefusal {
         guard PageAccessPolicy.isOfThisMachine(request, peer: context.client.peer) else { return .notFound }
         return refusal(
-            .unauthorized,
+            toOperator: .unauthorized,
             "This page is for operators",
             "Run 'newswire hub invite --operator' on this machine, and open the link that it prints in this browser."
         )

@@ -62,7 +62,7 @@ enum OperatorRoutes {
             guard let code = request.query["code"], SessionSecret(code) != nil else {
                 throw request.noOperator
             }
-            return request.page(EntryPage(frame: request.frame, code: code, isOfOperator: true))
+            return request.page(EntryPage(frame: request.frame(in: .english), code: code, isOfOperator: true))
         },
         PageRoute(.post, "/admin/enter") { try await enter($0) },
     ]
@@ -71,7 +71,7 @@ enum OperatorRoutes {
         // Browsers keep the cookie only on private connections; on others the link must not be used up.
         guard await request.context.client.isPrivate else {
             throw request.refusal(
-                .forbidden,
+                toOperator: .forbidden,
                 "Use HTTPS",
                 "The operator's view is served over HTTPS, and over plain HTTP on this machine only."
             )
@@ -90,7 +90,7 @@ enum OperatorRoutes {
         else {
             if try await request.operatorSession != nil { return request.seeOther(request.operatorRoot) }
             throw request.refusal(
-                .forbidden,
+                toOperator: .forbidden,
                 "This link cannot be used",
                 "It has been used, or has expired. 'newswire hub invite --operator' prints another one."
             )

@@ -16,6 +16,7 @@ enum DeviceRoutes {
         guard let user = try await request.signedIn() else { return request.seeOther("\(request.home)sign-in") }
         // Reading each device is a call to the hub.
         try request.admitChange(of: user.visitor.session)
+        let frame = request.frame(for: user.visitor)
         let devices = try await user.backend.devices(of: user.caller.name).map { device in
             DevicesPage.Device(
                 kind: device.record.kind.rawValue,
@@ -25,10 +26,10 @@ enum DeviceRoutes {
                 changedAt: device.record.changedAt,
                 isConfirmed: device.record.isConfirmed,
                 isOwn: user.visitor.session.has(device.record),
-                home: request.home
+                frame: frame
             )
         }
-        return request.page(DevicesPage(frame: request.frame(for: user.visitor), devices: devices))
+        return request.page(DevicesPage(frame: frame, devices: devices))
     }
 
     private static func remove(_ request: PageRequest) async throws -> Response {

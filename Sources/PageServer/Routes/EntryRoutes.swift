@@ -24,11 +24,7 @@ enum EntryRoutes {
         let form = try await request.form()
         guard try await request.visitor == nil else { return request.seeOther(request.home) }
         let (store, code, hub) = (request.pages.store, form["code"] ?? "", request.hub.name)
-        let unusable = request.refusal(
-            .forbidden,
-            "This invitation cannot be used",
-            "It has been used, or has expired. Ask the operator for another one."
-        )
+        let unusable = request.refusal(.forbidden, .invitationUnusable)
         guard try await store.isUsable(code, hub: hub, at: request.now) else { throw unusable }
         let begun = try await begin(ReaderChoice(categories: []), isInvited: true, request)
         // The last step, so that a failed entry does not use up the invitation.
@@ -75,17 +71,9 @@ enum EntryRoutes {
                 at: request.now
             )
         } catch SessionRefusal.tooManyOfNetwork {
-            throw request.refusal(
-                .tooManyRequests,
-                "Too many new readers",
-                "Too many readers have started from your network in the last hour. Try again later."
-            )
+            throw request.refusal(.tooManyRequests, .manyReaders)
         } catch SessionRefusal.full {
-            throw request.refusal(
-                .serviceUnavailable,
-                "This hub has too many readers",
-                "It cannot accept another one now. Try again later."
-            )
+            throw request.refusal(.serviceUnavailable, .hubFull)
         }
         if let ended { await remove(ended, request) }
         do {

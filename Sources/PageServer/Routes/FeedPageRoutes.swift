@@ -26,12 +26,7 @@ enum FeedPageRoutes {
             let address = try await request.pages.store.feedAddress(secret, hub: request.hub.name, at: request.now)
         else { return await answer(request.request, request.context, by: request.pages.service, isProven: false) }
         if let wait = request.pages.feedRequests.admit(address.id) {
-            var refusal = request.refusal(
-                .tooManyRequests,
-                "Too many requests",
-                "This address is used too often. Give each feed reader an address of its own.",
-                retryAfter: wait
-            )
+            var refusal = request.refusal(.tooManyRequests, .manyRequests, retryAfter: wait)
             if request.pages.accessPolicy.access == .public { refusal.fields = CrossOrigin.publicFeed }
             throw refusal
         }
@@ -112,7 +107,7 @@ enum FeedPageRoutes {
             at: request.now
         )
         guard let created else {
-            let refusal = "You have \(ReaderFeedAddress.maximumOfReader) addresses, the largest number: end one first."
+            let refusal = request.words.text(.feedTooMany, ["count": "\(ReaderFeedAddress.maximumOfReader)"])
             return request.page(try await page(request, visitor, refusal: refusal), status: .conflict)
         }
         // The only response that ever shows it: a redirect would have to contain it.

@@ -27,12 +27,7 @@ struct FrontPage: Sendable {
             let visit = PageRequest(pages: pages, hub: hub, request: request, context: context)
             if visit.hasOpenAccess { return visit.seeOther(visit.home) }
         }
-        let page = NoticePage(
-            frame: PageFrame(name: "newswire", home: "/"),
-            heading: "This is a notification hub",
-            text: "Its pages are for invited readers: open the link that its operator has sent you. "
-                + "As the operator, run 'newswire hub invite' for such a link."
-        )
+        let page = NoticePage(frame: PageRefusal.server(request.words), .frontPage)
         return PageHeaders.html(ByteBuffer(string: pages.templates.render(page)))
     }
 }

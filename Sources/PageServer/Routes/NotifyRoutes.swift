@@ -36,7 +36,7 @@ enum NotifyRoutes {
             isSecure: form["secure"] != nil
         )
         do {
-            try check(draft)
+            try check(draft, request.words)
             return page(user, request, draft, try await send(draft, user, request))
         } catch let refusal as BackendRefusal {
             return page(user, request, draft, [], refusal)
@@ -49,7 +49,7 @@ enum NotifyRoutes {
         _ request: PageRequest
     ) async throws -> [PlatformOutcome] {
         if draft.isSecure || user.backend.notifiesSecurely, await !request.context.client.isPrivate {
-            throw BackendRefusal.forbidden("Others could read a secure message here. Open this page with https://.")
+            throw BackendRefusal.forbidden(request.words[.sendNeedsHTTPS])
         }
         guard draft.isSecure else {
             return try await user.backend.notify(
@@ -71,18 +71,18 @@ enum NotifyRoutes {
         let isSecure: Bool
     }
 
-    private static func check(_ draft: Draft) throws(BackendRefusal) {
+    private static func check(_ draft: Draft, _ words: PageWords) throws(BackendRefusal) {
         let (text, platforms) = (draft.text, draft.platforms)
-        guard text.contains(where: { !$0.isWhitespace }) else { throw .badRequest("The message is empty.") }
+        guard text.contains(where: { !$0.isWhitespace }) else { throw .badRequest(words[.sendEmpty]) }
         guard text.count <= maximumText else {
-            throw .badRequest("The message has more than \(maximumText) characters.")
+            throw .badRequest(words.text(.sendTooLong, ["count": "\(maximumText)"]))
         }
         guard !draft.isSecure || platforms.isEmpty || platforms.count == AppBackend.platformNames.count else {
-            throw .badRequest("A secure message goes to all platforms: choose all, or switch 'Secure' off.")
+            throw .badRequest(words[.sendSecureToAll])
         }
-        guard draft.isSecure || !platforms.isEmpty else { throw .badRequest("Choose a platform.") }
+        guard draft.isSecure || !platforms.isEmpty else { throw .badRequest(words[.sendChoosePlatform]) }
         guard platforms.allSatisfy(AppBackend.platformNames.contains), Set(platforms).count == platforms.count else {
-            throw .badRequest("There is no such platform.")
+            throw .badRequest(words[.sendNoSuchPlatform])
         }
     }
 }
@@ -99,7 +99,7 @@ extension NotifyRoutes {
         let isSent = outcomes.contains { $0.outcome == PlatformOutcome.Name.accepted }
         let page = NotifyPage(
             frame: frame,
-            heading: isSent ? "Sent to \(draft.user)" : "Not sent",
+            heading: isSent ? frame.words.text(.sendSent, ["name": draft.user]) : frame.words[.sendNotSent],
             results: outcomes.map { .init(platform: $0.platform, outcome: $0.outcome, reason: $0.reason) },
             refusal: refusal?.reason,
             send: SendForm(

@@ -21,21 +21,25 @@ struct PageErrors: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch {
-            return response(to: error, of: context.endpointPath ?? "")
+            return response(to: error, of: context.endpointPath ?? "", in: request.words)
         }
     }
 
     /// The page for an error; `route` is the address of the route, for the log.
-    func response(to error: any Error, of route: String) -> Response {
+    func response(to error: any Error, of route: String, in words: PageWords) -> Response {
+        response(refusal(for: error, of: route), in: words)
+    }
+
+    private func refusal(for error: any Error, of route: String) -> PageRefusal {
         switch error {
-        case let refusal as PageRefusal: return response(refusal)
-        case let error as HTTPError where error.status == .notFound: return response(.notFound)
+        case let refusal as PageRefusal: return refusal
+        case let error as HTTPError where error.status == .notFound: return .notFound
         case let refusal as BackendRefusal:
             if refusal.status.kind == .serverError {
                 logger.warning("a page was refused", metadata: ["error.reason": "\(refusal.reason)"])
             }
-            return response(PageRefusal(refusal))
-        case is CancellationError: return response(.stopping)
+            return PageRefusal(refusal)
+        case is CancellationError: return .stopping
         default:
             let failure = DatabaseFileError(error, path: "")
             logger.error(
@@ -44,7 +48,7 @@ struct PageErrors: RouterMiddleware {
                     "http.route": "\(route)", "error.reason": "\(failure?.reason ?? "\(error)")",
                 ]
             )
-            return response(failure?.isTemporary == true || Self.isUnavailable(error) ? .unavailable : .failed)
+            return failure?.isTemporary == true || Self.isUnavailable(error) ? .unavailable : .failed
         }
     }
 
@@ -57,11 +61,16 @@ struct PageErrors: RouterMiddleware {
         }
     }
 
-    private func response(_ refusal: PageRefusal) -> Response {
-        let body = ByteBuffer(string: templates.render(refusal.page))
+    private func response(_ refusal: PageRefusal, in words: PageWords) -> Response {
+        let body = ByteBuffer(string: templates.render(refusal.page(in: words)))
         var response = PageHeaders.html(body, status: refusal.status)
         response.headers[.retryAfter] = refusal.retryAfter.map { "\($0)" }
         response.headers.append(contentsOf: refusal.fields)
         return response
     }
+}
+
+extension Request {
+    /// The language that the browser prefers.
+    var words: PageWords { PageWords.preferred(by: headers[.acceptLanguage]) }
 }

@@ -19,6 +19,7 @@ enum PageHeaders {
     static func html(_ body: ByteBuffer, status: HTTPResponse.Status = .ok) -> Response {
         var fields = common("text/html; charset=utf-8")
         fields[.cacheControl] = "no-store"
+        fields[.vary] = "Accept-Language"
         fields[.contentSecurityPolicy] = policy
         // Other sites do not get our addresses. With `no-referrer` browsers would send `Origin: null` with forms.
         fields[named: "Referrer-Policy"] = "same-origin"

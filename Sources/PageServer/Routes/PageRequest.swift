@@ -40,11 +40,15 @@ struct PageRequest: Sendable {
 
     var now: Timestamp { pages.clock.now() }
 
-    var frame: PageFrame {
-        var frame = PageFrame(name: hub.name.text, home: home, appearance: appearance)
+    var frame: PageFrame { frame(in: words) }
+
+    func frame(in words: PageWords) -> PageFrame {
+        var frame = PageFrame(name: hub.name.text, home: home, appearance: appearance, words: words)
         frame.trust = authorityPath == nil ? nil : CertificateRoutes.address(home)
         return frame
     }
+
+    var words: PageWords { request.words }
 
     var appearance: PageAppearance { pages.appearances[hub.name] ?? PageAppearance() }
 
@@ -84,11 +88,7 @@ struct PageRequest: Sendable {
     /// - Throws: 403 for a request from another site.
     func checkOrigin() throws {
         guard SameOrigin.isOwn(request.headers, authority: context.client.authority) else {
-            throw refusal(
-                .forbidden,
-                "This form came from another site",
-                "Open this page again, and send the form from here."
-            )
+            throw refusal(.forbidden, .formForeign)
         }
     }
 
@@ -97,12 +97,7 @@ struct PageRequest: Sendable {
     /// - Throws: 429.
     func admitSearch() throws {
         guard let wait = pages.searches.admit(context.client.network.description) else { return }
-        throw refusal(
-            .tooManyRequests,
-            "Too many searches",
-            "There were too many searches from your network. Try again in a minute.",
-            retryAfter: wait
-        )
+        throw refusal(.tooManyRequests, .manySearches, retryAfter: wait)
     }
 
     /// Counts a change of a session's installations, or the opening of its stream.
@@ -110,22 +105,17 @@ struct PageRequest: Sendable {
     /// - Throws: 429.
     func admitChange(of session: ReaderSession) throws {
         guard let wait = pages.changes.admit(session.id) else { return }
-        throw refusal(
-            .tooManyRequests,
-            "Too many changes",
-            "This browser has changed its choice or opened the page too often. Try again in a minute.",
-            retryAfter: wait
-        )
+        throw refusal(.tooManyRequests, .manyChanges, retryAfter: wait)
     }
 
     /// A refusal in the frame of this hub's pages; `retryAfter` is `nil` if waiting does not help.
     func refusal(
         _ status: HTTPResponse.Status,
-        _ heading: String,
-        _ text: String,
+        _ notice: PageNotice,
+        _ values: [String: String] = [:],
         retryAfter: Duration? = nil
     ) -> PageRefusal {
-        PageRefusal(status, frame, heading, text, retryAfter: retryAfter.map { Int64($0.secondsToWait) })
+        PageRefusal(status, frame, notice, values, retryAfter: retryAfter.map { Int64($0.secondsToWait) })
     }
 
     /// Reads a form that one of our own pages has sent.
@@ -138,15 +128,11 @@ struct PageRequest: Sendable {
         do {
             bytes = try await request.bytes(limit: Self.maximumForm)
         } catch is ProtocolError {
-            throw refusal(.contentTooLarge, "The form is too large", "It may have at most 32 KB.")
+            throw refusal(.contentTooLarge, .formLarge)
         } catch let fault as RequestFault {
-            let status = HTTPResponse.Status(code: fault.refusal.status)
-            throw refusal(status, "The form did not arrive completely", "Send it again.")
+            throw refusal(HTTPResponse.Status(code: fault.refusal.status), .formIncomplete)
         }
-        guard let form = FormFields(body: bytes) else {
-            let reason = "It is not valid UTF-8 in valid percent-encoding."
-            throw refusal(.badRequest, "The form cannot be read", reason)
-        }
+        guard let form = FormFields(body: bytes) else { throw refusal(.badRequest, .formInvalid) }
         return form
     }
 

@@ -86,7 +86,7 @@ enum ReaderRoutes {
                 case .unusable: .unusable
                 }
             page.position = news.position.text
-            page.gap = news.gap.map { "Some messages since your last visit are missing: \($0)." }
+            page.gap = news.gap.map { frame.words.text(.gapSinceVisit, ["reason": "\($0)"]) }
             // News that a selection leaves out is still new at the next visit.
             await noteVisit(session, filter.isEmpty ? news.position : session.position ?? news.position, request)
         }
@@ -112,13 +112,13 @@ enum ReaderRoutes {
         _ request: PageRequest
     ) async throws -> [MessageView] {
         let all = Array(news.storyVersions.lazy.filter(filter.selects).prefix(shown))
-            .map { ($0.sequence, MessageView($0, newAfter: end)) }
+            .map { ($0.sequence, MessageView($0, newAfter: end, in: request.words)) }
         guard filter.isEmpty, let user = visitor?.caller?.name,
             let since = try await request.backend?.createdAt(of: user)
         else { return all.map(\.1) }
         let personal = try await request.hub.messages(to: AppBackend.tag(of: user), since: since)
             .filter { $0.sequence <= news.position.sequence }
-            .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home)) }
+            .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home, request.words)) }
         return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)
     }
 
@@ -138,7 +138,7 @@ enum ReaderRoutes {
             do throws(ProtocolError) {
                 return try Tag(name)
             } catch {
-                throw request.refusal(.badRequest, "There is no such category", error.detail)
+                throw request.refusal(.badRequest, .categoryUnknown, ["reason": error.detail])
             }
         }
         // A user's tag would give access to that user's messages, and an unannounced tag to those of a private group.
@@ -150,11 +150,8 @@ enum ReaderRoutes {
                 PublicAudience.isPublic($0, request.pages.reservedTags) && choosable[$0] != nil
             }), categories.count <= request.pages.maximumCategories
         else {
-            throw request.refusal(
-                .badRequest,
-                "These categories cannot be chosen",
-                "Choose at most \(request.pages.maximumCategories) of the categories on the page."
-            )
+            let count = "\(request.pages.maximumCategories)"
+            throw request.refusal(.badRequest, .categoriesRefused, ["count": count])
         }
         let choice = ReaderChoice(
             categories: Set(categories.compactMap { choosable[$0] }).sorted { $0.text < $1.text },
@@ -194,11 +191,7 @@ enum ReaderRoutes {
         guard let text = form["language"], !text.isEmpty else { return nil }
         let known = try await request.hub.languages().values.joined() + [before].compactMap(\.self)
         guard let language = try? LanguageName(text), let spelled = known.first(where: { $0 == language }) else {
-            throw request.refusal(
-                .badRequest,
-                "There is no such language",
-                "No feed list of this hub has it now. Reload the page and choose again."
-            )
+            throw request.refusal(.badRequest, .languageUnknown)
         }
         return spelled
     }
@@ -286,16 +279,17 @@ enum ReaderRoutes {
 }
 
 extension MessageView {
-    fileprivate init(_ message: PersonalMessage, newAfter end: LogSequence?, home: String) {
+    fileprivate init(_ message: PersonalMessage, newAfter end: LogSequence?, home: String, _ words: PageWords) {
         switch message.content {
-        case .open(let storyVersion): self.init(personal: storyVersion, newAfter: end)
+        case .open(let storyVersion): self.init(personal: storyVersion, newAfter: end, in: words)
         case .secure(let id):
             self.init(
                 secure: id,
                 sequence: message.sequence,
                 at: message.at,
                 link: "\(home)secure/\(id)",
-                newAfter: end
+                newAfter: end,
+                in: words
             )
         }
     }

@@ -27,8 +27,7 @@ enum SecureMessageRoutes {
             return request.page(page, status: .unauthorized)
         }
         guard await request.context.client.isPrivate else {
-            let reason = "Others on the network could read the message. Open this page with https://."
-            throw request.refusal(.forbidden, "Use https", reason)
+            throw request.refusal(.forbidden, .secureNeedsHTTPS)
         }
         let text = try await user.backend.securePayload(
             id,
@@ -38,12 +37,7 @@ enum SecureMessageRoutes {
         )
         guard let text else {
             if isScript { return ReaderRoutes.status(.notFound) }
-            throw PageRefusal(
-                .notFound,
-                request.frame(for: user.visitor),
-                "There is no such message",
-                "It has expired, or is not for you."
-            )
+            throw PageRefusal(.notFound, request.frame(for: user.visitor), .messageUnknown)
         }
         guard isScript else { return request.page(SecurePage(frame: request.frame(for: user.visitor), text: text)) }
         return PageHeaders.json(["text": JSONText(text)])

@@ -12,18 +12,18 @@ final class SharedPages: Sendable {
         let body: ByteBuffer
     }
 
-    /// The largest number of hubs whose pages are kept.
-    private static let maximumHubs = 16
+    /// The largest number of pages that are kept: one of each hub and language.
+    private static let maximumPages = 32
 
-    /// By the address of the hub.
-    private let last = Mutex(BoundedTable<String, Rendered>(maximumCount: maximumHubs))
+    /// By the language and the address of the hub.
+    private let last = Mutex(BoundedTable<String, Rendered>(maximumCount: maximumPages))
 
     /// The page as HTML, rendered if it differs from the one before.
     func body(of page: ReaderPage, _ templates: PageTemplates) -> ByteBuffer {
-        let home = page.frame.home
-        if let former = last.withLock({ $0[home] }), former.page == page { return former.body }
+        let key = "\(page.frame.words.language) \(page.frame.home)"
+        if let former = last.withLock({ $0[key] }), former.page == page { return former.body }
         let body = ByteBuffer(string: templates.render(page))
-        last.withLock { $0[home] = Rendered(page: page, body: body) }
+        last.withLock { $0[key] = Rendered(page: page, body: body) }
         return body
     }
 }

@@ -28,11 +28,7 @@ enum SignInRoutes {
         let form = try await request.form()
         let backend = try await backend(request)
         guard await request.context.client.isPrivate else {
-            throw request.refusal(
-                .forbidden,
-                "Sign in with https",
-                "Others on the network could read the password. Open this page with https:// and sign in there."
-            )
+            throw request.refusal(.forbidden, .signInNeedsHTTPS)
         }
         let name = form["user"] ?? ""
         do {
@@ -112,18 +108,19 @@ enum SignInRoutes {
         page.secure = secure.map { "\($0)" }
         let status: HTTPResponse.Status
         var wait: Int64?
+        let words = request.words
         switch refusal {
         case .tooManyAttempts(let time):
             status = .tooManyRequests
             wait = max(1, time.components.seconds + 1)
-            page.refusal = "There were too many wrong passwords. Try again in \(Waiting.text(seconds: wait ?? 1))."
+            page.refusal = words.text(.passwordsOften, ["time": words.time(seconds: wait ?? 1)])
         case .overloaded, .providerUnavailable, .noRoom:
             status = .serviceUnavailable
             wait = Int64(checkingTime)
-            page.refusal = "The server is busy with other passwords. Try again in a few seconds."
+            page.refusal = words[.passwordsBusy]
         case .noCredentials, .wrongCredentials, .wrongToken, .removed:
             status = .unauthorized
-            page.refusal = "The name or the password is wrong."
+            page.refusal = words[.passwordWrong]
         }
         var response = request.page(page, status: status)
         response.headers[.retryAfter] = wait.map { "\($0)" }
@@ -165,11 +162,11 @@ extension PageRequest {
     }
 }
 
-/// Formats waiting times for people.
-enum Waiting {
-    static func text(seconds: Int64) -> String {
-        if seconds < 60 { return seconds == 1 ? "a second" : "\(seconds) seconds" }
+extension PageWords {
+    /// A waiting time for people.
+    fileprivate func time(seconds: Int64) -> String {
+        if seconds < 60 { return seconds == 1 ? self[.timeSecond] : text(.timeSeconds, ["count": "\(seconds)"]) }
         let minutes = (seconds + 59) / 60
-        return minutes == 1 ? "a minute" : "\(minutes) minutes"
+        return minutes == 1 ? self[.timeMinute] : text(.timeMinutes, ["count": "\(minutes)"])
     }
 }

@@ -4,21 +4,27 @@ import Mustache
 ///
 /// Templates escape all values: none contains `{{{`.
 package struct PageTemplates: Sendable {
-    private let library: MustacheLibrary
+    /// By language: texts are inserted before a template is parsed.
+    private let libraries: [String: MustacheLibrary]
 
     /// - Throws: The error of a template.
     package init() throws {
         let ending = ".mustache"
-        var templates: [String: MustacheTemplate] = [:]
-        for name in WebFiles.names where name.hasSuffix(ending) {
-            templates[String(name.dropLast(ending.count))] = try MustacheTemplate(string: WebFiles.text(name))
+        var libraries: [String: MustacheLibrary] = [:]
+        for words in PageWords.all {
+            var templates: [String: MustacheTemplate] = [:]
+            for name in WebFiles.names where name.hasSuffix(ending) {
+                let text = words.inserted(into: WebFiles.text(name), isMarkup: true)
+                templates[String(name.dropLast(ending.count))] = try MustacheTemplate(string: text)
+            }
+            libraries[words.language] = MustacheLibrary(templates: templates)
         }
-        library = MustacheLibrary(templates: templates)
+        self.libraries = libraries
     }
 
     /// The page as HTML.
     package func render(_ page: some WebPage) -> String {
-        library.render(Self.members(of: page), withTemplate: "layout") ?? ""
+        libraries[page.frame.words.language]?.render(Self.members(of: page), withTemplate: "layout") ?? ""
     }
 
     /// The title, and the stored properties that have a value.
@@ -55,6 +61,8 @@ package struct PageFrame: Sendable, Equatable {
     let accent: String?
     /// The hub's address, `/-/{hub}/`.
     package let home: String
+    /// The language of the page.
+    package let words: PageWords
     /// The signed-in user.
     package var user: String?
     /// The address of the sign-in; `nil` for a signed-in user, and if nobody can sign in.
@@ -71,9 +79,15 @@ package struct PageFrame: Sendable, Equatable {
     let iconType: String
     let touchIcon: String
 
-    package init(name: String, home: String, appearance: PageAppearance = PageAppearance()) {
+    package init(
+        name: String,
+        home: String,
+        appearance: PageAppearance = PageAppearance(),
+        words: PageWords = .english
+    ) {
         self.name = appearance.title ?? name
         self.home = home
+        self.words = words
         description = appearance.description
         logo = appearance.logo?.file.path
         accent = appearance.style?.path

@@ -27,11 +27,9 @@ package struct WebAsset: Sendable {
     /// For the home screens of iPhones, which show no SVG: squares without transparency, in pixels.
     package static let touchIcon = WebAsset("icon-180.png")
     package static let largeIcon = WebAsset("icon-512.png")
-    static let reader = WebAsset("reader.js")
-    static let notify = WebAsset("notify.js")
     static let desk = WebAsset("desk.js")
 
-    package static let all = [style, icon, touchIcon, largeIcon, reader, notify, desk]
+    package static let all = [style, icon, touchIcon, largeIcon, desk] + PageScripts.all.flatMap { [$0.reader, $0.notify] }
 
     private static let mediaTypes = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",
@@ -39,11 +37,43 @@ package struct WebAsset: Sendable {
     ]
 }
 
+/// The scripts of readers' pages, with the texts of one language.
+struct PageScripts: Sendable {
+    let reader: WebAsset
+    let notify: WebAsset
+
+    private init(_ words: PageWords) {
+        func script(_ name: String) -> WebAsset { WebAsset(name, words.script(name)) }
+        (reader, notify) = (script("reader.js"), script("notify.js"))
+    }
+
+    private static let byLanguage = Dictionary(
+        uniqueKeysWithValues: PageWords.all.map { ($0.language, PageScripts($0)) }
+    )
+
+    static let all = Array(byLanguage.values)
+
+    static func of(_ words: PageWords) -> PageScripts { byLanguage[words.language] ?? PageScripts(words) }
+}
+
 /// The service worker of all hubs' pages, with one registration for each hub.
 ///
-/// Its address never changes, because browsers look for new versions at the same address.
+/// Its address never changes, because browsers look for new versions at the same address. A query names the language.
 package enum WorkerFile {
     package static let path = "/-/sw.js"
     package static let mediaType = "text/javascript; charset=utf-8"
-    package static let body = WebFiles.bytes("sw.js")
+
+    private static let bodies = Dictionary(
+        uniqueKeysWithValues: PageWords.all.map { ($0.language, $0.script("sw.js")) }
+    )
+
+    /// The address with the texts of a language.
+    static func address(_ words: PageWords) -> String {
+        words == .english ? path : "\(path)?language=\(words.language)"
+    }
+
+    /// The file in a language of the catalogue; in English for any other.
+    package static func body(in language: String?) -> [UInt8] {
+        language.flatMap { bodies[$0] } ?? bodies[PageWords.english.language] ?? []
+    }
 }

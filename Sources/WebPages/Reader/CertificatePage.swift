@@ -8,7 +8,7 @@ package struct CertificatePage: WebPage {
 
     package let template = "certificate"
     package let frame: PageFrame
-    package var title: String { "Trust this hub's certificate – \(frame.name)" }
+    package var title: String { "\(frame.words[.trustCertificate]) – \(frame.name)" }
     /// The address of the authority's certificate.
     let file: String
     let subject: String

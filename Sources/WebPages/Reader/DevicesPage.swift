@@ -26,7 +26,7 @@ package struct DevicesPage: WebPage {
         ///   - changedAt: The day on which it was last registered.
         ///   - isConfirmed: False while the outcome of the last call to the hub is unknown.
         ///   - isOwn: True if the device is the page's own browser.
-        ///   - home: The address of the hub's pages.
+        ///   - frame: The frame of the page.
         package init(
             kind: String,
             id: String,
@@ -35,25 +35,26 @@ package struct DevicesPage: WebPage {
             changedAt: Timestamp,
             isConfirmed: Bool,
             isOwn: Bool,
-            home: String
+            frame: PageFrame
         ) {
+            let words = frame.words
             self.kind = kind
             self.id = id
-            self.platform = platform?.label ?? "Unknown device"
+            self.platform = platform?.label ?? words[.deviceUnknown]
             let names = categories.map(\.text).joined(separator: ", ")
-            self.categories = names.isEmpty ? "No categories" : "Categories: \(names)"
+            self.categories = names.isEmpty ? words[.deviceWithoutCategories] : words.text(.deviceCategories, ["names": names])
             day = ISODateTime.formatDay(changedAt.date)
             note =
                 platform == nil
-                ? "The hub no longer has it." : isConfirmed ? nil : "The hub has not confirmed it yet."
+                ? words[.deviceGone] : isConfirmed ? nil : words[.deviceUnconfirmed]
             self.isOwn = isOwn
-            action = "\(home)devices/remove"
+            action = "\(frame.home)devices/remove"
         }
     }
 
     package let template = "devices"
     package let frame: PageFrame
-    package var title: String { "Your devices – \(frame.name)" }
+    package var title: String { "\(frame.words[.yourDevices]) – \(frame.name)" }
     let devices: [Device]
 
     package init(frame: PageFrame, devices: [Device]) {

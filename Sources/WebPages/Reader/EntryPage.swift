@@ -7,7 +7,7 @@ package struct EntryPage: WebPage {
 
     package init(frame: PageFrame, code: String, isOfOperator: Bool = false) {
         template = isOfOperator ? "operator-enter" : "invitation"
-        title = "\(isOfOperator ? "Operator" : "Invitation") – \(frame.name)"
+        title = "\(isOfOperator ? "Operator" : frame.words[.invitation]) – \(frame.name)"
         self.frame = frame
         self.code = code
     }

@@ -39,7 +39,7 @@ package struct FeedsPage: WebPage {
 
     package let template = "feeds"
     package let frame: PageFrame
-    package var title: String { "Feeds – \(frame.name)" }
+    package var title: String { "\(frame.words[.feeds]) – \(frame.name)" }
     let links: [Link]
     let hasLinks: Bool
     let addresses: [Address]

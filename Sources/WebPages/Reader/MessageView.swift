@@ -11,7 +11,7 @@ package struct MessageView: Sendable, Equatable {
     /// The name of the story's version; empty without one.
     var version = ""
     var category = ""
-    /// The relation to earlier messages of its story, such as `Correction`; empty for the first.
+    /// The relation to earlier messages of its story, such as `Correction` in the page's language; empty for the first.
     var status = ""
     var title = ""
     /// The address of the story's page.
@@ -68,24 +68,29 @@ extension MessageView: MustacheParent {
 }
 
 extension MessageView {
-    private static let personal = "For you"
-
     /// Shows a version as new if it came after `end`, the end of the log at the reader's last visit.
-    package init(_ storyVersion: StoryVersion, newAfter end: LogSequence?) {
-        self.init(storyVersion, category: storyVersion.categories.joined(separator: ", "), newAfter: end)
+    package init(_ storyVersion: StoryVersion, newAfter end: LogSequence?, in words: PageWords = .english) {
+        self.init(storyVersion, category: storyVersion.categories.joined(separator: ", "), newAfter: end, words)
     }
 
     /// Creates the view of a message that was sent to the reader by name.
-    package init(personal storyVersion: StoryVersion, newAfter end: LogSequence?) {
-        self.init(storyVersion, category: Self.personal, newAfter: end)
+    package init(personal storyVersion: StoryVersion, newAfter end: LogSequence?, in words: PageWords = .english) {
+        self.init(storyVersion, category: words[.forYou], newAfter: end, words)
     }
 
     /// Creates the view of a secure message to the reader, whose text is at `link`.
-    package init(secure id: Int64, sequence: LogSequence, at: Timestamp, link: String, newAfter end: LogSequence?) {
+    package init(
+        secure id: Int64,
+        sequence: LogSequence,
+        at: Timestamp,
+        link: String,
+        newAfter end: LogSequence?,
+        in words: PageWords = .english
+    ) {
         self.init(
             sequence: "\(sequence)",
-            category: Self.personal,
-            title: "A secure message",
+            category: words[.forYou],
+            title: words[.secureMessage],
             link: link,
             sent: at.wholeSecond,
             sentText: Self.text(at),
@@ -94,13 +99,13 @@ extension MessageView {
         )
     }
 
-    private init(_ storyVersion: StoryVersion, category: String, newAfter end: LogSequence?) {
+    private init(_ storyVersion: StoryVersion, category: String, newAfter end: LogSequence?, _ words: PageWords) {
         self.init(
             sequence: "\(storyVersion.sequence)",
             story: storyVersion.storyName,
             version: storyVersion.versionName,
             category: category,
-            status: storyVersion.status?.label ?? "",
+            status: storyVersion.status.map { words[$0.word] } ?? "",
             title: storyVersion.text.title,
             link: storyVersion.text.link,
             text: storyVersion.text.text ?? "",
@@ -136,11 +141,11 @@ extension [MessageView] {
 }
 
 extension MessageStatus {
-    fileprivate var label: String {
+    fileprivate var word: PageWord {
         switch self {
-        case .update: "Update"
-        case .correction: "Correction"
-        case .withdrawn: "Withdrawn"
+        case .update: .update
+        case .correction: .correction
+        case .withdrawn: .withdrawn
         }
     }
 }

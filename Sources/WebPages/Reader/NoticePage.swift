@@ -11,4 +11,10 @@ package struct NoticePage: WebPage {
         self.heading = heading
         self.text = text
     }
+
+    /// Creates a page in the language of its frame.
+    package init(frame: PageFrame, _ notice: PageNotice, _ values: [String: String] = [:]) {
+        let (heading, text) = frame.words.notice(notice, values)
+        self.init(frame: frame, heading: heading, text: text)
+    }
 }

@@ -63,11 +63,11 @@ package struct ReaderPage: WebPage, Equatable {
     }
 
     package let template = "reader"
-    let script = WebAsset.reader.path
-    let notifyScript = WebAsset.notify.path
-    let worker = WorkerFile.path
+    let script: String
+    let notifyScript: String
+    let worker: String
     package let frame: PageFrame
-    package var title: String { "\(frame.name) – news" }
+    package var title: String { frame.words.text(.newsOf, ["name": frame.name]) }
     package private(set) var categories: [Category]
     let hasCategories: Bool
     package private(set) var languages: [Language] = []
@@ -108,6 +108,9 @@ package struct ReaderPage: WebPage, Equatable {
         filter: NewsFilter = NewsFilter()
     ) {
         self.frame = frame
+        let words = frame.words
+        let scripts = PageScripts.of(words)
+        (script, notifyScript, worker) = (scripts.reader.path, scripts.notify.path, WorkerFile.address(words))
         self.categories = categories
         hasCategories = !categories.isEmpty
         let chosen = categories.filter(\.isChosen).map(\.name)
@@ -115,11 +118,8 @@ package struct ReaderPage: WebPage, Equatable {
         self.messages = messages.markingDays()
         self.filter = filter
         isEmpty = messages.isEmpty
-        let place = categories.isEmpty || chosen.isEmpty ? "" : " in these categories"
-        empty =
-            filter.isEmpty
-            ? "There is no news\(place) yet. It will appear here as soon as it is sent."
-            : "No recent news matches. Older news is not searched."
+        let isOfChoice = !categories.isEmpty && !chosen.isEmpty
+        empty = words[filter.isEmpty ? isOfChoice ? .noNewsOfChoice : .noNews : .noMatch]
     }
 
     /// Offers links to the news of each category that `news` has, those with most news first.
@@ -130,7 +130,7 @@ package struct ReaderPage: WebPage, Equatable {
         let names = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.maximumFilters).map(\.key)
         guard names.count > 1 || !filter.isEmpty else { return }
         filters =
-            [FilterLink("All", href: frame.home, isCurrent: filter.isEmpty)]
+            [FilterLink(frame.words[.allNews], href: frame.home, isCurrent: filter.isEmpty)]
             + names.map { name in
                 let href = "\(frame.home)?category=\(PercentEncoding.encode(name))"
                 return FilterLink(name, href: href, isCurrent: filter.isCategory(name))

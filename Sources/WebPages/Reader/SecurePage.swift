@@ -2,7 +2,7 @@
 package struct SecurePage: WebPage {
     package let template = "secure"
     package let frame: PageFrame
-    package var title: String { "Secure message – \(frame.name)" }
+    package var title: String { "\(frame.words[.secureTitle]) – \(frame.name)" }
     let text: String
 
     package init(frame: PageFrame, text: String) {

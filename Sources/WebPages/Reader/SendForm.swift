@@ -48,6 +48,6 @@ package struct SendForm: Sendable, Equatable {
         self.platforms = platforms.map { Platform(name: $0, isChosen: chosen?.contains($0) ?? true) }
         self.user = user ?? (mayNotifyOthers ? "" : frame.user ?? "")
         (self.text, self.isSecure) = (text, isSecure)
-        hint = mayNotifyOthers ? nil : "You may notify only yourself."
+        hint = mayNotifyOthers ? nil : frame.words[.sendOnlyYourself]
     }
 }

@@ -2,7 +2,7 @@
 package struct SignInPage: WebPage {
     package let template = "sign-in"
     package let frame: PageFrame
-    package var title: String { "Sign in – \(frame.name)" }
+    package var title: String { "\(frame.words[.signIn]) – \(frame.name)" }
     /// The name that the user typed.
     let user: String
     /// The reason why the sign-in was refused.
