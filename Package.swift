@@ -213,7 +213,7 @@ let package = Package(
         .target(
             name: "PageServer",
             dependencies: [
-                "Formats", "HubProtocol", "HubServer", "AppBackend", "MountedBackend", "WebPages",
+                "Formats", "HubProtocol", "HubServer", "AppBackend", "MountedBackend", "WebPages", "OutboundHTTP",
                 "SQLiteFiles", "FairShares", "NetworkAddresses", "Signals", "Certificates", "WebEdge",
                 .crypto, .grdb, .httpTypes, .hummingbird, .log, .nioCore, .serviceLifecycle,
             ]

@@ -179,4 +179,9 @@ extension AppBackend {
     package func createdAt(of user: UserName) async throws -> Timestamp? {
         try await store.account(named: user)?.createdAt
     }
+
+    /// True if there is such an account, and it may use the desk.
+    package func mayUseDesk(_ user: UserName) async throws -> Bool {
+        try await store.account(named: user)?.mayUseDesk ?? false
+    }
 }

@@ -9,6 +9,7 @@ package import Logging
 package import MountedBackend
 import NIOCore
 import NetworkAddresses
+package import OutboundHTTP
 import Signals
 import Synchronization
 package import WebEdge
@@ -38,6 +39,8 @@ package final class PageServer: Sendable {
     let authorityPath: String?
     /// The appearance of the pages of each hub for which the operator has set one.
     let appearances: [HubName: PageAppearance]
+    /// The pictures of news; `nil` if no hub shows any.
+    let images: NewsImages?
     let service: HubService
     let backend: BackendMount?
     /// Time between two checks of the database.
@@ -48,12 +51,15 @@ package final class PageServer: Sendable {
 
     /// Creates the pages' server; users can sign in at the pages of the hub that `backend` belongs to.
     ///
+    /// `images` fetches the pictures of news, from these addresses; its owner ends the client.
+    ///
     /// - Throws: An error if a template is invalid, which is a fault of the build.
     package init(
         store: PageStore,
         on service: HubService,
         _ configuration: HubConfiguration,
         appearances: [HubName: PageAppearance] = [:],
+        images: (http: OutboundClient, addresses: AddressPolicy)? = nil,
         backend: BackendMount? = nil,
         clock: BackendClock = .system,
         checkInterval: Duration = .seconds(5),
@@ -62,6 +68,8 @@ package final class PageServer: Sendable {
         self.store = store
         self.service = service
         self.appearances = appearances
+        let showsImages = appearances.values.contains(where: \.showsImages)
+        self.images = showsImages ? images.map { NewsImages($0.http, addresses: $0.addresses, time: clock.monotonic) } : nil
         self.backend = backend
         self.logger = logger
         self.clock = clock

@@ -22,7 +22,7 @@ package struct ConfiguredHub: Sendable, Equatable {
     package var page = ConfiguredPage()
 }
 
-/// The appearance of a hub's pages; `nil` for what the configuration leaves out.
+/// The appearance and the rules of a hub's pages; `nil` for what the configuration leaves out.
 package struct ConfiguredPage: Sendable, Equatable {
     /// A setting with its place in the configuration.
     package struct Entry: Sendable, Equatable {
@@ -35,6 +35,10 @@ package struct ConfiguredPage: Sendable, Equatable {
     /// The path of the picture; absolute, or relative to the working directory.
     package var logo: Entry?
     package var accent: Entry?
+    /// True if pages show the pictures of news.
+    package var images: Bool?
+    /// True if an urgent message of the desk needs a second account.
+    package var approvesUrgent: Bool?
 }
 
 /// A credential that a hub must have for one push service.

@@ -11,6 +11,8 @@ struct ConfiguredHubsReader {
         case pageDescription = "page-description"
         case pageLogo = "page-logo"
         case pageAccent = "page-accent"
+        case pageImages = "page-images"
+        case approval
     }
 
     private enum RuleKey: String, CaseIterable {
@@ -94,6 +96,8 @@ struct ConfiguredHubsReader {
                     ConfiguredPage.Entry(text: $0, origin: .file(file, line: node.mark?.line))
                 }
             case .pageAccent: page.accent = line(node, named: member)
+            case .pageImages: page.images = choice(node, named: member, ["true": true, "false": false])
+            case .approval: page.approvesUrgent = choice(node, named: member, ["one": false, "two": true])
             case nil: unknown(key, known: HubMember.allCases.map(\.rawValue))
             }
         }
@@ -104,6 +108,14 @@ struct ConfiguredHubsReader {
             credentials: credentials,
             page: page
         )
+    }
+
+    private mutating func choice(_ node: Node, named name: String, _ words: [String: Bool]) -> Bool? {
+        guard let value = node.scalar.flatMap({ words[$0.string] }) else {
+            problem(node, "'\(name)' must be \(words.keys.sorted().joined(separator: " or "))")
+            return nil
+        }
+        return value
     }
 
     private mutating func line(_ node: Node, named name: String) -> ConfiguredPage.Entry? {

@@ -23,6 +23,8 @@ package struct ConfiguredPages {
             )
             appearance.logo = read(page.logo, of: hub.name, "page-logo", Self.logo)
             appearance.accent = read(page.accent, of: hub.name, "page-accent") { try AccentColour($0) }
+            appearance.showsImages = page.images ?? false
+            appearance.approvesUrgent = page.approvesUrgent ?? false
             appearances[hub.name] = appearance
         }
     }

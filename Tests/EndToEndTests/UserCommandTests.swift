@@ -40,8 +40,8 @@ import Testing
         #expect(rows.map(\.name) == ["Alice", "desk"])
         #expect(rows.map(\.mayNotify) == [false, true])
 
-        let rights = try await user("rights", "desk", "--no-may-notify")
-        #expect(rights.status == 0, "\(rights.errors)")
+        let rights = try await user("rights", "desk", "--no-may-notify", "--desk")
+        #expect(rights.status == 0 && rights.errors.contains("user 'desk' may use the desk"), "\(rights.errors)")
         let password = try await user("password", "alice", "--password-file", try passwordFile("battery staple"))
         #expect(password.status == 0, "\(password.errors)")
         let tokens = try await user("tokens", "alice")

@@ -64,7 +64,7 @@ struct LanguageTests {
             let id = try #require(try await hub.sessions().keys.first)
             let installation = try #require(try await hub.client.installation(try InstallationID(id)))
             let language = try LanguageName("French")
-            #expect(installation.templates[AgentTemplate.name]?.body == AgentTemplate.body(in: language))
+            #expect(installation.templates[AgentTemplate.name]?.body == AgentTemplate.pageBody(in: language))
             // Of a browser that subscribes, and after another choice of categories.
             let key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
             let subscription =

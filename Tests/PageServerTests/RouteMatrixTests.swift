@@ -38,6 +38,7 @@ struct RouteMatrixTests {
         // The main page's own address ends in a slash.
         (route.address == PageRoute.home ? "\(PageRoute.home)/" : route.address)
             .replacing(":hub", with: hub).replacing(":file", with: "World.atom").replacing(":id", with: "7")
+            .replacing(":message", with: "7")
     }
 
     private static func name(_ route: PageRoute) -> String { "\(route.method.rawValue) \(route.address)" }

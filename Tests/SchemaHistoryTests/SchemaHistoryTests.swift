@@ -78,6 +78,7 @@ struct SchemaHistoryTests {
                 "e61fbec1 1",
                 "db341852 2",
                 "190cd211 3",
+                "edc718cd 4",
             ]
         ),
         History(
@@ -94,6 +95,7 @@ struct SchemaHistoryTests {
                 "395d0da0 identities of hubs",
                 "62d433d5 shares of sessions",
                 "6c045d4a feed addresses",
+                "4607a7af drafts of the desk",
             ]
         ),
         History(

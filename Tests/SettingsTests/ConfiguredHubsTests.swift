@@ -70,7 +70,9 @@ import Testing
                 page-description: What happens in town
                 page-logo: logo.png
                 page-accent: "#005a9c"
-              other: {page-title: "", page-logo: ~, page-accent: [a]}
+                page-images: true
+                approval: two
+              other: {page-title: "", page-logo: ~, page-accent: [a], page-images: yes, approval: 2}
             """
         )
         func entry(_ text: String, _ line: Int) -> ConfiguredPage.Entry {
@@ -81,12 +83,15 @@ import Testing
         page.description = entry("What happens in town", 4)
         page.logo = entry("/etc/nw/logo.png", 5)
         page.accent = entry("#005a9c", 6)
+        (page.images, page.approvesUrgent) = (true, true)
         #expect(hubs.hubs.first?.page == page)
         #expect(
             problems == [
-                "line 7: 'page-title' must be a text of one line",
-                "line 7: 'page-logo' must be the path of a file with a PNG",
-                "line 7: 'page-accent' must be a text of one line",
+                "line 9: 'page-title' must be a text of one line",
+                "line 9: 'page-logo' must be the path of a file with a PNG",
+                "line 9: 'page-accent' must be a text of one line",
+                "line 9: 'page-images' must be false or true",
+                "line 9: 'approval' must be one or two",
             ]
         )
     }

@@ -66,7 +66,7 @@ struct PageWordsTests {
             .replacing(">", with: "&gt;").replacing("'", with: "&#39;").replacing("&{", with: "&amp;{")
         let names = [
             given, "SHA-256", "newswire-hub.crt", "Firefox", "Android", "macOS", "Windows", "UTC", "français", "Klingon",
-            "Sports", "apns",
+            "Sports", "Apple", "apns",
         ]
         for page in try PageTemplateTests.pages(in: .pseudo) where page.template != "notice" {
             let html = templates.render(page)

@@ -7,6 +7,8 @@ package struct Account: Sendable, Equatable {
     let version: Int64
     package let name: UserName
     package let mayNotifyOthers: Bool
+    /// True if the account may write and send messages at the desk of the hub's pages.
+    package var mayUseDesk = false
     package let createdAt: Timestamp
     /// The time when the password was last set, or the account of a user of another party was created.
     package let passwordAt: Timestamp

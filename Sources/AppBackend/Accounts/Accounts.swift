@@ -68,16 +68,22 @@ package struct Accounts: Sendable {
         if account.identity != nil { throw AccountError.foreign(name) }
     }
 
-    /// Changes a user's rights: the right to notify others, and roles.
+    /// Changes a user's rights: to notify others, to use the desk, and roles.
     ///
     /// - Throws: ``AccountError/unknown`` when there is no such account, ``AccountError/tooManyRoles(_:)``.
     package func setRights(
         of name: UserName,
         mayNotifyOthers: Bool? = nil,
+        mayUseDesk: Bool? = nil,
         adding: Set<Role> = [],
         removing: Set<Role> = []
     ) async throws {
-        let change = RightsChange(mayNotifyOthers: mayNotifyOthers, added: adding, removed: removing)
+        let change = RightsChange(
+            mayNotifyOthers: mayNotifyOthers,
+            mayUseDesk: mayUseDesk,
+            added: adding,
+            removed: removing
+        )
         try await store.changeRights(of: name, change, at: clock.now())
     }
 

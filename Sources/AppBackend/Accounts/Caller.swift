@@ -2,4 +2,6 @@
 package struct Caller: Sendable, Equatable {
     package let name: UserName
     package let mayNotifyOthers: Bool
+    /// True if the user may write and send messages at the desk of the hub's pages.
+    package var mayUseDesk = false
 }

@@ -192,8 +192,11 @@ extension BackendStore {
             let roles = account.roles.union(change.added).subtracting(change.removed)
             guard roles.count <= Role.maximumPerAccount else { throw AccountError.tooManyRoles(name) }
             try db.execute(
-                "UPDATE account SET mayNotifyOthers = ?, roles = ? WHERE key = ?",
-                [change.mayNotifyOthers ?? account.mayNotifyOthers, roles.column, name.key]
+                "UPDATE account SET mayNotifyOthers = ?, mayUseDesk = ?, roles = ? WHERE key = ?",
+                [
+                    change.mayNotifyOthers ?? account.mayNotifyOthers, change.mayUseDesk ?? account.mayUseDesk,
+                    roles.column, name.key,
+                ]
             )
             try AuditEvent(name, .rightsChanged, .done, nil).insert(at: now, in: db)
         }
@@ -249,7 +252,8 @@ extension BackendStore {
     }
 
     static let accountColumns = """
-        SELECT accountID, name, version, mayNotifyOthers, createdAt, passwordAt, roles, issuer, subject FROM account
+        SELECT accountID, name, version, mayNotifyOthers, mayUseDesk, createdAt, passwordAt, roles, issuer, subject
+        FROM account
         """
 
     static func checkFree(_ name: UserName, at now: Timestamp, in db: Database) throws {
@@ -274,6 +278,7 @@ extension Account {
             version: row["version"],
             name: name,
             mayNotifyOthers: row["mayNotifyOthers"],
+            mayUseDesk: row["mayUseDesk"],
             createdAt: row["createdAt"],
             passwordAt: row["passwordAt"],
             roles: Set(column: row["roles"]),
@@ -284,8 +289,9 @@ extension Account {
 
 /// A change of an account's rights.
 struct RightsChange: Sendable {
-    /// The new value of the right; `nil` leaves it unchanged.
+    /// The new values of rights; `nil` leaves one unchanged.
     let mayNotifyOthers: Bool?
+    let mayUseDesk: Bool?
     let added: Set<Role>
     let removed: Set<Role>
 }

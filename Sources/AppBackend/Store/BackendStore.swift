@@ -53,6 +53,9 @@ package final class BackendStore: Sendable {
             try addLateCalls(db)
         }
         migrator.registerMigration("3", migrate: addSenders)
+        migrator.registerMigration("4") { db in
+            try db.execute(sql: "ALTER TABLE account ADD COLUMN mayUseDesk INTEGER NOT NULL DEFAULT 0")
+        }
         return migrator
     }
 

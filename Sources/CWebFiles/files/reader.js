@@ -160,6 +160,20 @@ function showFormer(item, before, now) {
   item.querySelector(".text").before(line);
 }
 
+// The hub fetches pictures; a story may have none that can be shown.
+function showImage(item, address) {
+  const image = document.createElement("img");
+  image.alt = "";
+  image.src = address;
+  image.addEventListener("error", () => image.remove());
+  item.querySelector("article").append(image);
+}
+
+for (const image of list.querySelectorAll("img")) {
+  if (image.complete && !image.naturalWidth) image.remove();
+  else image.addEventListener("error", () => image.remove());
+}
+
 function show(body, position) {
   const sequence = position.split("-").pop();
   if ([...list.children].some((item) => item.dataset.sequence === sequence)) return;
@@ -177,6 +191,10 @@ function show(body, position) {
   item.classList.toggle("withdrawn", body.status === "withdrawn");
   fill(item.querySelector(".category"), body.category);
   fill(item.querySelector(".status"), statusText[body.status]);
+  const source = document.createElement("span");
+  source.className = "source";
+  fill(source, body.author || body.feed);
+  item.querySelector(".status").after(source);
   const time = item.querySelector("time");
   time.dateTime = new Date().toISOString();
   showTime(time);
@@ -194,6 +212,7 @@ function show(body, position) {
   if (news.dataset.lang && !secure) heading.lang = item.querySelector(".text").lang = news.dataset.lang;
   if (secure) item.dataset.secure = secure;
   if (secure && news.dataset.user) showSecure(item);
+  if (news.dataset.images && body.image && body.status !== "withdrawn") showImage(item, `${news.dataset.images}${sequence}`);
   const replaced = replacedBy(body);
   const former = body.status && body.status !== "withdrawn" ? [...list.children].find((other) => body.story && other.dataset.story === body.story) : null;
   if (former) showFormer(item, former.querySelector("h3").textContent, text);

@@ -123,6 +123,6 @@ extension OperatorSendPage.Fields {
         categories = form.all("category")
         (audience, tags, title, self.text) = (text("audience"), text("tags"), text("title"), text("text"))
         (link, urgency, time) = (text("link"), text("urgency"), text("at"))
-        (original, status) = (text("original"), text("status"))
+        (original, status, draft) = (text("original"), text("status"), text("draft"))
     }
 }

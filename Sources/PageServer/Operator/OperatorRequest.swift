@@ -7,24 +7,90 @@ import Hummingbird
 import WebEdge
 import WebPages
 
-/// A request of an operator to the operator's view.
+/// Who uses the operator's view.
+enum OperatorActor: Sendable {
+    /// The holder of an operator's link, who may do everything.
+    case link(OperatorSession)
+    /// A signed-in account that may use the desk, and nothing else.
+    case account(UserName)
+
+    /// The name in the audit log; a link's never contains a space.
+    var name: String {
+        switch self {
+        case .link(let session): session.shortName
+        case .account(let user): "\(Self.accountPrefix)\(user)"
+        }
+    }
+
+    var isLink: Bool { if case .link = self { true } else { false } }
+
+    fileprivate static let accountPrefix = "user "
+}
+
+/// A request to the operator's view.
 struct OperatorRequest: Sendable {
     let base: PageRequest
-    let session: OperatorSession
+    let actor: OperatorActor
 
-    /// - Throws: ``PageRefusal`` for a browser without an operator's session: 401 on this machine, 404 elsewhere.
-    init(_ base: PageRequest) async throws {
-        guard let session = try await base.operatorSession else { throw base.noOperator }
+    /// Admits an operator, and to pages of the desk also an account that may use it.
+    ///
+    /// - Throws: ``PageRefusal`` for any other browser: 401 on this machine, 404 elsewhere.
+    init(_ base: PageRequest, isOfDesk: Bool = false) async throws {
+        if let session = try await base.operatorSession {
+            self.init(base, .link(session))
+        } else if isOfDesk, let user = try await base.deskUser {
+            self.init(base, .account(user))
+        } else {
+            throw base.noOperator
+        }
+    }
+
+    private init(_ base: PageRequest, _ actor: OperatorActor) {
         self.base = base
-        self.session = session
+        self.actor = actor
+    }
+
+    /// The same request by the signed-in account, also in a browser that has an operator's link as well: a link is no
+    /// person.
+    ///
+    /// - Throws: ``PageRefusal`` without such an account.
+    func byAccount() async throws -> OperatorRequest {
+        guard let user = try await base.deskUser else {
+            throw refusal(
+                .forbidden,
+                "An urgent message needs two accounts",
+                "The hub's operator has set 'approval: two', and an operator's link is no person. Sign in with an account "
+                    + "that may use the desk ('newswire user rights NAME --desk')."
+            )
+        }
+        return OperatorRequest(base, .account(user))
+    }
+
+    /// True for an account, which sees the desk only.
+    var isOnDeskOnly: Bool { !actor.isLink }
+
+    var acting: ActingOperator {
+        ActingOperator(
+            who: actor.name,
+            network: base.context.client.network.description,
+            hub: base.hub.name,
+            at: base.now
+        )
     }
 
     var query: FormFields { base.query }
     var hub: LocalHub { base.hub }
     var root: String { base.operatorRoot }
-    var frame: PageFrame { base.operatorFrame }
+    var frame: PageFrame {
+        guard case .account(let user) = actor else { return base.operatorFrame }
+        var frame = base.frame(in: .english)
+        frame.user = user.text
+        return frame
+    }
 
-    func nav(_ place: OperatorNav.Place?) -> OperatorNav { OperatorNav(root: root, at: place) }
+    func nav(_ place: OperatorNav.Place?) -> OperatorNav {
+        OperatorNav(root: root, at: place, isOfDesk: isOnDeskOnly)
+    }
 
     func page(_ place: OperatorNav.Place?, _ heading: String) -> OperatorPage {
         OperatorPage(nav(place), frame: frame, heading: heading)
@@ -80,8 +146,6 @@ struct OperatorRequest: Sendable {
         _ work: () async throws -> Value
     ) async throws -> Value {
         let store = base.pages.store
-        let network = base.context.client.network.description
-        let acting = ActingOperator(session: session, network: network, hub: base.hub.name, at: base.now)
         let number = try await store.note(action, detail, by: acting)
         do {
             let value = try await work()
@@ -115,6 +179,24 @@ extension PageRequest {
 
     func refusal(toOperator status: HTTPResponse.Status, _ heading: String, _ text: String) -> PageRefusal {
         PageRefusal(status, operatorFrame, heading: heading, text: text)
+    }
+
+    /// The signed-in user, if that account may use the desk; `nil` on a connection that is not private.
+    var deskUser: UserName? {
+        get async throws {
+            guard await context.client.isPrivate, let caller = try await visitor?.caller, caller.mayUseDesk else {
+                return nil
+            }
+            return caller.name
+        }
+    }
+
+    /// True if the account that has this name in the audit log may use the desk now.
+    func mayUseDesk(_ who: String) async throws -> Bool {
+        guard who.hasPrefix(OperatorActor.accountPrefix), let backend = try await backend,
+            let name = UserName(String(who.dropFirst(OperatorActor.accountPrefix.count)))
+        else { return false }
+        return try await backend.mayUseDesk(name)
     }
 
     /// The refusal without a session, which explains the sign-in on this machine only.

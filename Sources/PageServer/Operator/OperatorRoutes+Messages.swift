@@ -46,7 +46,7 @@ extension OperatorRoutes {
     }
 
     /// The title of a message; a message without one has its format, or its id.
-    private static func shownTitle(_ message: MessageReport) -> String {
+    static func shownTitle(_ message: MessageReport) -> String {
         let title = words.title(message)
         return title.isEmpty ? message.format.map { "(\($0))" } ?? "(message \(message.id))" : title
     }
@@ -137,7 +137,7 @@ extension OperatorRoutes {
         let reports = try await request.hub.scheduledMessages(shownScheduled)
         let rows = reports.map { message -> [OperatorTable.Cell] in
             [
-                .init(shownTitle(message), link: "\(request.root)messages/\(message.id)"),
+                .init(shownTitle(message), link: request.isOnDeskOnly ? nil : "\(request.root)messages/\(message.id)"),
                 .init(words.audience(message)), .init(words.time(message.dueAt ?? "")),
                 .init(words.time(message.acceptedAt)),
                 .init(button: "Cancel", action: "\(request.root)scheduled/\(message.id)/cancel"),

@@ -28,6 +28,13 @@ extension OperatorRoutes {
             guard let id = request.query[name] else { continue }
             (fields.original, fields.status) = (id, status.rawValue)
         }
+        if let id = request.query["draft"].flatMap({ Int64($0) }),
+            let draft = try await request.base.pages.store.draft(id, of: request.hub.name, at: request.base.now)
+        {
+            fields = draft.fields
+            fields.draft = "\(id)"
+            return request.base.page(try await page(fields, try await originals(of: fields, request), request))
+        }
         let originals = try await originals(of: fields, request)
         if let first = originals.first, fields.status == MessageStatus.correction.rawValue {
             let text = first.properties[.summary] ?? first.properties[.messageParam] ?? ""
@@ -43,7 +50,7 @@ extension OperatorRoutes {
         let originals = try await originals(of: fields, request)
         var page = try await page(fields, originals, request)
         do throws(ProtocolError) {
-            let key = Base64URL.encode(RandomBytes.make(count: keyBytes))
+            let key = newKey()
             let draft = try OperatorDraft(fields, replacing: originals, key: key)
             if let date = draft.date { try ScheduleTime(date).check(now: request.base.now.date) }
             page.preview = try await preview(draft, fields, key: key, request)
@@ -54,12 +61,19 @@ extension OperatorRoutes {
         return request.base.page(page)
     }
 
+    static func newKey() -> String { Base64URL.encode(RandomBytes.make(count: keyBytes)) }
+
     /// Counts the recipients, and looks for reasons not to send.
-    private static func preview(
+    ///
+    /// For a message that waits for approval, `approval` is the address of the form; it has no button if the reader may
+    /// not approve.
+    static func preview(
         _ draft: OperatorDraft,
         _ fields: OperatorSendPage.Fields,
         key: String,
-        _ request: OperatorRequest
+        _ request: OperatorRequest,
+        approval: String? = nil,
+        mayApprove: Bool = false
     ) async throws(ProtocolError) -> OperatorSendPage.Preview {
         var (lines, total): ([String], Int) = ([], 0)
         var warnings: [String] = []
@@ -86,6 +100,9 @@ extension OperatorRoutes {
             scope: ""
         )
         let verb = MessageStatus(rawValue: fields.status)?.verb ?? "Send"
+        let needsApproval = draft.isUrgent && request.base.appearance.approvesUrgent
+        let now = draft.date == nil ? "\(verb) now" : "Schedule"
+        let button = approval == nil ? needsApproval ? "Ask for approval" : now : mayApprove ? "Approve: \(now)" : nil
         return OperatorSendPage.Preview(
             key: key,
             facts: [
@@ -93,11 +110,13 @@ extension OperatorRoutes {
                 ReportFact("Recipients", lines.joined(separator: "\n"), isBad: total == 0),
                 ReportFact("When", draft.date.map { words.time(Timestamp($0)) } ?? "at once"),
                 ReportFact("Link", draft.shown.link),
+                ReportFact("Approval", needsApproval ? "by a second account, within a day" : nil),
             ],
             warnings: warnings,
             shown: draft.shown,
             view: version.map { MessageView($0, newAfter: nil) } ?? .blank,
-            button: draft.date == nil ? "\(verb) now" : "Schedule"
+            action: approval ?? "\(request.root)send/confirmed",
+            button: button
         )
     }
 
@@ -125,6 +144,22 @@ extension OperatorRoutes {
         } catch {
             throw request.refusal(.badRequest, "Nothing was sent", error.detail)
         }
+        if draft.isUrgent, request.base.appearance.approvesUrgent {
+            return try await askForApproval(draft, fields, key: key, request)
+        }
+        let response = try await send(draft, fields, request)
+        if let id = Int64(fields.draft) {
+            try await request.base.pages.store.deleteDraft(id, of: request.hub.name)
+        }
+        return response
+    }
+
+    /// Sends each part of a message.
+    static func send(
+        _ draft: OperatorDraft,
+        _ fields: OperatorSendPage.Fields,
+        _ request: OperatorRequest
+    ) async throws -> Response {
         let title = draft.shown.title.prefix(auditedTitle)
         let action = MessageStatus(rawValue: fields.status)?.verb.lowercased() ?? "send"
         var ids: [MessageID] = []
@@ -141,6 +176,9 @@ extension OperatorRoutes {
             )
             if let id { ids.append(id) }
         }
+        if request.isOnDeskOnly {
+            return request.base.seeOther("\(request.root)\(draft.date == nil ? "drafts" : "scheduled")")
+        }
         guard let id = ids.first, draft.parts.count == 1 else {
             return request.base.seeOther("\(request.root)\(draft.date == nil ? "messages" : "scheduled")")
         }
@@ -151,7 +189,7 @@ extension OperatorRoutes {
     /// categories.
     ///
     /// - Throws: ``PageRefusal`` for a message that cannot be replaced.
-    private static func originals(
+    static func originals(
         of fields: OperatorSendPage.Fields,
         _ request: OperatorRequest
     ) async throws -> [SentStory] {
@@ -170,7 +208,7 @@ extension OperatorRoutes {
         }
     }
 
-    private static func page(
+    static func page(
         _ fields: OperatorSendPage.Fields,
         _ originals: [SentStory],
         _ request: OperatorRequest

@@ -25,27 +25,34 @@ enum OperatorRoutes {
             page(.get, "/alarms") { try await alarms($0) },
             page(.post, "/alarms/:id/silence") { try await silence($0) },
             page(.post, "/alarms/:id/unsilence") { try await unsilence($0) },
-            page(.get, "/send") { try await sendForm($0) },
-            page(.post, "/send") { try await preview($0) },
-            page(.post, "/send/confirmed") { try await send($0) },
-            page(.get, "/scheduled") { try await scheduled($0) },
-            page(.post, "/scheduled/:id/cancel") { try await cancel($0) },
+            page(.get, "/send", isOfDesk: true) { try await sendForm($0) },
+            page(.post, "/send", isOfDesk: true) { try await preview($0) },
+            page(.post, "/send/confirmed", isOfDesk: true) { try await send($0) },
+            page(.post, "/send/draft", isOfDesk: true) { try await saveDraft($0) },
+            page(.get, "/drafts", isOfDesk: true) { try await drafts($0) },
+            page(.get, "/drafts/:id", isOfDesk: true) { try await draft($0) },
+            page(.post, "/drafts/:id/approve", isOfDesk: true) { try await approve($0) },
+            page(.post, "/drafts/:id/delete", isOfDesk: true) { try await deleteDraft($0) },
+            page(.get, "/scheduled", isOfDesk: true) { try await scheduled($0) },
+            page(.post, "/scheduled/:id/cancel", isOfDesk: true) { try await cancel($0) },
             page(.get, "/audit") { try await audit($0) },
             page(.post, "/leave") { request in
                 _ = try await request.base.form()
-                try await request.base.pages.store.end(request.session)
+                if case .link(let session) = request.actor { try await request.base.pages.store.end(session) }
                 return request.base.seeOther(request.base.home, cookie: request.base.operatorCookie.clearing)
             },
         ]
 
-    /// A route for operators; refusals of the hub become pages.
+    /// A route for operators, and for accounts that may use the desk if it is part of that; refusals of the hub become
+    /// pages.
     private static func page(
         _ method: HTTPRequest.Method,
         _ path: String,
+        isOfDesk: Bool = false,
         handle: @escaping @Sendable (OperatorRequest) async throws -> Response
     ) -> PageRoute {
         PageRoute(method, "/admin\(path)") { base in
-            let request = try await OperatorRequest(base)
+            let request = try await OperatorRequest(base, isOfDesk: isOfDesk)
             do {
                 return try await handle(request)
             } catch HubError.refused(let status, _, let detail, _) where (400..<500).contains(status) {

@@ -7,7 +7,7 @@ package struct OperatorAction: Sendable, Equatable, Decodable, FetchableRecord {
     /// The action's number; later actions have larger numbers.
     package let id: Int64
     package let at: Timestamp
-    /// The first characters of the session's name.
+    /// The first characters of the name of an operator's session, or `user NAME` for an account at the desk.
     package let who: String
     /// The network that the request came from.
     package let network: String
@@ -17,9 +17,10 @@ package struct OperatorAction: Sendable, Equatable, Decodable, FetchableRecord {
     package let outcome: String
 }
 
-/// An operator who acts on the pages now.
+/// An operator, or an account at the desk, who acts on the pages now.
 struct ActingOperator: Sendable {
-    let session: OperatorSession
+    /// The name in the audit log.
+    let who: String
     /// The network that the request came from.
     let network: String
     let hub: HubName
@@ -53,7 +54,7 @@ extension PageStore {
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """,
             [
-                acting.at, acting.hub.folded, acting.session.shortName, acting.network, action,
+                acting.at, acting.hub.folded, acting.who, acting.network, action,
                 String(detail.prefix(maximumActionText)), outcome,
             ]
         )

@@ -26,7 +26,7 @@ extension PageStore {
                 [secret.name, Data(secret.digest), hub.folded, now, expiresAt]
             )
             let session = OperatorSession(id: db.lastInsertedRowID, name: secret.name, expiresAt: expiresAt)
-            let acting = ActingOperator(session: session, network: network, hub: hub, at: now)
+            let acting = ActingOperator(who: session.shortName, network: network, hub: hub, at: now)
             let outcome = "session until \(expiresAt.wholeSecond)"
             _ = try Self.insertAction("enter", "", by: acting, outcome: outcome, in: db)
             return session

@@ -52,6 +52,9 @@ struct PageRequest: Sendable {
 
     var appearance: PageAppearance { pages.appearances[hub.name] ?? PageAppearance() }
 
+    /// True if the hub's pages show pictures, and the server can fetch them.
+    var showsImages: Bool { appearance.showsImages && pages.images != nil }
+
     /// The file of the authority that the reader's browser must trust; `nil` also behind a proxy, which has a
     /// certificate of its own.
     var authorityPath: String? {

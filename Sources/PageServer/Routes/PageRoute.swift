@@ -27,5 +27,5 @@ enum PageRoutes {
     static let all: [PageRoute] =
         ReaderRoutes.routes + EntryRoutes.routes + SignInRoutes.routes + DeviceRoutes.routes + NotifyRoutes.routes
         + SecureMessageRoutes.routes + PushRoutes.routes + CertificateRoutes.routes + FeedPageRoutes.routes
-        + OperatorRoutes.all
+        + ImageRoutes.routes + OperatorRoutes.all
 }

@@ -41,13 +41,7 @@ enum ReaderRoutes {
         let announced = Set(known.compactMap { try? Tag($0) })
         // A category that is no longer announced stays chosen.
         let names = known + chosen.filter { !announced.contains($0) }.map(\.text)
-        let choice = (session?.choice ?? ReaderChoice(categories: []))
-            .orFirst(categoriesAtOnce, of: known.compactMap { try? Tag($0) })
-        let news = try await request.hub.news(
-            of: choice.categories,
-            language: choice.language,
-            since: session?.position
-        )
+        let news = try await news(for: visitor, request, known: known)
         var frame = request.frame(for: visitor)
         frame.manifest = "\(request.home)manifest.webmanifest"
         frame.feeds = "\(request.home)feeds"
@@ -63,7 +57,8 @@ enum ReaderRoutes {
         )
         page.offer(filtersBy: news.storyVersions)
         let languages = try await request.hub.languages()
-        page.offer(Self.languages(of: names, languages), chosen: choice.language)
+        page.offer(Self.languages(of: names, languages), chosen: session?.choice.language)
+        page.images = request.showsImages ? "\(request.home)images/" : nil
         page.send = try NotifyRoutes.form(frame, visitor, request)
         // Where only the invited read, these addresses would need a secret.
         if request.hasOpenAccess {
@@ -102,6 +97,16 @@ enum ReaderRoutes {
         return response
     }
 
+    /// The news of the visitor's categories, or of the first ones without a choice; `known` are those of the hub.
+    static func news(for visitor: Visitor?, _ request: PageRequest, known: [String]? = nil) async throws -> HubNews {
+        var announced = known
+        if announced == nil { announced = try await request.hub.categories() }
+        let session = visitor?.session
+        let choice = (session?.choice ?? ReaderChoice(categories: []))
+            .orFirst(categoriesAtOnce, of: (announced ?? []).compactMap { try? Tag($0) })
+        return try await request.hub.news(of: choice.categories, language: choice.language, since: session?.position)
+    }
+
     /// The news and the messages that were sent to the reader by name, newest first; with a filter, the news that it
     /// selects.
     private static func messages(
@@ -112,7 +117,13 @@ enum ReaderRoutes {
         _ request: PageRequest
     ) async throws -> [MessageView] {
         let all = Array(news.storyVersions.lazy.filter(filter.selects).prefix(shown))
-            .map { ($0.sequence, MessageView($0, newAfter: end, in: request.words)) }
+            .map { version in
+                var view = MessageView(version, newAfter: end, in: request.words)
+                if request.showsImages, version.shownImage != nil {
+                    view.image = ImageRoutes.address(of: version, request.home)
+                }
+                return (version.sequence, view)
+            }
         guard filter.isEmpty, let user = visitor?.caller?.name,
             let since = try await request.backend?.createdAt(of: user)
         else { return all.map(\.1) }

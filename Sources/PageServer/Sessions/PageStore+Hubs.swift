@@ -20,6 +20,7 @@ extension PageStore {
             guard known != nil else { return }
             try db.execute("UPDATE session SET seenAt = 0 WHERE hub = ?", [hub.folded])
             try db.execute("DELETE FROM operatorSession WHERE hub = ?", [hub.folded])
+            try db.execute("DELETE FROM deskDraft WHERE hub = ?", [hub.folded])
             try db.execute("DELETE FROM feedAddress WHERE hub = ? AND createdAt < ?", [hub.folded, createdAt])
             for kind in [OpenInvitation.Kind.reader, .operator] {
                 try db.execute(

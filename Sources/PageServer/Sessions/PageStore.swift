@@ -87,6 +87,7 @@ package final class PageStore: Sendable {
         }
         migrator.registerMigration("shares of sessions", migrate: addShares)
         migrator.registerMigration("feed addresses", migrate: addFeedAddresses)
+        migrator.registerMigration("drafts of the desk", migrate: addDrafts)
         return migrator
     }
 

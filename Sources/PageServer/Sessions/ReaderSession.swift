@@ -58,8 +58,7 @@ struct ReaderChoice: Sendable, Equatable {
 
     /// The installation that receives the chosen categories.
     func installation(_ id: InstallationID, channel: PushChannelSecret) -> Installation {
-        let body = language.map(AgentTemplate.body) ?? AgentTemplate.body
-        return installation(id, .stream, .handle(channel.text), AgentTemplate.name, body)
+        installation(id, .stream, .handle(channel.text), AgentTemplate.name, AgentTemplate.pageBody(in: language))
     }
 
     /// The installation that the browser's push service delivers to.

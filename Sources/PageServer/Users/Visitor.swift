@@ -122,6 +122,7 @@ extension PageRequest {
     func frame(for visitor: Visitor?) -> PageFrame {
         var frame = frame
         frame.user = visitor?.caller?.name.text
+        if visitor?.caller?.mayUseDesk == true { frame.desk = "\(operatorRoot)send" }
         // An unusable database has already been logged; pages work without users.
         if frame.user == nil, pages.hasUsers(hub) { frame.signIn = "\(home)sign-in" }
         return frame

@@ -1,6 +1,6 @@
 import Formats
 
-/// The appearance of the pages of one hub, as its operator has set it.
+/// The appearance and the rules of the pages of one hub, as its operator has set them.
 package struct PageAppearance: Sendable {
     /// The longest title and the longest description, in characters.
     package static let maximumTitle = 60
@@ -13,6 +13,10 @@ package struct PageAppearance: Sendable {
     package var logo: PageLogo?
     package var accent: AccentColour? { didSet { style = accent.map { WebAsset("accent.css", $0.rules) } } }
     private(set) var style: WebAsset?
+    /// True if readers see the pictures of news, which the hub fetches.
+    package var showsImages = false
+    /// True if an urgent message of the desk needs the approval of a second account.
+    package var approvesUrgent = false
 
     package init() {}
 
@@ -36,13 +40,10 @@ package struct PageLogo: Sendable {
     /// - Throws: ``PageAppearanceProblem`` for a file that is not a PNG of at most ``maximumBytes``.
     package init(png bytes: [UInt8]) throws(PageAppearanceProblem) {
         guard bytes.count <= Self.maximumBytes else { throw Self.tooLarge }
-        // Source: W3C PNG (Third Edition) §5.2, §11.2.1: the signature, then the chunk IHDR with width and height.
-        guard bytes.starts(with: [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]), bytes.count >= 33,
-            bytes[12..<16].elementsEqual("IHDR".utf8)
-        else { throw PageAppearanceProblem("is not a PNG") }
-        func number(at start: Int) -> Int { bytes[start..<start + 4].reduce(0) { $0 << 8 | Int($1) } }
-        size = (number(at: 16), number(at: 20))
-        guard size.width > 0, size.height > 0 else { throw PageAppearanceProblem("is a PNG without pixels") }
+        guard let header = ImageHeader(bytes), header.kind == .png else {
+            throw PageAppearanceProblem("is not a PNG with pixels")
+        }
+        size = (header.width, header.height)
         file = WebAsset("logo.png", bytes)
     }
 }

@@ -65,6 +65,8 @@ package struct PageFrame: Sendable, Equatable {
     package let words: PageWords
     /// The signed-in user.
     package var user: String?
+    /// The address of the desk; `nil` for a user who may not use it.
+    package var desk: String?
     /// The address of the sign-in; `nil` for a signed-in user, and if nobody can sign in.
     package var signIn: String?
     package var notice: String?

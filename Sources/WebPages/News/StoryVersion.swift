@@ -81,6 +81,9 @@ package struct StoryVersion: Sendable, Equatable {
 
     var isWithdrawal: Bool { status == .withdrawn }
 
+    /// The address of its picture; `nil` for a story that was withdrawn.
+    package var shownImage: String? { isWithdrawal ? nil : text.image }
+
     /// The approximate size of the version in memory, in bytes.
     package var bytes: Int {
         let parts = [text.title, text.text, text.link, text.image, text.author, text.category, formerTitle] + alsoIn

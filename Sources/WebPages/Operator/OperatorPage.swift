@@ -29,6 +29,7 @@ package struct OperatorNav: Sendable {
         case publishers
         case alarms
         case send
+        case drafts
         case scheduled
         case audit
 
@@ -36,7 +37,7 @@ package struct OperatorNav: Sendable {
             switch self {
             case .overview: "Overview"
             case .publishers: "Feeds"
-            case .messages, .devices, .categories, .alarms, .send, .scheduled, .audit:
+            case .messages, .devices, .categories, .alarms, .send, .drafts, .scheduled, .audit:
                 rawValue.prefix(1).uppercased() + rawValue.dropFirst()
             }
         }
@@ -51,10 +52,18 @@ package struct OperatorNav: Sendable {
     /// `/-/{hub}/admin/`.
     let root: String
     let items: [Item]
+    /// The address that ends an operator's session; `nil` for an account.
+    let leave: String?
 
-    package init(root: String, at place: Place?) {
+    /// - Parameters:
+    ///   - root: `/-/{hub}/admin/`.
+    ///   - place: The page.
+    ///   - isOfDesk: True for an account that sees the desk only.
+    package init(root: String, at place: Place?, isOfDesk: Bool = false) {
         self.root = root
-        items = Place.allCases.map { Item(href: root + $0.rawValue, label: $0.label, isCurrent: $0 == place) }
+        let places: [Place] = isOfDesk ? [.send, .drafts, .scheduled] : Place.allCases
+        items = places.map { Item(href: root + $0.rawValue, label: $0.label, isCurrent: $0 == place) }
+        leave = isOfDesk ? nil : "\(root)leave"
     }
 }
 

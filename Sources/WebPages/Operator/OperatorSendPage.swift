@@ -3,7 +3,7 @@ import HubProtocol
 /// The desk: the form that sends, corrects and withdraws messages, and the preview that the operator confirms.
 package struct OperatorSendPage: WebPage {
     /// The form's fields as they were typed.
-    package struct Fields: Sendable, Equatable {
+    package struct Fields: Sendable, Equatable, Codable {
         /// The categories that get the message.
         package var categories: [String] = []
         /// Other recipients: empty for none, else ``everybody`` or ``matching``.
@@ -19,6 +19,8 @@ package struct OperatorSendPage: WebPage {
         package var original = ""
         /// `correction` or `withdrawn`, with ``original``.
         package var status = ""
+        /// The draft that this form edits; empty for none.
+        package var draft = ""
 
         package init() {}
     }
@@ -54,7 +56,10 @@ package struct OperatorSendPage: WebPage {
         /// The notification as a phone shows it: what fits on a lock screen.
         let phoneTitle: String
         let phoneText: String
-        let button: String
+        /// The address of the form.
+        let action: String
+        /// `nil` for somebody who may not confirm.
+        let button: String?
 
         package init(
             key: String,
@@ -62,7 +67,8 @@ package struct OperatorSendPage: WebPage {
             warnings: [String],
             shown: NewsText,
             view: MessageView,
-            button: String
+            action: String,
+            button: String?
         ) {
             self.key = key
             self.facts = facts.compactMap(\.self)
@@ -76,6 +82,7 @@ package struct OperatorSendPage: WebPage {
             self.view = view
             phoneTitle = Self.clip(shown.title, Self.phone.title)
             phoneText = Self.clip(shown.text ?? "", Self.phone.text)
+            self.action = action
             self.button = button
         }
 

@@ -21,6 +21,8 @@ package struct MessageView: Sendable, Equatable {
     var former: String?
     /// The writer, or the outlet.
     var source: String?
+    /// The address of its picture at the hub.
+    package var image: String?
     /// The day, for the first message of a day in a list; in ISO 8601.
     var day: String?
     /// When the hub accepted it, in ISO 8601.
@@ -54,6 +56,7 @@ extension MessageView: MustacheParent {
         case "text": text
         case "former": former
         case "source": source
+        case "image": image
         case "day": day
         case "sent": sent
         case "sentText": sentText

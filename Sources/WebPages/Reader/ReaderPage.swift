@@ -94,6 +94,8 @@ package struct ReaderPage: WebPage, Equatable {
     /// The position after ``messages`` at which the stream continues.
     package var position: String?
     package var gap: String?
+    /// The beginning of the addresses of pictures; `nil` if pages show none.
+    package var images: String?
     /// The address for the browser's push subscription; `nil` for a reader who has not subscribed.
     package var push: String?
     /// The reason why the hub does not deliver to browsers; `nil` if it does.

@@ -71,8 +71,11 @@ package struct PageWords: Sendable {
     /// The text with this name, as it is in the catalogue.
     func source(_ name: String) -> String? { texts[name] }
 
-    /// The file of a script with the texts that it names.
-    func script(_ name: String) -> [UInt8] { Array(inserted(into: WebFiles.text(name), isMarkup: false).utf8) }
+    /// The file of a script with the texts that it names, and without the lines that are comments.
+    func script(_ name: String) -> [UInt8] {
+        let lines = inserted(into: WebFiles.text(name), isMarkup: false).split(separator: "\n")
+        return lines.filter { !$0.trimming(\.isWhitespace).hasPrefix("//") }.flatMap { Array($0.utf8) + [0x0A] }
+    }
 
     /// Inserts the texts that a template or a script names: `[[name]]`.
     ///

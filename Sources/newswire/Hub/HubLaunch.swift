@@ -160,6 +160,7 @@ struct HubLaunch {
             on: service,
             configuration,
             appearances: plan.appearances,
+            images: (http, .publicOnly),
             backend: backend,
             logger: logger
         )

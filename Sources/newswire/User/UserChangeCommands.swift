@@ -77,14 +77,16 @@ struct UserPasswordCommand: AsyncParsableCommand {
 struct UserRightsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rights",
-        abstract: "Allow or forbid a user to notify others; add and remove roles.",
+        abstract: "Allow or forbid a user to notify others and to use the desk; add and remove roles.",
         discussion: """
             Users with a role in the setting 'may-notify-roles' may notify others as well. Roles from an identity \
-            provider are neither shown nor changed.
+            provider are neither shown nor changed. The desk writes, sends, corrects and withdraws messages on the \
+            hub's pages; a user with --desk sees nothing else of the operator's view.
 
             EXAMPLES
               newswire user rights desk --may-notify
               newswire user rights desk --no-may-notify
+              newswire user rights anna --desk
               newswire user rights carol --role editors --without-role interns
             """
     )
@@ -96,6 +98,9 @@ struct UserRightsCommand: AsyncParsableCommand {
 
     @Flag(inversion: .prefixedNo, help: "Allow the user to notify others.")
     var mayNotify: Bool?
+
+    @Flag(inversion: .prefixedNo, help: "Allow the user to send messages at the desk of the hub's pages.")
+    var desk: Bool?
 
     @Option(
         help: ArgumentHelp("Give the user this role; can be repeated.", valueName: "name"),
@@ -110,8 +115,8 @@ struct UserRightsCommand: AsyncParsableCommand {
     var withoutRole: [Role] = []
 
     func validate() throws {
-        guard mayNotify != nil || !role.isEmpty || !withoutRole.isEmpty else {
-            throw ValidationError("pass --may-notify, --no-may-notify, --role or --without-role")
+        guard mayNotify != nil || desk != nil || !role.isEmpty || !withoutRole.isEmpty else {
+            throw ValidationError("pass --may-notify, --desk, one of them with --no-, --role or --without-role")
         }
         if let both = Set(role).intersection(withoutRole).first {
             throw ValidationError("--role and --without-role cannot both name '\(TerminalText.safe(both.text))'")
@@ -123,6 +128,7 @@ struct UserRightsCommand: AsyncParsableCommand {
             try await accounts.setRights(
                 of: name,
                 mayNotifyOthers: mayNotify,
+                mayUseDesk: desk,
                 adding: Set(role),
                 removing: Set(withoutRole)
             )
@@ -130,6 +136,7 @@ struct UserRightsCommand: AsyncParsableCommand {
         if let mayNotify {
             Console.notice("user '\(name)' may \(mayNotify ? "" : "not ")notify others")
         }
+        if let desk { Console.notice("user '\(name)' may \(desk ? "" : "not ")use the desk") }
         if !role.isEmpty || !withoutRole.isEmpty { Console.notice("the roles of user '\(name)' are changed") }
     }
 }

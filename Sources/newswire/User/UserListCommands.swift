@@ -27,13 +27,14 @@ struct UserListCommand: AsyncParsableCommand {
             let issuer = account.identity?.issuer
             let members: JSONText = [
                 "createdAt": JSONText(createdAt), "issuer": JSONText(issuer),
-                "mayNotify": JSONText(account.mayNotifyOthers), "name": JSONText(name),
+                "mayNotify": JSONText(account.mayNotifyOthers), "mayUseDesk": JSONText(account.mayUseDesk), "name": JSONText(name),
                 "passwordSetAt": JSONText(account.passwordAt.wholeSecond), "roles": JSONText(strings: roles),
             ]
             let row = Output.row(
                 name,
                 "added \(createdAt)",
                 account.mayNotifyOthers ? "may notify others" : nil,
+                account.mayUseDesk ? "may use the desk" : nil,
                 roles.isEmpty ? nil : "roles: \(roles.joined(separator: ", "))",
                 issuer.map { "signed in by '\($0)'" }
             )

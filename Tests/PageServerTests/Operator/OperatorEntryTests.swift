@@ -154,7 +154,7 @@ struct OperatorEntryTests {
         let (scratch, name) = (try ScratchFolder(), try HubName("news"))
         let store = try PageStore(path: scratch.file("pages.sqlite"))
         let session = OperatorSession(id: 1, name: "0123456789", expiresAt: 9_000)
-        let acting = ActingOperator(session: session, network: "::1", hub: name, at: 1)
+        let acting = ActingOperator(who: session.shortName, network: "::1", hub: name, at: 1)
         for text in ["first", "second"] {
             let id = try await store.note("send", text, by: acting)
             try await store.finish(id, outcome: "done")

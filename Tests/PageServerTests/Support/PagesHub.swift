@@ -34,6 +34,7 @@ struct PagesHub: Sendable {
         _ access: PageAccess? = .invited,
         users: [String] = [],
         appearances: [HubName: PageAppearance] = [:],
+        images: Bool = false,
         configure: (inout HubConfiguration) -> Void = { _ in },
         _ body: (PagesHub) async throws -> Void
     ) async throws {
@@ -48,11 +49,13 @@ struct PagesHub: Sendable {
         let service = try await HubService(configuration, logger: .quiet)
         let store = try PageStore(path: scratch.file("pages.sqlite"))
         let backend = users.isEmpty ? nil : try await mount(users, in: scratch, on: service)
+        let http = OutboundClient(userAgent: "newswire-test/1")
         let pages = try PageServer(
             store: store,
             on: service,
             configuration,
             appearances: appearances,
+            images: images ? (http, .any) : nil,
             backend: backend,
             clock: clock.backend,
             // Tests check the database themselves.
@@ -62,7 +65,6 @@ struct PagesHub: Sendable {
         let (bound, running) = try await PortReport.start {
             try await service.run(mounting: [pages.application], onRunning: $0)
         }
-        let http = OutboundClient(userAgent: "newswire-test/1")
         let result: Result<Void, any Error>
         do {
             let strings = try service.connectionStrings(endpoint: "http://127.0.0.1:\(bound)/")

@@ -59,7 +59,11 @@ package final class SignIn: Sendable {
 
     private func caller(_ account: Account, roles: Set<Role> = []) -> Caller {
         let mayNotify = !mayNotifyRoles.isDisjoint(with: account.roles.union(roles))
-        return Caller(name: account.name, mayNotifyOthers: account.mayNotifyOthers || mayNotify)
+        return Caller(
+            name: account.name,
+            mayNotifyOthers: account.mayNotifyOthers || mayNotify,
+            mayUseDesk: account.mayUseDesk
+        )
     }
 
     // MARK: Users of other parties

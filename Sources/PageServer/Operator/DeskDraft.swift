@@ -1,0 +1,147 @@
+import Foundation
+import Formats
+import GRDB
+import HubProtocol
+import SQLiteFiles
+import WebPages
+
+/// A message of the desk that was not sent yet: a draft, or one that waits for the approval of a second account.
+///
+/// The content never changes: who edits a draft saves another one.
+struct DeskDraft: Sendable, Decodable, FetchableRecord {
+    /// The largest number of drafts of a hub.
+    static let maximumOfHub = 100
+    static let lifetime = Duration.seconds(30 * 86_400)
+    /// The time for which an approval is waited for.
+    static let approvalTime = Duration.seconds(86_400)
+
+    let id: Int64
+    /// The name in the audit log of the one who saved it.
+    let author: String
+    /// The idempotency key with which it is sent.
+    let key: String
+    private let content: String
+    /// The digest of exactly what is approved; `nil` for a draft that waits for nothing.
+    let digest: Data?
+    /// The account that has approved it, until it is sent.
+    let approver: String?
+    let createdAt: Timestamp
+    let expiresAt: Timestamp
+
+    var isWaiting: Bool { digest != nil }
+
+    /// The form's fields; empty for those of a newer version that cannot be read.
+    var fields: OperatorSendPage.Fields {
+        (try? JSONReader.decode(OperatorSendPage.Fields.self, from: content, limits: .stored)) ?? .init()
+    }
+}
+
+/// The reason why a draft cannot be stored.
+enum DraftRefusal: Error {
+    case full
+}
+
+extension PageStore {
+    static func addDrafts(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE deskDraft (
+                    draftID INTEGER PRIMARY KEY AUTOINCREMENT,
+                    hub TEXT NOT NULL,
+                    author TEXT NOT NULL,
+                    key TEXT NOT NULL,
+                    content TEXT NOT NULL,
+                    digest BLOB,
+                    approver TEXT,
+                    createdAt INTEGER NOT NULL,
+                    expiresAt INTEGER NOT NULL
+                ) STRICT;
+                CREATE INDEX deskDraftByHub ON deskDraft (hub, draftID);
+                """
+        )
+    }
+
+    private static let draftColumns = """
+        SELECT draftID AS id, author, key, content, digest, approver, createdAt, expiresAt FROM deskDraft
+        """
+
+    /// Stores a draft instead of the one that its fields name.
+    ///
+    /// - Parameters:
+    ///   - fields: The form; its field `draft` names the one that was edited.
+    ///   - key: The idempotency key with which it will be sent.
+    ///   - digest: The digest of what a second account must approve; `nil` for a draft.
+    ///   - acting: Who saves it.
+    /// - Throws: ``DraftRefusal``.
+    func save(_ fields: OperatorSendPage.Fields, key: String, digest: Data?, by acting: ActingOperator) async throws {
+        let content = try JSONEncoder.sorted.text(fields)
+        let lifetime = digest == nil ? DeskDraft.lifetime : DeskDraft.approvalTime
+        try await write { db in
+            try db.execute("DELETE FROM deskDraft WHERE expiresAt <= ?", [acting.at])
+            if let former = Int64(fields.draft) {
+                try db.execute(
+                    "DELETE FROM deskDraft WHERE draftID = ? AND hub = ? AND approver IS NULL",
+                    [former, acting.hub.folded]
+                )
+            }
+            guard try db.count("deskDraft WHERE hub = ?", [acting.hub.folded]) < DeskDraft.maximumOfHub else {
+                throw DraftRefusal.full
+            }
+            try db.execute(
+                """
+                INSERT INTO deskDraft (hub, author, key, content, digest, createdAt, expiresAt)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
+                """,
+                [acting.hub.folded, acting.who, key, content, digest, acting.at, acting.at + lifetime]
+            )
+            guard digest != nil else { return }
+            _ = try Self.insertAction("ask for approval", fields.title, by: acting, outcome: "waiting", in: db)
+        }
+    }
+
+    /// The drafts of a hub, newest first.
+    func drafts(of hub: HubName, at now: Timestamp) async throws -> [DeskDraft] {
+        try await read { db in
+            let rows = try db.rows(
+                "\(Self.draftColumns) WHERE hub = ? AND expiresAt > ? ORDER BY draftID DESC",
+                [hub.folded, now]
+            )
+            return try rows.map(DeskDraft.init(row:))
+        }
+    }
+
+    func draft(_ id: Int64, of hub: HubName, at now: Timestamp) async throws -> DeskDraft? {
+        try await read { db in
+            let row = try db.row(
+                "\(Self.draftColumns) WHERE draftID = ? AND hub = ? AND expiresAt > ?",
+                [id, hub.folded, now]
+            )
+            return try row.map(DeskDraft.init(row:))
+        }
+    }
+
+    func deleteDraft(_ id: Int64, of hub: HubName) async throws {
+        try await execute("DELETE FROM deskDraft WHERE draftID = ? AND hub = ?", [id, hub.folded])
+    }
+
+    /// Approves what waits for it, and records that, in one transaction.
+    ///
+    /// An approval that was not sent, because the server stopped, can be repeated.
+    ///
+    /// - Returns: False for a draft that is gone, has expired, waits for nothing, or is the approver's own.
+    func approve(_ draft: DeskDraft, by acting: ActingOperator) async throws -> Bool {
+        try await write { db in
+            try db.execute(
+                """
+                UPDATE deskDraft SET approver = ?
+                WHERE draftID = ? AND hub = ? AND digest = ? AND author <> ? AND expiresAt > ?
+                """,
+                [acting.who, draft.id, acting.hub.folded, draft.digest, acting.who, acting.at]
+            )
+            guard db.changesCount == 1 else { return false }
+            let detail = "of \(draft.author): \(draft.fields.title)"
+            _ = try Self.insertAction("approve", detail, by: acting, outcome: "approved", in: db)
+            return true
+        }
+    }
+}
