@@ -62,7 +62,7 @@ RUN_JUDGEMENT = command -v faketime >/dev/null || { \
 QUIET := $(shell [ -t 2 ] || echo --quiet)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-cluster test test-long test-browser test-packaging test-deb judgement oracles program build bench fuzz install uninstall deb repository image reproduce release lint format deps
+.PHONY: help demo demo-cluster test test-long test-browser screenshots test-packaging test-deb judgement oracles program build bench fuzz install uninstall deb repository image reproduce release lint format deps
 
 help: ## lists the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
@@ -84,7 +84,7 @@ test test-long: TEST_PROGRAMS := dbus-daemon python3
 program build bench install deb image reproduce release test-deb: TEST_PROGRAMS := python3
 # What a test needs that is skipped without it.
 test judgement: WANTED_PROGRAMS := faketime
-lint test-browser demo-cluster judgement test-packaging: TEST_PROGRAMS := python3
+lint test-browser screenshots demo-cluster judgement test-packaging: TEST_PROGRAMS := python3
 
 test: deps lint oracles ## runs every check: style, imports, links, wording, unit and end-to-end tests
 	swift build --build-tests $(QUIET)
@@ -107,6 +107,13 @@ test-browser: deps oracles ## runs the pages in Firefox and Chromium; screenshot
 	.ci/browser/install $(BROWSERS) "$$python" || { status=$$?; [ $$status != 75 ] || exit 0; exit $$status; }; \
 	axe=$(BROWSERS)/axe/axe_playwright_python/axe.min.js; [ ! -f $$axe ] || set -- --axe $$axe; \
 	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Browser/run.py "$$program" "$$@" --rounds $(ROUNDS) --tries $(TRIES)
+
+# Without a browser that can be installed it prints that, and succeeds.
+screenshots: deps oracles ## takes the pictures in docs/images from the demo
+	@swift build --product newswire $(QUIET) || exit; \
+	python=python3; [ ! -x $(ORACLES)/bin/python ] || python=$(ORACLES)/bin/python; \
+	.ci/browser/install $(BROWSERS) "$$python" || { status=$$?; [ $$status != 75 ] || exit 0; exit $$status; }; \
+	PYTHONDONTWRITEBYTECODE=1 python3 Tests/Browser/pictures.py .build/debug/newswire docs/images
 
 test-packaging: deps ## checks what is shipped; tests whose tools are missing are skipped with a notice
 	@mkdir -p .build

@@ -56,6 +56,9 @@ BYTES(operator_nav_mustache)
 BYTES(operator_send_mustache)
 #embed "files/operator-send.mustache"
 };
+BYTES(operator_js)
+#embed "files/operator.js"
+};
 BYTES(operator_mustache)
 #embed "files/operator.mustache"
 };
@@ -107,6 +110,7 @@ static const struct web_file files[] = {
     FILE("operator-enter.mustache", operator_enter_mustache),
     FILE("operator-nav.mustache", operator_nav_mustache),
     FILE("operator-send.mustache", operator_send_mustache),
+    FILE("operator.js", operator_js),
     FILE("operator.mustache", operator_mustache),
     FILE("reader.js", reader_js),
     FILE("reader.mustache", reader_mustache),

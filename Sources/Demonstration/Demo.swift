@@ -40,6 +40,8 @@ package struct DemoInvitation: Sendable {
     /// The user who can sign in there.
     package let user: String
     package let password: String
+    /// A link to the operator's view, which works once, within an hour.
+    package let operatorLink: String
 }
 
 /// The reason why a demo did not show what it should have.
@@ -108,8 +110,9 @@ package struct Demo: Sendable {
             configuration: BackendConfiguration(),
             logger: environment.logger("newswire.backend")
         )
+        let store = try PageStore(path: "\(scratch)/\(HubFiles.pages)")
         let pages = try PageServer(
-            store: try PageStore(path: "\(scratch)/\(HubFiles.pages)"),
+            store: store,
             on: hub,
             configuration,
             backend: backend,
@@ -120,7 +123,7 @@ package struct Demo: Sendable {
             { try await samples.serve { feedPort.send($0) } },
             {
                 let ports = (hub: try await hubPort.value(), feeds: try await feedPort.value())
-                try await show(hub, people, ports, invitation)
+                try await show(hub, people, ports, invitation, store)
             },
         ])
     }
@@ -129,7 +132,8 @@ package struct Demo: Sendable {
         _ hub: HubService,
         _ people: DemoPeople,
         _ ports: (hub: Int, feeds: Int),
-        _ invitation: (@Sendable (DemoInvitation) -> String)?
+        _ invitation: (@Sendable (DemoInvitation) -> String)?,
+        _ store: PageStore
     ) async throws {
         let endpoint = "http://127.0.0.1:\(ports.hub)/"
         let strings = try hub.connectionStrings(endpoint: endpoint)
@@ -168,11 +172,14 @@ package struct Demo: Sendable {
             guard let invitation, let reader = people.people.last else { return }
             let file = "\(scratch)/\(HubFiles.Connection.full.rawValue)"
             try PrivateFile.write("\(full)\n", to: file)
+            let page = "\(endpoint)-/\(HubName.standard)/"
+            let code = try await store.inviteOperator(of: try HubName(HubName.standard), at: Timestamp(Date())).code
             let shown = DemoInvitation(
                 connectionFile: file,
-                page: "\(endpoint)-/\(HubName.standard)/",
+                page: page,
                 user: reader.name,
-                password: reader.password
+                password: reader.password,
+                operatorLink: "\(page)admin/enter?code=\(code)"
             )
             try environment.print(invitation(shown))
             try await Task.sleep(for: .seconds(Int32.max))

@@ -53,6 +53,8 @@ extension DemoCommand {
             The demo runs until Ctrl-C. In a browser, open
               \(shown.page)
             and sign in as \(shown.user) with the password \(shown.password)
+            To send, correct and see who got what, open this once, within an hour:
+              \(shown.operatorLink)
             In another terminal, try:
               export NEWSWIRE_CONNECTION_FILE=\(shown.connectionFile)
               \(program) subscribe --state \(scratch)/me --categories World,Sports

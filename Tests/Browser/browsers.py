@@ -206,8 +206,9 @@ class Tab:
         partition = {"type": "context", "context": self.context}
         return self.browser.call("storage.getCookies", partition=partition)["cookies"]
 
-    def screenshot(self, path):
-        shot = self.browser.call("browsingContext.captureScreenshot", context=self.context, origin="document")
+    def screenshot(self, path, origin="document"):
+        """Keeps a picture of the whole page, or of what the window shows (`viewport`)."""
+        shot = self.browser.call("browsingContext.captureScreenshot", context=self.context, origin=origin)
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
 

@@ -46,12 +46,16 @@ extension OperatorRoutes {
         var page = request.page(.devices, "Devices")
         page.search = OperatorSearch(
             "\(request.root)devices",
-            label: "Name",
-            field: "q",
-            value: text,
-            button: "Find",
-            choices: Search.allCases.map { ($0.rawValue, $0.label) },
-            selected: search.rawValue
+            [
+                OperatorSearch.Field(
+                    "Find by",
+                    name: "by",
+                    choices: Search.allCases.map { ($0.rawValue, $0.label) },
+                    selected: search.rawValue
+                ),
+                OperatorSearch.Field("Name", name: "q", value: text),
+            ],
+            button: "Find"
         )
         let table = OperatorTable(
             "Registrations",

@@ -14,7 +14,8 @@ extension OperatorRoutes {
     static func messages(_ request: OperatorRequest) async throws -> Response {
         let before = try place(request)
         let device = request.query["device"].flatMap { $0.isEmpty ? nil : $0 }
-        let reports = try await request.hub.messages(before: before, count: shownMessages)
+        let filter = MessageFilter(request.query)
+        let (reports, next) = try await selected(filter, before: before, request)
         let deviceQuery = device.map { "device=\(PercentEncoding.encode($0))" }
         let rows = reports.map { message -> [OperatorTable.Cell] in
             let query = deviceQuery.map { "?\($0)" } ?? ""
@@ -26,6 +27,7 @@ extension OperatorRoutes {
             ]
         }
         var page = request.page(.messages, "Messages")
+        page.search = try await search(filter, device: device, request)
         if let device {
             page.sections.append(
                 OperatorSection("Device", lines: ["Each message explains why \(device) got it, or did not."])
@@ -35,14 +37,68 @@ extension OperatorRoutes {
             "Messages",
             ["Title", "For", "Accepted", "State", "Matched", "Outcomes"],
             rows,
-            empty: "There are no messages here."
+            empty: next == nil ? "There are no messages here." : "None of the messages that were searched matches."
         )
         page.sections.append(OperatorSection(before == .end ? "Newest" : "Earlier", table: table))
-        if reports.count == shownMessages, let last = reports.last?.position {
-            let query = ["before=\(last)", deviceQuery].compactMap { $0 }.joined(separator: "&")
-            page.more = OperatorLink("Earlier messages", href: "\(request.root)messages?\(query)")
+        if let next {
+            let parts = ["before=\(next)", deviceQuery, filter.isEmpty ? nil : filter.query]
+            let query = parts.compactMap { $0 }.joined(separator: "&")
+            let label = filter.isEmpty ? "Earlier messages" : "Search further"
+            page.more = OperatorLink(label, href: "\(request.root)messages?\(query)")
         }
         return request.base.page(page)
+    }
+
+    /// The next messages of a choice, and the position before which the search goes on; `nil` at its end.
+    ///
+    /// It reads a bounded number of messages.
+    private static func selected(
+        _ filter: MessageFilter,
+        before place: LogSequence,
+        _ request: OperatorRequest
+    ) async throws -> ([MessageReport], next: LogSequence?) {
+        let count = filter.isEmpty ? shownMessages : MessageFilter.read
+        var (found, place, read): ([MessageReport], LogSequence, Int) = ([], place, 0)
+        while true {
+            let reports = try await request.hub.messages(before: place, count: count)
+            read += reports.count
+            for report in reports {
+                if filter.isPast(report) { return (found, nil) }
+                place = report.position ?? place
+                if filter.selects(report) { found.append(report) }
+                if found.count == shownMessages { return (found, place) }
+            }
+            guard reports.count == count else { return (found, nil) }
+            guard read < MessageFilter.maximumRead else { return (found, place) }
+        }
+    }
+
+    private static func search(
+        _ filter: MessageFilter,
+        device: String?,
+        _ request: OperatorRequest
+    ) async throws -> OperatorSearch {
+        typealias Field = OperatorSearch.Field
+        let known = try await request.hub.categories()
+        let categories = known.contains(filter.category) || filter.category.isEmpty ? known : known + [filter.category]
+        var fields = [
+            Field("Words", name: "q", value: filter.text),
+            Field(
+                "Category",
+                name: "category",
+                choices: [("", "All")] + categories.map { ($0, $0) },
+                selected: filter.category
+            ),
+            Field(
+                "State",
+                name: "state",
+                choices: [("", "All")] + MessageFilter.states.map { ($0.rawValue, $0.rawValue) },
+                selected: filter.state
+            ),
+            Field("Day (UTC)", name: "day", value: filter.day, type: "date"),
+        ]
+        if let device { fields.append(Field("Device", name: "device", value: device)) }
+        return OperatorSearch("\(request.root)messages", fields, button: "Filter")
     }
 
     /// The title of a message; a message without one has its format, or its id.
@@ -68,9 +124,7 @@ extension OperatorRoutes {
         var page = request.page(.messages, "Message")
         page.search = OperatorSearch(
             "\(request.root)messages/\(id)",
-            label: "Why did a device get it, or not?",
-            field: "device",
-            value: device ?? "",
+            [OperatorSearch.Field("Why did a device get it, or not?", name: "device", value: device ?? "")],
             button: "Explain"
         )
         page.search?.hint = "The id of an installation, or a push handle."

@@ -28,8 +28,10 @@ package struct WebAsset: Sendable {
     package static let touchIcon = WebAsset("icon-180.png")
     package static let largeIcon = WebAsset("icon-512.png")
     static let desk = WebAsset("desk.js")
+    static let `operator` = WebAsset("operator.js")
 
-    package static let all = [style, icon, touchIcon, largeIcon, desk] + PageScripts.all.flatMap { [$0.reader, $0.notify] }
+    package static let all =
+        [style, icon, touchIcon, largeIcon, desk, `operator`] + PageScripts.all.flatMap { [$0.reader, $0.notify] }
 
     private static let mediaTypes = [
         "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml",

@@ -66,8 +66,8 @@ package struct Chart: Sendable {
         let highest = sums.max() ?? 0
         summary =
             isSum
-            ? "\(sums.reduce(0, +)) in all, at most \(highest) in an hour"
-            : "\(sums.last ?? 0) now, at most \(highest)"
+            ? "\(sums.reduce(0, +).grouped) in all, at most \(highest.grouped) in an hour"
+            : "\((sums.last ?? 0).grouped) now, at most \(highest.grouped)"
         let top = max(highest, 1)
         keys = labels.enumerated().map { Key(series: $0 + 1, name: $1) }
         hasKeys = labels.count > 1
@@ -100,5 +100,14 @@ package struct Chart: Sendable {
         }
         (self.bars, self.days) = (bars, days)
         table = OperatorTable(title, ["Hour"] + labels, cells.reversed(), empty: "Nothing yet.")
+    }
+}
+
+extension Int {
+    /// The number with commas between groups of three digits.
+    var grouped: String {
+        var digits = Array("\(magnitude)")
+        for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
+        return (self < 0 ? "-" : "") + String(digits)
     }
 }

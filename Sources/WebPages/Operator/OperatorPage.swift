@@ -3,6 +3,7 @@
 /// The template reads stored properties only.
 package struct OperatorPage: WebPage {
     package let template = "operator"
+    let script = WebAsset.operator.path
     package let frame: PageFrame
     package var title: String { "\(heading) – \(frame.name)" }
     let nav: OperatorNav
@@ -69,34 +70,36 @@ package struct OperatorNav: Sendable {
 
 /// A search form.
 package struct OperatorSearch: Sendable {
+    package struct Field: Sendable {
+        let label: String
+        let name: String
+        let value: String
+        let type: String
+        /// For a field that offers a choice.
+        let choices: [OperatorChoice]
+        let hasChoices: Bool
+
+        /// Creates a field for a text, or for another type of HTML.
+        package init(_ label: String, name: String, value: String, type: String = "text") {
+            (self.label, self.name, self.value, self.type) = (label, name, value, type)
+            (choices, hasChoices) = ([], false)
+        }
+
+        package init(_ label: String, name: String, choices: [(value: String, label: String)], selected: String) {
+            (self.label, self.name, value, type, hasChoices) = (label, name, selected, "", true)
+            self.choices = choices.map {
+                OperatorChoice(value: $0.value, label: $0.label, isSelected: $0.value == selected)
+            }
+        }
+    }
+
     let action: String
-    let label: String
-    /// Name of the text field.
-    let field: String
-    let value: String
+    let fields: [Field]
     let button: String
     package var hint: String?
-    let choices: [OperatorChoice]
-    let hasChoices: Bool
 
-    package init(
-        _ action: String,
-        label: String,
-        field: String,
-        value: String,
-        button: String,
-        choices: [(value: String, label: String)] = [],
-        selected: String = ""
-    ) {
-        self.action = action
-        self.label = label
-        self.field = field
-        self.value = value
-        self.button = button
-        self.choices = choices.map {
-            OperatorChoice(value: $0.value, label: $0.label, isSelected: $0.value == selected)
-        }
-        hasChoices = !choices.isEmpty
+    package init(_ action: String, _ fields: [Field], button: String) {
+        (self.action, self.fields, self.button) = (action, fields, button)
     }
 }
 

@@ -241,4 +241,34 @@ struct OperatorPageTests {
             }
         }
     }
+
+    @Test func `messages are filtered by category, state, day and words, in bounded steps`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let browser = try await OperatorBrowser(hub)
+            func send(_ title: String, _ tags: String) async throws {
+                let body = Array(#"{"title":"\#(title)","message":"About \#(title)"}"#.utf8)
+                _ = try await hub.client.send(body, tags: tags, idempotencyKey: nil)
+            }
+            try await send("First harbour fire", "World")
+            for number in 0..<MessageFilter.maximumRead { try await send("Number \(number)", "Sports && !World") }
+            try await send("Second Harbour fire", "World || Town")
+            let today = hub.clock.now.wholeSecond.prefix(10)
+            for (query, count) in [
+                ("q=HARBOUR+fire", 1), ("category=town", 1), ("category=Town&q=first", 0), ("state=NoTargetFound", 20),
+                ("state=Completed", 0), ("day=\(today)&q=second", 1), ("day=2001-01-01", 0),
+            ] {
+                let page = try await browser.get("messages?\(query)")
+                #expect(page.status == 200 && page.body.matches(of: /<tr><td/).count == count, "\(query)")
+            }
+            // The search goes on where it stopped, and keeps its fields.
+            let first = try await browser.get("messages?q=harbour&category=World")
+            #expect(first.body.contains("Second Harbour") && !first.body.contains("First harbour"))
+            let next = try #require(first.body.firstMatch(of: /admin\/(messages\?[^"]*)" rel="next">Search further/)?.1)
+            let rest = try await browser.get(String(next).replacing("&amp;", with: "&"))
+            #expect(rest.body.contains("First harbour fire") && !rest.body.contains("rel=\"next\""))
+            #expect(rest.body.contains("value=\"harbour\""))
+            // A day before all messages ends the search.
+            #expect(try await !browser.get("messages?day=9999-01-01").body.contains("rel=\"next\""))
+        }
+    }
 }
