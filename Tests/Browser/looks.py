@@ -27,7 +27,7 @@ def pages(t, name):
     t.shot(tab, f"{name}-desktop")
     tab.resize(PHONE)
     check(tab.js(NARROW), "the page scrolls sideways at 320 px")
-    small = tab.js("[...document.querySelectorAll('button, .switch')].filter((e) => e.offsetHeight && e.offsetHeight < 40).length")
+    small = tab.js("[...document.querySelectorAll('button, label:has([role=switch])')].filter((e) => e.offsetHeight && e.offsetHeight < 40).length")
     equal(small, 0)
     t.shot(tab, f"{name}-320")
     return tab
@@ -57,6 +57,28 @@ def accessible(t, tab):
                "[v.id, v.help, v.nodes.map((n) => n.target.join(' '))])))")
     )
     check(not found, f"axe: {found}")
+
+
+@case("in German, and in a language from right to left")
+def languages(t):
+    # Firefox has one choice of languages for all pages.
+    if t.browser.kind != "chromium":
+        return
+    sample(t)
+    for language, word, state in [("de", "Abonnieren", "Live"), ("ar-XB", "⟦Subscribe", "⟦Live ~⟧")]:
+        # The windows of one browser share a stream, and what it says.
+        tab = t.open(visitor=t.somebody_else())
+        tab.emulate("Emulation.setUserAgentOverride", userAgent=tab.js("navigator.userAgent"), acceptLanguage=language)
+        tab.reload()
+        equal(tab.js("document.documentElement.lang"), language)
+        check(word in tab.js("document.body.textContent"))
+        t.subscribe(tab, "World", "Politics", "Sports")
+        tab.wait(f"document.getElementById('connection').textContent === {json.dumps(state)}")
+        for width in (PHONE, 1280):
+            tab.resize(width)
+            check(tab.js(NARROW), f"{language} scrolls sideways at {width} px")
+            t.shot(tab, f"{language}-{width}")
+        accessible(t, tab)
 
 
 @case("axe finds nothing on any page", "--pages", "invited")

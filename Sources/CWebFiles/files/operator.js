@@ -1,6 +1,7 @@
 // Times of the operator's view in the browser's zone, and what has changed since without a reload. The page is complete without it.
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
-const pattern = /\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/g;
+const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const pattern = /(\d{4}-\d\d-\d\d) (\d\d:\d\d)(:\d\d)? UTC/g;
 const interval = 15000;
 
 // The original text is shown on hover.
@@ -12,7 +13,7 @@ function localize(root) {
     const element = node.parentElement;
     if (element.closest("svg, script, textarea")) continue;
     element.title ||= node.data.trim();
-    node.data = node.data.replace(pattern, (text) => moment.format(new Date(`${text.slice(0, 10)}T${text.slice(11, 19)}Z`)));
+    node.data = node.data.replace(pattern, (_, day, time, second) => (second ? moment : minute).format(new Date(`${day}T${time}${second ?? ""}Z`)));
   }
 }
 

@@ -9,8 +9,9 @@ const maximumTitle = 500;
 const maximumText = 4000;
 const title = document.title;
 
-// In the page's language and the reader's time zone; the page has UTC.
-const language = document.documentElement.lang;
+// In the page's language, as the reader's region writes it, and the reader's time zone; the page has UTC.
+const own = new Intl.DateTimeFormat().resolvedOptions().locale;
+const language = own.split("-")[0] === document.documentElement.lang ? own : document.documentElement.lang;
 const day = new Intl.DateTimeFormat(language, { dateStyle: "full" });
 const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" });
 const clock = new Intl.DateTimeFormat(language, { timeStyle: "short" });
