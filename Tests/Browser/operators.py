@@ -247,3 +247,22 @@ def alarms(t):
     follow(tab, "nav[aria-label=Operator] a[href$='/audit']")
     text = tab.js("document.querySelector('main').textContent")
     equal((text.count("unsilence alarm"), text.count("silence alarm")), (1, 3))
+
+
+@case("a breaking story is sent by keyboard alone")
+def keyboard(t):
+    t.reader("World")
+    tab = operate(t)
+    visit(tab, "send")
+    # Beside the text: two fields on, a category, the preview, and from it to the button.
+    presses = ["\ue004", "\ue004", " ", "\ue007", "\ue004", "\ue007"]
+    tab.press(*"Minister resigns", presses[0], *"The reason is not known.", *presses[1:3])
+    tab.js("window.isBeforeTheForm = true")
+    tab.press(presses[3])
+    tab.wait("!window.isBeforeTheForm && !!document.getElementById('confirm')")
+    tab.js("window.isBeforeTheForm = true")
+    tab.press(presses[4])
+    equal(tab.js("document.activeElement.id"), "confirm")
+    tab.press(presses[5])
+    tab.wait("!window.isBeforeTheForm && document.readyState === 'complete' && document.querySelector('h1').textContent === 'Message'")
+    check("Minister resigns" in tab.js(MAIN))

@@ -55,6 +55,7 @@ struct FigureTests {
             try await hub.accept("d", tags: "World")
             await keeper.record()
             let minutes = try await figures(hub, .minute)
+            #expect(minutes.allSatisfy { $0.logBytes > 0 && $0.freeBytes > 0 })
             #expect(minutes.map(\.accepted) == [3, 1])
             #expect(minutes.map(\.registrations) == [["stream": 2], ["stream": 2]])
             #expect(try await figures(hub, .hour).map(\.accepted) == [4])

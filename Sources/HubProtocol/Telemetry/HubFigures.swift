@@ -29,6 +29,10 @@ package struct HubFigures: Sendable, Equatable, Codable {
     package var registrations: [String: Int] = [:]
     /// Number of open streams, at the end.
     package var streams = 0
+    /// The size of the messages in the server's log, for all of its hubs, at the end; 0 if it is not known.
+    package var logBytes = 0
+    /// The space that is left on the disk of the hub's database, in bytes, at the end; 0 if it is not known.
+    package var freeBytes = 0
 
     package init() {}
 
@@ -40,6 +44,8 @@ package struct HubFigures: Sendable, Equatable, Codable {
         outcomes = try values.decodeIfPresent([String: Int].self, forKey: .outcomes) ?? [:]
         registrations = try values.decodeIfPresent([String: Int].self, forKey: .registrations) ?? [:]
         streams = try values.decodeIfPresent(Int.self, forKey: .streams) ?? 0
+        logBytes = try values.decodeIfPresent(Int.self, forKey: .logBytes) ?? 0
+        freeBytes = try values.decodeIfPresent(Int.self, forKey: .freeBytes) ?? 0
     }
 
     /// True if nothing happened.

@@ -3,6 +3,7 @@ import HubRouting
 import HubStore
 import HubStreams
 import Logging
+import SQLiteFiles
 import ServiceLifecycle
 import Signals
 import Synchronization
@@ -52,10 +53,16 @@ final class FigureKeeper: Service {
         let hubs = served.directory.hubs
         let now = served.configuration.timestamp
         var next = state.withLock { $0 }
+        let logBytes = try? await served.store.logSize().bytes
+        let freeBytes = DiskSpace(at: served.configuration.databasePath)?.available
         let open = Set(hubs.map(\.record.id))
         next.seen = next.seen.filter { open.contains($0.key) }
         let changes = hubs.compactMap { hub in
-            Self.change(of: hub, &next.seen[hub.record.id, default: Seen()]).map { (hub.record.id, $0) }
+            Self.change(of: hub, &next.seen[hub.record.id, default: Seen()]).map { figures in
+                var figures = figures
+                (figures.logBytes, figures.freeBytes) = (Int(logBytes ?? 0), Int(freeBytes ?? 0))
+                return (hub.record.id, figures)
+            }
         }
         guard !changes.isEmpty else { return }
         let isPurge = next.isPurgeDue(at: now)

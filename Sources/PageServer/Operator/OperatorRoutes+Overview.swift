@@ -44,6 +44,8 @@ extension OperatorRoutes {
             }
             hours[place].registrations = hours[place - 1].registrations
             hours[place].streams = hours[place - 1].streams
+            hours[place].logBytes = hours[place - 1].logBytes
+            hours[place].freeBytes = hours[place - 1].freeBytes
         }
         func chart(_ title: String, isSum: Bool, _ values: (HubFigures) -> [String: Int]) -> Chart {
             Chart(title, from: start, hours: hours.map(values), isSum: isSum)
@@ -54,6 +56,8 @@ extension OperatorRoutes {
             chart("Outcomes of push services", isSum: true) { $0.outcomes },
             chart("Registrations", isSum: false) { $0.registrations },
             chart("Open streams", isSum: false) { ["streams": $0.streams] },
+            chart("Log, in kB", isSum: false) { ["kB": $0.logBytes / 1_000] },
+            chart("Free disk space, in MB", isSum: false) { ["MB": $0.freeBytes / 1_000_000] },
         ]
     }
 

@@ -77,6 +77,7 @@ extension OperatorRoutes {
     ) async throws(ProtocolError) -> OperatorSendPage.Preview {
         var (lines, total): ([String], Int) = ([], 0)
         var warnings: [String] = []
+        let rendered: [ReportFact]
         do throws(HubError) {
             for part in draft.parts {
                 let counts = try await request.hub.recipients(tags: part.tags ?? "")
@@ -88,6 +89,9 @@ extension OperatorRoutes {
             if fields.original.isEmpty, let former = try await repeated(draft.shown.title, request) {
                 warnings.append("A message with this title was sent at \(words.time(former.acceptedAt)).")
             }
+            let first = draft.parts.first
+            let templates = try await TemplatePreview(of: first?.tags, request.hub)
+            rendered = templates.facts(first?.properties ?? MessageProperties([:]))
         } catch {
             throw .badRequest("\(error)")
         }
@@ -115,6 +119,7 @@ extension OperatorRoutes {
             warnings: warnings,
             shown: draft.shown,
             view: version.map { MessageView($0, newAfter: nil) } ?? .blank,
+            rendered: rendered,
             action: approval ?? "\(request.root)send/confirmed",
             button: button
         )

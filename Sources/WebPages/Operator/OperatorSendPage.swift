@@ -56,6 +56,9 @@ package struct OperatorSendPage: WebPage {
         /// The notification as a phone shows it: what fits on a lock screen.
         let phoneTitle: String
         let phoneText: String
+        /// What devices of each platform get, through the template that is used most.
+        let rendered: [ReportFact]
+        let hasRendered: Bool
         /// The address of the form.
         let action: String
         /// `nil` for somebody who may not confirm.
@@ -67,6 +70,7 @@ package struct OperatorSendPage: WebPage {
             warnings: [String],
             shown: NewsText,
             view: MessageView,
+            rendered: [ReportFact] = [],
             action: String,
             button: String?
         ) {
@@ -82,6 +86,7 @@ package struct OperatorSendPage: WebPage {
             self.view = view
             phoneTitle = Self.clip(shown.title, Self.phone.title)
             phoneText = Self.clip(shown.text ?? "", Self.phone.text)
+            (self.rendered, hasRendered) = (rendered, !rendered.isEmpty)
             self.action = action
             self.button = button
         }

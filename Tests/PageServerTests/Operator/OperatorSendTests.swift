@@ -185,4 +185,26 @@ struct OperatorSendTests {
             #expect(actions.map(\.outcome).prefix(2) == ["unknown", "canceled"])
         }
     }
+
+    @Test func `the preview renders the template that most devices of a platform have`() async throws {
+        try await PagesHub.run(.public) { hub in
+            let handle = String(repeating: "0123456789ABCDEF", count: 4)
+            for (number, body) in [#"{"aps":{"alert":"$(title)"}}"#, #"{"aps":{"alert":"$(title)"}}"#, #"{"aps":{}}"#].enumerated() {
+                let registration = Registration(
+                    id: try await hub.client.newRegistrationID(),
+                    tags: [try Tag("World")],
+                    platform: .apns,
+                    pushChannel: .handle(handle.replacing("F", with: "\(number)")),
+                    template: RegistrationTemplate(name: "app", body: body)
+                )
+                try await hub.client.put(registration)
+            }
+            let browser = try await OperatorBrowser(hub)
+            let preview = try await browser.post("send", Self.form([("category", "World"), ("title", "<b>Fire</b>")]))
+            #expect(preview.body.contains("template &#39;app&#39;, 2 of 3:"), "\(preview.body)")
+            #expect(preview.body.contains("{&quot;aps&quot;:{&quot;alert&quot;:&quot;&lt;b&gt;Fire&lt;/b&gt;&quot;}}"))
+            let other = try await browser.post("send", Self.form([("category", "Sports"), ("title", "Fire")]))
+            #expect(other.status == 200 && !other.body.contains("As apps get it"))
+        }
+    }
 }
