@@ -69,7 +69,9 @@ package final class PageServer: Sendable {
         self.service = service
         self.appearances = appearances
         let showsImages = appearances.values.contains(where: \.showsImages)
-        self.images = showsImages ? images.map { NewsImages($0.http, addresses: $0.addresses, time: clock.monotonic) } : nil
+        self.images = images.flatMap { http, addresses in
+            showsImages ? NewsImages(http, addresses: addresses, time: clock.monotonic) : nil
+        }
         self.backend = backend
         self.logger = logger
         self.clock = clock
@@ -217,7 +219,8 @@ package final class PageServer: Sendable {
             if let address = page.otherSpelling { return .response(page.movedPermanently(address)) }
             return try await ReaderRoutes.stream(page)
         } catch {
-            return .response(errors.response(to: error, of: "\(PageRoute.home)\(ReaderRoutes.events)", in: request.words))
+            let route = "\(PageRoute.home)\(ReaderRoutes.events)"
+            return .response(errors.response(to: error, of: route, in: request.words))
         }
     }
 }

@@ -59,7 +59,7 @@ struct ImageTests {
         }
     }
 
-    @Test func `what is no picture is not shown, and not asked for again`() async throws {
+    @Test func `a file of another kind is not shown, and not asked for again`() async throws {
         let large = Self.png.prefix(16) + [0, 0, 0x20, 0, 0, 0, 0x20, 0] + Self.png.dropFirst(24)
         let replies: [ScriptedReply] = [
             .status(200, body: "<svg xmlns='http://www.w3.org/2000/svg'/>"), .status(404, body: Self.png),

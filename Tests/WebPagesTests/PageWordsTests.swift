@@ -53,7 +53,8 @@ struct PageWordsTests {
         for (header, language) in [
             (nil, "en"), ("", "en"), ("de", "de"), ("de-AT,de;q=0.9,en;q=0.8", "de"), ("fr-FR,fr;q=0.9", "en"),
             ("fr, de;q=0.7, en;q=0.8", "en"), ("en;q=0.2, DE ; q=0.3", "de"), ("de;q=0, en", "en"), ("de;q=0", "en"),
-            ("*", "en"), ("ar", "en"), ("ar-XB", "ar-XB"), ("de;q=x", "en"), (String(repeating: "fr,", count: 400) + "de", "en"),
+            ("*", "en"), ("ar", "en"), ("ar-XB", "ar-XB"), ("de;q=x", "en"),
+            (String(repeating: "fr,", count: 400) + "de", "en"),
         ] {
             #expect(PageWords.preferred(by: header).language == language, "\(header ?? "none")")
         }
@@ -65,7 +66,8 @@ struct PageWordsTests {
         let given = "\"><script>x</script>'&{{frame.home}}".replacing("\"", with: "&quot;").replacing("<", with: "&lt;")
             .replacing(">", with: "&gt;").replacing("'", with: "&#39;").replacing("&{", with: "&amp;{")
         let names = [
-            given, "SHA-256", "newswire-hub.crt", "Firefox", "Android", "macOS", "Windows", "UTC", "français", "Klingon",
+            given, "SHA-256", "newswire-hub.crt", "Firefox", "Android", "macOS", "Windows", "UTC", "français",
+            "Klingon",
             "Sports", "Apple", "apns",
         ]
         for page in try PageTemplateTests.pages(in: .pseudo) where page.template != "notice" {

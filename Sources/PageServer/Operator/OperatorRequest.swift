@@ -50,8 +50,8 @@ struct OperatorRequest: Sendable {
         self.actor = actor
     }
 
-    /// The same request by the signed-in account, also in a browser that has an operator's link as well: a link is no
-    /// person.
+    /// The same request by the signed-in account, also in a browser that has an operator's link as well, which
+    /// names nobody.
     ///
     /// - Throws: ``PageRefusal`` without such an account.
     func byAccount() async throws -> OperatorRequest {
@@ -59,7 +59,7 @@ struct OperatorRequest: Sendable {
             throw refusal(
                 .forbidden,
                 "An urgent message needs two accounts",
-                "The hub's operator has set 'approval: two', and an operator's link is no person. Sign in with an account "
+                "The hub's operator has set 'approval: two', and an operator's link names nobody. Sign in with an account "
                     + "that may use the desk ('newswire user rights NAME --desk')."
             )
         }

@@ -197,7 +197,8 @@ extension OperatorRoutes {
         guard let id = Int64(request.parameter("id")),
             let draft = try await request.base.pages.store.draft(id, of: request.hub.name, at: request.base.now)
         else {
-            throw request.refusal(.notFound, "There is no such draft", "It was sent, changed or deleted, or has expired.")
+            let reason = "It was sent, changed or deleted, or has expired."
+            throw request.refusal(.notFound, "There is no such draft", reason)
         }
         return draft
     }

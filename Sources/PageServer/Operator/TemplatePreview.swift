@@ -2,7 +2,7 @@ import HubProtocol
 import HubServer
 import WebPages
 
-/// What devices of each platform get of a message, through the template that most of its registrations have.
+/// A message as devices of each platform get it, through the template that most of its registrations have.
 struct TemplatePreview {
     /// The number of registrations that are read for it, and the largest number of characters that are shown.
     private static let (maximumRead, maximumShown) = (300, 1_000)

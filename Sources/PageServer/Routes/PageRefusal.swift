@@ -6,7 +6,7 @@ import WebPages
 struct PageRefusal: Error {
     private enum Content {
         case notice(PageNotice, [String: String])
-        /// Of the operator's view, which has one language.
+        /// The texts of the operator's view, which has one language.
         case operatorText(heading: String, text: String)
     }
 

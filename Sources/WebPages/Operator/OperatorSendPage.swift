@@ -56,7 +56,7 @@ package struct OperatorSendPage: WebPage {
         /// The notification as a phone shows it: what fits on a lock screen.
         let phoneTitle: String
         let phoneText: String
-        /// What devices of each platform get, through the template that is used most.
+        /// The message as each platform gets it, through the template that is used most.
         let rendered: [ReportFact]
         let hasRendered: Bool
         /// The address of the form.

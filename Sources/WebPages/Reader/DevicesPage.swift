@@ -42,7 +42,8 @@ package struct DevicesPage: WebPage {
             self.id = id
             self.platform = platform?.label ?? words[.deviceUnknown]
             let names = categories.map(\.text).joined(separator: ", ")
-            self.categories = names.isEmpty ? words[.deviceWithoutCategories] : words.text(.deviceCategories, ["names": names])
+            self.categories =
+                names.isEmpty ? words[.deviceWithoutCategories] : words.text(.deviceCategories, ["names": names])
             day = ISODateTime.formatDay(changedAt.date)
             note =
                 platform == nil

@@ -98,8 +98,8 @@ extension PageWords: Equatable {
 extension PageWords {
     /// The language of the catalogue that a browser prefers; English if it names none of them.
     ///
-    /// - Parameter header: The value of `Accept-Language` (RFC 9110 §12.5.4). A range such as `de-AT` is shortened to `de`
-    ///   (RFC 4647 §3.4).
+    /// `header` is the value of `Accept-Language` (RFC 9110 §12.5.4). A range such as `de-AT` is shortened to `de`
+    /// (RFC 4647 §3.4).
     package static func preferred(by header: String?) -> PageWords {
         guard let header else { return .english }
         var best: (words: PageWords, weight: Double)?

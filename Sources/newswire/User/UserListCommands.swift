@@ -27,7 +27,8 @@ struct UserListCommand: AsyncParsableCommand {
             let issuer = account.identity?.issuer
             let members: JSONText = [
                 "createdAt": JSONText(createdAt), "issuer": JSONText(issuer),
-                "mayNotify": JSONText(account.mayNotifyOthers), "mayUseDesk": JSONText(account.mayUseDesk), "name": JSONText(name),
+                "mayNotify": JSONText(account.mayNotifyOthers), "mayUseDesk": JSONText(account.mayUseDesk),
+                "name": JSONText(name),
                 "passwordSetAt": JSONText(account.passwordAt.wholeSecond), "roles": JSONText(strings: roles),
             ]
             let row = Output.row(

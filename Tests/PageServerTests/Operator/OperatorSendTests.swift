@@ -189,7 +189,8 @@ struct OperatorSendTests {
     @Test func `the preview renders the template that most devices of a platform have`() async throws {
         try await PagesHub.run(.public) { hub in
             let handle = String(repeating: "0123456789ABCDEF", count: 4)
-            for (number, body) in [#"{"aps":{"alert":"$(title)"}}"#, #"{"aps":{"alert":"$(title)"}}"#, #"{"aps":{}}"#].enumerated() {
+            let bodies = [#"{"aps":{"alert":"$(title)"}}"#, #"{"aps":{"alert":"$(title)"}}"#, #"{"aps":{}}"#]
+            for (number, body) in bodies.enumerated() {
                 let registration = Registration(
                     id: try await hub.client.newRegistrationID(),
                     tags: [try Tag("World")],
