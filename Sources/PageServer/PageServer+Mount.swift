@@ -30,6 +30,7 @@ extension PageServer {
         func attempt(_ work: () async throws -> Void) async {
             do { try await work() } catch { failure = failure ?? error }
         }
+        await attempt { try await store.dropExpiredDrafts(at: clock.now()) }
         // Sessions of deleted hubs end, and a hub without sessions may have installations of former ones.
         let served = Set(service.hubNames.map(\.folded))
         for name in service.hubNames + (try await store.hubNames().filter { !served.contains($0.folded) }) {

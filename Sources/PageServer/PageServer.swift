@@ -31,6 +31,8 @@ package final class PageServer: Sendable {
     let feedRequests: MinuteLimiter<Int64>
     /// The limit of searches and selections of each client network: each reads all news in memory.
     let searches: MinuteLimiter<String>
+    /// The limit of requests for pictures of each client network.
+    let imageRequests: MinuteLimiter<String>
     /// Tag prefixes that identify users.
     let reservedTags: ReservedTagPrefixes
     /// The largest number of categories of a reader, chosen or not.
@@ -78,6 +80,7 @@ package final class PageServer: Sendable {
         self.checkInterval = checkInterval
         changes = MinuteLimiter(Self.changesPerMinute, clock: clock.monotonic)
         feedRequests = MinuteLimiter(ReaderFeedAddress.requestsPerMinute, clock: clock.monotonic)
+        imageRequests = MinuteLimiter(Self.imagesPerMinute, clock: clock.monotonic)
         searches = MinuteLimiter(Self.searchesPerMinute, clock: clock.monotonic)
         accessPolicy = PageAccessPolicy(configuration)
         proxies = TrustedProxies(configuration.trustedProxies)
@@ -128,6 +131,10 @@ package final class PageServer: Sendable {
 
     /// The largest number of searches and selections of a client network in a minute.
     static let searchesPerMinute = 60
+
+    /// The largest number of requests for pictures of a client network in a minute: of twelve pages of a network's readers,
+    /// whose browsers keep them for an hour.
+    static let imagesPerMinute = 600
 
     /// Creates a responder for all routes of the pages.
     package func responder() -> RouterResponder<WebContext<Never>> {

@@ -39,7 +39,7 @@ struct ImageHeaderTests {
                 for byte: UInt8 in [0, 1, 0x7F, 0x80, 0xFF] {
                     var bytes = whole
                     bytes[place] = byte
-                    if let header = ImageHeader(bytes) { #expect(header.width > 0 && header.height > 0) }
+                    if let header = ImageHeader(bytes) { #expect(header.pixels > 0) }
                 }
             }
         }
@@ -47,6 +47,8 @@ struct ImageHeaderTests {
 
     @Test func `nothing else is a picture`() {
         let none: [[UInt8]] = [
+            // 2^32 - 1 pixels wide and high.
+            Self.png.prefix(16) + [UInt8](repeating: 0xFF, count: 8) + Self.png.dropFirst(24),
             [], Array("<svg xmlns='http://www.w3.org/2000/svg'/>".utf8), Array("GIF89a".utf8) + [1, 0, 1, 0],
             [0xFF, 0xD8], [0xFF, 0xD8] + [UInt8](repeating: 0xFF, count: 5_000),
             // Segments without a frame, and the data of a picture before its frame.

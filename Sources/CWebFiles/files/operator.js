@@ -1,19 +1,20 @@
 // Times of the operator's view in the browser's zone, and what has changed since without a reload. The page is complete without it.
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 const minute = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const pattern = /(\d{4}-\d\d-\d\d) (\d\d:\d\d)(:\d\d)? UTC/g;
+// Alone in its place: titles stay as they were written.
+const pattern = /^\s*(\d{4}-\d\d-\d\d) (\d\d:\d\d)(:\d\d)? UTC\s*$/;
 const interval = 15000;
 
 // The original text is shown on hover.
 function localize(root) {
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
-  const nodes = [];
-  while (walker.nextNode()) if (walker.currentNode.data.search(pattern) >= 0) nodes.push(walker.currentNode);
-  for (const node of nodes) {
-    const element = node.parentElement;
-    if (element.closest("svg, script, textarea")) continue;
-    element.title ||= node.data.trim();
-    node.data = node.data.replace(pattern, (_, day, time, second) => (second ? moment : minute).format(new Date(`${day}T${time}${second ?? ""}Z`)));
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    const found = pattern.exec(node.data);
+    const date = found && new Date(`${found[1]}T${found[2]}${found[3] ?? ""}Z`);
+    if (!date || Number.isNaN(date.getTime()) || node.parentElement.closest("svg, script, textarea")) continue;
+    node.parentElement.title ||= node.data.trim();
+    node.data = (found[3] ? moment : minute).format(date);
   }
 }
 
@@ -21,7 +22,8 @@ function localize(root) {
 function isInUse() {
   const main = document.querySelector("main");
   const focus = document.activeElement;
-  return document.hidden || main.querySelector("details[open]") || (focus !== main && main.contains(focus)) || !getSelection().isCollapsed;
+  const isScrolled = [...main.querySelectorAll(".table")].some((table) => table.scrollLeft !== 0);
+  return document.hidden || isScrolled || main.querySelector("details[open], tbody tr:hover, form:hover") || (focus !== main && main.contains(focus)) || !getSelection().isCollapsed;
 }
 
 // As a document: the policy lets no script turn text into markup.

@@ -1,3 +1,4 @@
+import NIOCore
 import OutboundHTTP
 import Signals
 import Synchronization
@@ -6,7 +7,7 @@ import WebPages
 /// A picture of a story.
 struct NewsImage: Sendable {
     let kind: ImageHeader.Kind
-    let bytes: [UInt8]
+    let body: ByteBuffer
 }
 
 /// The pictures of news, which the hub fetches: readers' browsers never ask a publisher's server.
@@ -92,12 +93,12 @@ final class NewsImages: Sendable {
         if let response, response.status == 200, let header = ImageHeader(response.body),
             header.pixels <= Self.maximumPixels
         {
-            image = NewsImage(kind: header.kind, bytes: response.body)
+            image = NewsImage(kind: header.kind, body: ByteBuffer(bytes: response.body))
         }
         let entry = Entry(image: image, at: time())
         state.withLock { state in
             state.fetches -= 1
-            state.entries.keep(entry, bytes: entry.image?.bytes.count ?? 0, for: address)
+            state.entries.keep(entry, bytes: entry.image?.body.readableBytes ?? 0, for: address)
         }
         return image
     }

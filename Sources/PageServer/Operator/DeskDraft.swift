@@ -9,7 +9,7 @@ import WebPages
 ///
 /// The content never changes: who edits a draft saves another one.
 struct DeskDraft: Sendable, Decodable, FetchableRecord {
-    /// The largest number of drafts of a hub.
+    /// The largest number of drafts of a hub, and of messages that wait for approval.
     static let maximumOfHub = 100
     static let lifetime = Duration.seconds(30 * 86_400)
     /// The time for which an approval is waited for.
@@ -77,16 +77,10 @@ extension PageStore {
         let content = try JSONEncoder.sorted.text(fields)
         let lifetime = digest == nil ? DeskDraft.lifetime : DeskDraft.approvalTime
         try await write { db in
-            try db.execute("DELETE FROM deskDraft WHERE expiresAt <= ?", [acting.at])
-            if let former = Int64(fields.draft) {
-                try db.execute(
-                    "DELETE FROM deskDraft WHERE draftID = ? AND hub = ? AND approver IS NULL",
-                    [former, acting.hub.folded]
-                )
-            }
-            guard try db.count("deskDraft WHERE hub = ?", [acting.hub.folded]) < DeskDraft.maximumOfHub else {
-                throw DraftRefusal.full
-            }
+            try Self.dropExpiredDrafts(at: acting.at, in: db)
+            try Self.endReplaced(fields, key: key, by: acting, in: db)
+            let rows = "deskDraft WHERE hub = ? AND digest IS \(digest == nil ? "" : "NOT ")NULL"
+            guard try db.count(rows, [acting.hub.folded]) < DeskDraft.maximumOfHub else { throw DraftRefusal.full }
             try db.execute(
                 """
                 INSERT INTO deskDraft (hub, author, key, content, digest, createdAt, expiresAt)
@@ -97,6 +91,37 @@ extension PageStore {
             guard digest != nil else { return }
             _ = try Self.insertAction("ask for approval", fields.title, by: acting, outcome: "waiting", in: db)
         }
+    }
+
+    /// Ends the draft that a form has edited, and the message that waits since its former preview, unless that was approved
+    /// meanwhile.
+    func endReplaced(_ fields: OperatorSendPage.Fields, by acting: ActingOperator) async throws {
+        try await write { try Self.endReplaced(fields, key: "", by: acting, in: $0) }
+    }
+
+    /// `key` is that of a form that may have been sent before, for example by a double press.
+    private static func endReplaced(
+        _ fields: OperatorSendPage.Fields,
+        key: String,
+        by acting: ActingOperator,
+        in db: Database
+    ) throws {
+        let condition = "hub = ? AND approver IS NULL AND (draftID = ? OR digest IS NOT NULL AND key IN (?, ?))"
+        let arguments: StatementArguments = [acting.hub.folded, Int64(fields.draft), fields.former, key]
+        let ended = try db.rows("\(draftColumns) WHERE \(condition)", arguments).map(DeskDraft.init(row:))
+        try db.execute("DELETE FROM deskDraft WHERE \(condition)", arguments)
+        for draft in ended where draft.isWaiting {
+            let detail = "of \(draft.author): \(draft.fields.title)"
+            _ = try insertAction("replace what waits", detail, by: acting, outcome: "replaced", in: db)
+        }
+    }
+
+    private static func dropExpiredDrafts(at now: Timestamp, in db: Database) throws {
+        try db.execute("DELETE FROM deskDraft WHERE expiresAt <= ?", [now])
+    }
+
+    func dropExpiredDrafts(at now: Timestamp) async throws {
+        try await write { try Self.dropExpiredDrafts(at: now, in: $0) }
     }
 
     /// The drafts of a hub, newest first.

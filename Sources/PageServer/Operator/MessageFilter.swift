@@ -30,12 +30,15 @@ struct MessageFilter: Sendable {
     }
 
     /// True if the message, and all that are older, are of an earlier day.
-    func isPast(_ message: MessageReport) -> Bool { !day.isEmpty && message.acceptedAt.prefix(10) < day }
+    func isPast(_ message: MessageReport) -> Bool { !day.isEmpty && Self.sentAt(message).prefix(10) < day }
+
+    /// The time that belongs to a message's place in the log: that of a scheduled one is when it was due.
+    private static func sentAt(_ message: MessageReport) -> String { message.dueAt ?? message.acceptedAt }
 
     /// True for the messages of the choice; words are found in title and text, as far as the list has it.
     func selects(_ message: MessageReport) -> Bool {
         guard state.isEmpty || message.state.rawValue == state,
-            day.isEmpty || message.acceptedAt.hasPrefix(day),
+            day.isEmpty || Self.sentAt(message).hasPrefix(day),
             category.isEmpty || Self.tags(of: message).contains(category.lowercased())
         else { return false }
         let texts = [message.title, message.text].compactMap { $0?.lowercased() }

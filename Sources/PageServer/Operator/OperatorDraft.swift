@@ -19,6 +19,10 @@ struct OperatorDraft: Sendable {
 
     let parts: [Part]
     let date: Date?
+    /// True if it stays on screens, or corrects a message that does: it may need the approval of a second account.
+    ///
+    /// A withdrawal never does: it takes a message away, and must not wait.
+    let isUrgent: Bool
 
     /// The audiences, for display.
     var audience: String { parts.map(\.audience).joined(separator: ", ") }
@@ -47,8 +51,10 @@ struct OperatorDraft: Sendable {
                 parts.append(Part(properties: properties, tags: original.tags, key: "\(key)/\(original.id)"))
             }
             self.parts = parts
+            isUrgent = !isWithdrawal && (parts.map(\.properties) + originals.map(\.properties)).contains(where: \.isUrgent)
             return
         }
+        isUrgent = texts.isUrgent
         guard texts[.title] != nil else { throw .badRequest("Title and text are empty.") }
         let story = texts.asStory(key: key)
         if fields.audience.isEmpty, fields.tags.allSatisfy(\.isWhitespace), !fields.categories.isEmpty {
@@ -115,6 +121,10 @@ struct OperatorDraft: Sendable {
     }
 }
 
+extension MessageProperties {
+    fileprivate var isUrgent: Bool { self[.urgency].map { MessageUrgency(word: $0) } == .critical }
+}
+
 extension OperatorSendPage.Fields {
     init(_ form: FormFields) {
         // Browsers send line breaks as CR LF.
@@ -124,5 +134,6 @@ extension OperatorSendPage.Fields {
         (audience, tags, title, self.text) = (text("audience"), text("tags"), text("title"), text("text"))
         (link, urgency, time) = (text("link"), text("urgency"), text("at"))
         (original, status, draft) = (text("original"), text("status"), text("draft"))
+        former = text("former")
     }
 }

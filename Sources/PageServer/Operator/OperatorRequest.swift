@@ -69,6 +69,18 @@ struct OperatorRequest: Sendable {
     /// True for an account, which sees the desk only.
     var isOnDeskOnly: Bool { !actor.isLink }
 
+    /// False for a message to persons or devices, which an account at the desk does not see.
+    func mayShow(_ message: MessageReport) -> Bool { !isOnDeskOnly || message.withheld == nil }
+
+    /// Checks that an account at the desk sends to nobody by name: that is another right.
+    func check(_ draft: OperatorDraft) throws(ProtocolError) {
+        let reserved = base.pages.reservedTags
+        guard isOnDeskOnly, !draft.parts.allSatisfy({ PublicAudience.isPublic(tags: $0.tags, reserved: reserved) }) else {
+            return
+        }
+        throw .badRequest("An account at the desk can send to categories and tags, not to persons and devices.")
+    }
+
     var acting: ActingOperator {
         ActingOperator(
             who: actor.name,
@@ -135,7 +147,7 @@ struct OperatorRequest: Sendable {
     }
 
     func refusal(_ status: HTTPResponse.Status, _ heading: String, _ text: String) -> PageRefusal {
-        base.refusal(toOperator: status, heading, text)
+        PageRefusal(status, frame, heading: heading, text: text)
     }
 
     /// Runs an action and records it in the audit log, with its outcome.

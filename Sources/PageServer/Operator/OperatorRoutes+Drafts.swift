@@ -59,7 +59,7 @@ extension OperatorRoutes {
     }
 
     private static func sentSection(_ sent: [MessageReport], _ request: OperatorRequest) -> OperatorSection {
-        let rows = sent.map { message -> [OperatorTable.Cell] in
+        let rows = sent.filter(request.mayShow).map { message -> [OperatorTable.Cell] in
             // The form says why not where a list cannot.
             let canBeReplaced =
                 message.format == nil && message.withheld == nil && message.isTest != true
@@ -116,7 +116,7 @@ extension OperatorRoutes {
             throw request.refusal(
                 .conflict,
                 "There are too many drafts",
-                "This hub has \(DeskDraft.maximumOfHub) drafts, the largest number: delete some first."
+                "This hub has \(DeskDraft.maximumOfHub) of them, the largest number: delete some first."
             )
         }
     }
@@ -163,7 +163,9 @@ extension OperatorRoutes {
         do throws(ProtocolError) {
             message = try OperatorDraft(fields, replacing: originals, key: draft.key)
             guard message.digest == draft.digest else { throw changed }
-            if let date = message.date { try ScheduleTime(date).check(now: request.base.now.date) }
+            try request.check(message)
+            // What was approved before may have been sent, too.
+            if let date = message.date, draft.approver == nil { try ScheduleTime(date).check(now: request.base.now.date) }
         } catch {
             throw request.refusal(.conflict, "Nothing was sent", error.detail)
         }
@@ -176,7 +178,8 @@ extension OperatorRoutes {
         }
         // If the server stops here, the approval can be repeated: the key makes that harmless.
         let response = try await send(message, fields, request)
-        try await request.base.pages.store.deleteDraft(draft.id, of: request.hub.name)
+        // It is sent: what is left of it expires.
+        try? await request.base.pages.store.deleteDraft(draft.id, of: request.hub.name)
         return response
     }
 
@@ -194,7 +197,11 @@ extension OperatorRoutes {
     )
 
     private static func stored(_ request: OperatorRequest) async throws -> DeskDraft {
-        guard let id = Int64(request.parameter("id")),
+        try await stored(request.parameter("id"), request)
+    }
+
+    static func stored(_ text: String, _ request: OperatorRequest) async throws -> DeskDraft {
+        guard let id = Int64(text),
             let draft = try await request.base.pages.store.draft(id, of: request.hub.name, at: request.base.now)
         else {
             let reason = "It was sent, changed or deleted, or has expired."
@@ -205,11 +212,6 @@ extension OperatorRoutes {
 }
 
 extension OperatorDraft {
-    /// True if the hub's operator can ask for a second account: the message stays on screens.
-    var isUrgent: Bool {
-        parts.contains { $0.properties[.urgency].map { MessageUrgency(word: $0) } == .critical }
-    }
-
     /// A digest of exactly what is sent: the texts, the recipients and the time.
     var digest: Data {
         var hash = SHA256()

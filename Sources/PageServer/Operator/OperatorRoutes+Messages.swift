@@ -188,7 +188,7 @@ extension OperatorRoutes {
     // MARK: Scheduled sends
 
     static func scheduled(_ request: OperatorRequest) async throws -> Response {
-        let reports = try await request.hub.scheduledMessages(shownScheduled)
+        let reports = try await request.hub.scheduledMessages(shownScheduled).filter(request.mayShow)
         let rows = reports.map { message -> [OperatorTable.Cell] in
             [
                 .init(shownTitle(message), link: request.isOnDeskOnly ? nil : "\(request.root)messages/\(message.id)"),
@@ -210,6 +210,7 @@ extension OperatorRoutes {
     static func cancel(_ request: OperatorRequest) async throws -> Response {
         _ = try await request.base.form()
         let id = try messageID(request)
+        if request.isOnDeskOnly, !request.mayShow(try await request.hub.report(on: id)) { throw PageRefusal.notFound }
         let wasThere = try await request.perform("cancel", "message \(id)", outcome: { $0 ? "canceled" : "unknown" }) {
             try await request.hub.cancel(id)
         }

@@ -39,13 +39,15 @@ extension OperatorRoutes {
         }
         let known = Set(stored.map(\.at))
         for place in hours.indices.dropFirst() {
+            // 0 is unknown, as in records of earlier versions.
+            if hours[place].freeBytes == 0 {
+                (hours[place].logBytes, hours[place].freeBytes) = (hours[place - 1].logBytes, hours[place - 1].freeBytes)
+            }
             guard !known.contains(Timestamp(milliseconds: start.milliseconds + Int64(place) * 3_600_000)) else {
                 continue
             }
             hours[place].registrations = hours[place - 1].registrations
             hours[place].streams = hours[place - 1].streams
-            hours[place].logBytes = hours[place - 1].logBytes
-            hours[place].freeBytes = hours[place - 1].freeBytes
         }
         func chart(_ title: String, isSum: Bool, _ values: (HubFigures) -> [String: Int]) -> Chart {
             Chart(title, from: start, hours: hours.map(values), isSum: isSum)

@@ -28,11 +28,10 @@ extension OperatorRoutes {
             guard let id = request.query[name] else { continue }
             (fields.original, fields.status) = (id, status.rawValue)
         }
-        if let id = request.query["draft"].flatMap({ Int64($0) }),
-            let draft = try await request.base.pages.store.draft(id, of: request.hub.name, at: request.base.now)
-        {
+        if let id = request.query["draft"] {
+            let draft = try await stored(id, request)
             fields = draft.fields
-            fields.draft = "\(id)"
+            fields.draft = "\(draft.id)"
             return request.base.page(try await page(fields, try await originals(of: fields, request), request))
         }
         let originals = try await originals(of: fields, request)
@@ -52,6 +51,7 @@ extension OperatorRoutes {
         do throws(ProtocolError) {
             let key = newKey()
             let draft = try OperatorDraft(fields, replacing: originals, key: key)
+            try request.check(draft)
             if let date = draft.date { try ScheduleTime(date).check(now: request.base.now.date) }
             page.preview = try await preview(draft, fields, key: key, request)
         } catch {
@@ -146,6 +146,7 @@ extension OperatorRoutes {
         let draft: OperatorDraft
         do throws(ProtocolError) {
             draft = try OperatorDraft(fields, replacing: originals, key: key)
+            try request.check(draft)
         } catch {
             throw request.refusal(.badRequest, "Nothing was sent", error.detail)
         }
@@ -153,9 +154,8 @@ extension OperatorRoutes {
             return try await askForApproval(draft, fields, key: key, request)
         }
         let response = try await send(draft, fields, request)
-        if let id = Int64(fields.draft) {
-            try await request.base.pages.store.deleteDraft(id, of: request.hub.name)
-        }
+        // It is sent, whatever becomes of its draft.
+        try? await request.base.pages.store.endReplaced(fields, by: request.acting)
         return response
     }
 

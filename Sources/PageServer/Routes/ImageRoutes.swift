@@ -2,7 +2,6 @@ import HTTPTypes
 import HubProtocol
 import HubServer
 import Hummingbird
-import NIOCore
 import WebEdge
 import WebPages
 
@@ -16,6 +15,10 @@ enum ImageRoutes {
 
     private static func image(_ request: PageRequest) async throws -> Response {
         let visitor = try await request.admitted()
+        // Each looks its message up in all news in memory.
+        if let wait = request.pages.imageRequests.admit(request.context.client.network.description) {
+            throw request.refusal(.tooManyRequests, .manyRequests, retryAfter: wait)
+        }
         guard request.showsImages, let images = request.pages.images,
             let number = request.context.parameters.get("message").flatMap({ Int64($0) }),
             // A story that was withdrawn, replaced or is too old has none.
@@ -27,6 +30,6 @@ enum ImageRoutes {
         headers[.cacheControl] = "private, max-age=3600"
         headers[.contentSecurityPolicy] = "default-src 'none'; sandbox"
         headers[named: "Cross-Origin-Resource-Policy"] = "same-origin"
-        return Response(status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: image.bytes)))
+        return Response(status: .ok, headers: headers, body: .init(byteBuffer: image.body))
     }
 }

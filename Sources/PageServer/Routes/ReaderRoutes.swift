@@ -116,9 +116,10 @@ enum ReaderRoutes {
         _ filter: NewsFilter,
         _ request: PageRequest
     ) async throws -> [MessageView] {
+        let words = request.words
         let all = Array(news.storyVersions.lazy.filter(filter.selects).prefix(shown))
             .map { version in
-                var view = MessageView(version, newAfter: end, in: request.words)
+                var view = MessageView(version, newAfter: end, in: words)
                 if request.showsImages, version.shownImage != nil {
                     view.image = ImageRoutes.address(of: version, request.home)
                 }
@@ -129,7 +130,7 @@ enum ReaderRoutes {
         else { return all.map(\.1) }
         let personal = try await request.hub.messages(to: AppBackend.tag(of: user), since: since)
             .filter { $0.sequence <= news.position.sequence }
-            .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home, request.words)) }
+            .map { ($0.sequence, MessageView($0, newAfter: end, home: request.home, words)) }
         return (all + personal).sorted { $0.0 > $1.0 }.prefix(shown).map(\.1)
     }
 

@@ -8,6 +8,8 @@ package struct ImageHeader: Sendable, Equatable {
         case webp = "image/webp"
     }
 
+    /// The largest width and height, in pixels: that of a JPEG. Those of a PNG have 32 bits.
+    private static let maximumSide = 65_535
     /// The largest number of segments of a JPEG that are read until its size is found.
     private static let maximumSegments = 1_000
 
@@ -20,7 +22,8 @@ package struct ImageHeader: Sendable, Equatable {
 
     /// Reads the beginning of a file; `nil` for anything but a PNG, a JPEG or a WebP with a size.
     package init?(_ bytes: [UInt8]) {
-        guard let (kind, width, height) = Self.png(bytes) ?? Self.jpeg(bytes) ?? Self.webp(bytes), width > 0, height > 0
+        guard let (kind, width, height) = Self.png(bytes) ?? Self.jpeg(bytes) ?? Self.webp(bytes),
+            1...Self.maximumSide ~= width, 1...Self.maximumSide ~= height
         else { return nil }
         (self.kind, self.width, self.height) = (kind, width, height)
     }

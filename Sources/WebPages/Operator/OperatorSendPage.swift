@@ -21,6 +21,8 @@ package struct OperatorSendPage: WebPage {
         package var status = ""
         /// The draft that this form edits; empty for none.
         package var draft = ""
+        /// The key of the preview that this form has changed; empty for none.
+        package var former = ""
 
         package init() {}
     }

@@ -12,6 +12,7 @@ import PageServer
 import ReplicatedLog
 import Settings
 import StartupChecks
+import WebPages
 
 /// A start of the hub with its complete configuration; its state directory is locked.
 struct HubLaunch {
@@ -154,6 +155,13 @@ struct HubLaunch {
         backend: BackendMount?
     ) throws -> PageServer? {
         guard configuration.pages != .off else { return nil }
+        for (hub, appearance) in plan.appearances where appearance.approvesUrgent {
+            guard backend == nil || hub != service.primaryHubName else { continue }
+            logger.warning(
+                "nobody can approve urgent messages at this hub's desk: only the first hub's pages have accounts",
+                metadata: ["hub.name": "\(hub)"]
+            )
+        }
         let store = try PageStore(path: state.file(HubFiles.pages))
         return try PageServer(
             store: store,

@@ -219,4 +219,49 @@ struct DeskTests {
             #expect(try await Self.sent(hub) == ["Fire in the harbour"])
         }
     }
+
+    @Test func `a correction of an urgent message waits, a withdrawal does not`() async throws {
+        try await Self.run { hub in
+            let (anna, bert) = (try await Editor(hub, "anna"), try await Editor(hub, "bert"))
+            #expect(try await anna.send(Self.fire).status == 303)
+            let draft = try #require(try await Self.drafts(hub).first)
+            #expect(try await bert.post("drafts/\(draft.id)/approve").status == 303)
+            let id = try #require(try await hub.client.newestMessages(1).first?.id)
+            let correction = [("original", "\(id)"), ("status", "correction"), ("title", "Another"), ("urgency", "low")]
+            #expect(try await anna.send(correction).location == "/-/news/admin/drafts")
+            #expect(try await Self.sent(hub) == ["Fire in the harbour"])
+            #expect(try await Self.drafts(hub).count == 1)
+            #expect(try await anna.send([("original", "\(id)"), ("status", "withdrawn")]).status == 303)
+            #expect(try await Self.sent(hub).count == 2)
+        }
+    }
+
+    @Test func `a request for approval that is pressed twice, or changed after Back, waits once`() async throws {
+        try await Self.run { hub in
+            let anna = try await Editor(hub, "anna")
+            let key = try #require(try await anna.post("send", Self.fire).field("key"))
+            for _ in 0..<2 { #expect(try await anna.post("send/confirmed", Self.fire + [("key", key)]).status == 303) }
+            #expect(try await Self.drafts(hub).count == 1)
+            let changed = Self.fire.map { $0.0 == "title" ? ($0.0, "Fire is out") : $0 } + [("former", key)]
+            #expect(try await anna.send(changed).status == 303)
+            #expect(try await Self.drafts(hub).map(\.fields.title) == ["Fire is out"])
+            let recorded = try await hub.store.actions(of: try HubName("news"), limit: 10)
+            #expect(recorded.contains { $0.action == "replace what waits" && $0.who == "user anna" })
+        }
+    }
+
+    @Test func `an account at the desk neither sees nor sends messages to persons`() async throws {
+        try await Self.run(false) { hub in
+            let anna = try await Editor(hub, "anna")
+            let body = Array(#"{"title":"Only for Carl"}"#.utf8)
+            _ = try await hub.client.send(body, tags: "$UserId:{carl}", idempotencyKey: nil)
+            #expect(try await !anna.get("drafts").body.contains("carl"))
+            for tags in ["$UserId:{carl}", "World && !$UserId:{carl}", "$InstallationId:{x}"] {
+                let reply = try await anna.post("send", [("audience", "tags"), ("tags", tags), ("title", "x")])
+                #expect(reply.status == 400 && reply.body.contains("not to persons and devices"), "\(tags)")
+            }
+            let plain = try await anna.post("send", [("audience", "tags"), ("tags", "World && !Sports"), ("title", "x")])
+            #expect(plain.status == 200)
+        }
+    }
 }
