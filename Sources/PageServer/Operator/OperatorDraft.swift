@@ -51,7 +51,8 @@ struct OperatorDraft: Sendable {
                 parts.append(Part(properties: properties, tags: original.tags, key: "\(key)/\(original.id)"))
             }
             self.parts = parts
-            isUrgent = !isWithdrawal && (parts.map(\.properties) + originals.map(\.properties)).contains(where: \.isUrgent)
+            let versions = parts.map(\.properties) + originals.map(\.properties)
+            isUrgent = !isWithdrawal && versions.contains(where: \.isUrgent)
             return
         }
         isUrgent = texts.isUrgent

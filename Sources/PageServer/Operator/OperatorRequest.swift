@@ -75,9 +75,8 @@ struct OperatorRequest: Sendable {
     /// Checks that an account at the desk sends to nobody by name: that is another right.
     func check(_ draft: OperatorDraft) throws(ProtocolError) {
         let reserved = base.pages.reservedTags
-        guard isOnDeskOnly, !draft.parts.allSatisfy({ PublicAudience.isPublic(tags: $0.tags, reserved: reserved) }) else {
-            return
-        }
+        let isPublic = draft.parts.allSatisfy { PublicAudience.isPublic(tags: $0.tags, reserved: reserved) }
+        guard isOnDeskOnly, !isPublic else { return }
         throw .badRequest("An account at the desk can send to categories and tags, not to persons and devices.")
     }
 

@@ -165,7 +165,9 @@ extension OperatorRoutes {
             guard message.digest == draft.digest else { throw changed }
             try request.check(message)
             // What was approved before may have been sent, too.
-            if let date = message.date, draft.approver == nil { try ScheduleTime(date).check(now: request.base.now.date) }
+            if let date = message.date, draft.approver == nil {
+                try ScheduleTime(date).check(now: request.base.now.date)
+            }
         } catch {
             throw request.refusal(.conflict, "Nothing was sent", error.detail)
         }

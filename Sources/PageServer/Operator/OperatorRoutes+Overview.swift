@@ -41,7 +41,8 @@ extension OperatorRoutes {
         for place in hours.indices.dropFirst() {
             // 0 is unknown, as in records of earlier versions.
             if hours[place].freeBytes == 0 {
-                (hours[place].logBytes, hours[place].freeBytes) = (hours[place - 1].logBytes, hours[place - 1].freeBytes)
+                hours[place].logBytes = hours[place - 1].logBytes
+                hours[place].freeBytes = hours[place - 1].freeBytes
             }
             guard !known.contains(Timestamp(milliseconds: start.milliseconds + Int64(place) * 3_600_000)) else {
                 continue

@@ -8,7 +8,7 @@ package struct ImageHeader: Sendable, Equatable {
         case webp = "image/webp"
     }
 
-    /// The largest width and height, in pixels: that of a JPEG. Those of a PNG have 32 bits.
+    /// The largest width and height in pixels, which is that of a JPEG; a PNG has 32 bits for them.
     private static let maximumSide = 65_535
     /// The largest number of segments of a JPEG that are read until its size is found.
     private static let maximumSegments = 1_000
