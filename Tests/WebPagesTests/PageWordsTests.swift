@@ -16,18 +16,18 @@ struct PageWordsTests {
         let english = PageWords.english
         for words in Self.languages {
             let file = WebFiles.text("words.\(words.language).json")
-            for name in english.names {
+            for name in english.texts.keys {
                 // A file that lacks a text shows it in English.
                 #expect(file.contains("\"\(name)\": "), "\(name) in \(words.language)")
-                let (text, original) = (try #require(words.source(name)), try #require(english.source(name)))
+                let (text, original) = (try #require(words.texts[name]), try #require(english.texts[name]))
                 #expect(!text.isEmpty && Self.placeholders(text) == Self.placeholders(original), "\(name): \(text)")
                 // They are inserted into scripts, and into attributes.
                 #expect(!text.contains(/["<`\\\n]|\$\{|\{\{|\[\[/), "\(name): \(text)")
             }
-            #expect(words.names == english.names, "\(words.language)")
-            let direction = try #require(words.source("direction"))
+            #expect(words.texts.keys == english.texts.keys, "\(words.language)")
+            let direction = try #require(words.texts["direction"])
             #expect(["ltr", "rtl"].contains(direction), "\(words.language)")
-            #expect(words.source("language") == words.language)
+            #expect(words.texts["language"] == words.language)
         }
     }
 
@@ -40,13 +40,13 @@ struct PageWordsTests {
                 let name = String(match.1)
                 used.insert(name)
                 let given = Set(match.2.split(separator: " ").map { String($0.prefix { $0 != "=" }) })
-                let text = try #require(PageWords.english.source(name), "\(name) in \(file)")
+                let text = try #require(PageWords.english.texts[name], "\(name) in \(file)")
                 let needed = Self.placeholders(text)
                 // A script inserts its values itself.
                 #expect(file.hasSuffix(".js") ? given.isEmpty : given == needed, "\(name) in \(file)")
             }
         }
-        #expect(used == PageWords.english.names)
+        #expect(used == Set(PageWords.english.texts.keys))
     }
 
     @Test func `the browser's languages choose one of the catalogue`() {

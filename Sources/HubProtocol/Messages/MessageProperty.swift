@@ -110,3 +110,8 @@ package enum MessageUrgency: String, Sendable, CaseIterable {
         }
     }
 }
+
+extension MessageProperties {
+    /// True for an alert to be acted upon: ``MessageUrgency/critical``.
+    package var isUrgent: Bool { self[.urgency].map { MessageUrgency(word: $0) } == .critical }
+}

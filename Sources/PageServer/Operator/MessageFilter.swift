@@ -1,6 +1,7 @@
 import Formats
 import HubProtocol
 import WebEdge
+import WebPages
 
 /// A choice of messages in the operator's list: by category, state, day and words.
 struct MessageFilter: Sendable {
@@ -13,12 +14,12 @@ struct MessageFilter: Sendable {
     let state: String
     let day: String
     let text: String
-    private let words: [String]
+    private let words: SearchWords
 
     init(_ query: FormFields) {
         func value(_ name: String) -> String { String((query[name] ?? "").trimming(\.isWhitespace)) }
         (category, state, day, text) = (value("category"), value("state"), value("day"), value("q"))
-        words = text.lowercased().split(whereSeparator: \.isWhitespace).map(String.init)
+        words = SearchWords(text)
     }
 
     var isEmpty: Bool { [category, state, day, text].allSatisfy(\.isEmpty) }
@@ -41,8 +42,7 @@ struct MessageFilter: Sendable {
             day.isEmpty || Self.sentAt(message).hasPrefix(day),
             category.isEmpty || Self.tags(of: message).contains(category.lowercased())
         else { return false }
-        let texts = [message.title, message.text].compactMap { $0?.lowercased() }
-        return words.allSatisfy { word in texts.contains { $0.contains(word) } }
+        return words.are(in: [message.title, message.text])
     }
 
     private static func tags(of message: MessageReport) -> [String] {

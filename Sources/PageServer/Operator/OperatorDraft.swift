@@ -122,10 +122,6 @@ struct OperatorDraft: Sendable {
     }
 }
 
-extension MessageProperties {
-    fileprivate var isUrgent: Bool { self[.urgency].map { MessageUrgency(word: $0) } == .critical }
-}
-
 extension OperatorSendPage.Fields {
     init(_ form: FormFields) {
         // Browsers send line breaks as CR LF.

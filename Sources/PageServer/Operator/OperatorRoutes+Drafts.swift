@@ -16,46 +16,45 @@ extension OperatorRoutes {
     static func drafts(_ request: OperatorRequest) async throws -> Response {
         let drafts = try await request.base.pages.store.drafts(of: request.hub.name, at: request.base.now)
         let sent = try await request.hub.messages(before: .end, count: shownSent)
-        var sections = [list(drafts.filter { !$0.isWaiting }, request), sentSection(sent, request)]
         let waiting = drafts.filter(\.isWaiting)
+        var sections: [OperatorSection] = []
         if request.base.appearance.approvesUrgent || !waiting.isEmpty {
-            sections.insert(waitingSection(waiting, request), at: 0)
+            sections.append(
+                section("Waiting for approval", waiting, "State", "No message waits for approval.", request) { draft in
+                    let state = draft.approver.map { "approved by \($0), not sent" }
+                    return ("drafts/\(draft.id)", state ?? "until \(words.time(draft.expiresAt))", "Withdraw")
+                }
+            )
         }
-        return request.answer(.drafts, "Drafts and sent", sections)
-    }
-
-    private static func waitingSection(_ waiting: [DeskDraft], _ request: OperatorRequest) -> OperatorSection {
-        let rows = waiting.map { draft -> [OperatorTable.Cell] in
-            [
-                .init(title(of: draft), link: "\(request.root)drafts/\(draft.id)"), .init(draft.author),
-                .init(draft.approver.map { "approved by \($0), not sent" } ?? "until \(words.time(draft.expiresAt))"),
-                .init(button: "Withdraw", action: "\(request.root)drafts/\(draft.id)/delete"),
-            ]
-        }
-        let table = OperatorTable(
-            "Messages that wait for approval",
-            ["Title", "By", "State", "Action"],
-            rows,
-            empty: "No message waits for approval."
+        let none = "There are no drafts. Save one while you write a message."
+        sections.append(
+            section("Drafts", drafts.filter { !$0.isWaiting }, "Saved", none, request) { draft in
+                ("send?draft=\(draft.id)", words.time(draft.createdAt), "Delete")
+            }
         )
-        return OperatorSection("Waiting for approval", table: table)
+        return request.answer(.drafts, "Drafts and sent", sections + [sentSection(sent, request)])
     }
 
-    private static func list(_ drafts: [DeskDraft], _ request: OperatorRequest) -> OperatorSection {
+    /// A list of drafts, each with its page, its state, and the button that deletes it.
+    private static func section(
+        _ title: String,
+        _ drafts: [DeskDraft],
+        _ column: String,
+        _ empty: String,
+        _ request: OperatorRequest,
+        row: (DeskDraft) -> (page: String, state: String, button: String)
+    ) -> OperatorSection {
         let rows = drafts.map { draft -> [OperatorTable.Cell] in
-            [
-                .init(title(of: draft), link: "\(request.root)send?draft=\(draft.id)"), .init(draft.author),
-                .init(words.time(draft.createdAt)),
-                .init(button: "Delete", action: "\(request.root)drafts/\(draft.id)/delete"),
+            let (page, state, button) = row(draft)
+            return [
+                .init(self.title(of: draft), link: "\(request.root)\(page)"), .init(draft.author), .init(state),
+                .init(button: button, action: "\(request.root)drafts/\(draft.id)/delete"),
             ]
         }
-        let table = OperatorTable(
-            "Drafts",
-            ["Title", "By", "Saved", "Action"],
-            rows,
-            empty: "There are no drafts. Save one while you write a message."
+        return OperatorSection(
+            title,
+            table: OperatorTable(title, ["Title", "By", column, "Action"], rows, empty: empty)
         )
-        return OperatorSection("Drafts", table: table)
     }
 
     private static func sentSection(_ sent: [MessageReport], _ request: OperatorRequest) -> OperatorSection {
@@ -130,7 +129,7 @@ extension OperatorRoutes {
         fields.draft = "\(draft.id)"
         let originals = try await originals(of: fields, request)
         var page = try await page(fields, originals, request)
-        page.heading = "Approve a message of \(draft.author)"
+        page.heading = "A message of \(draft.author) waits for approval"
         do throws(ProtocolError) {
             let message = try OperatorDraft(fields, replacing: originals, key: draft.key)
             guard message.digest == draft.digest else { throw changed }

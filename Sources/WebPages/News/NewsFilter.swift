@@ -2,14 +2,13 @@ internal import Markup
 
 /// A selection of the news in memory: of one category, or with certain words.
 package struct NewsFilter: Sendable, Equatable {
-    /// The longest search, in characters, and the largest number of its words.
+    /// The longest search, in characters.
     private static let maximumSearch = 100
-    private static let maximumWords = 8
 
     package let category: String?
     /// The search as it was typed, of limited length.
     let search: String?
-    private let words: [String]
+    private let words: SearchWords
 
     /// Empty texts select nothing.
     package init(category: String? = nil, search: String? = nil) {
@@ -19,8 +18,7 @@ package struct NewsFilter: Sendable, Equatable {
         }
         self.category = shown(category)
         self.search = shown(search)
-        words = (self.search ?? "").lowercased().split(whereSeparator: \.isWhitespace).prefix(Self.maximumWords)
-            .map(String.init)
+        words = SearchWords(self.search ?? "")
     }
 
     package var isEmpty: Bool { category == nil && search == nil }
@@ -28,7 +26,7 @@ package struct NewsFilter: Sendable, Equatable {
 
     package func selects(_ storyVersion: StoryVersion) -> Bool {
         guard category == nil || storyVersion.categories.contains(where: isCategory) else { return false }
-        return storyVersion.contains(words)
+        return words.are(in: storyVersion.searched)
     }
 
     /// True for the selected category, in any case.

@@ -75,7 +75,7 @@ package struct StoryVersion: Sendable, Equatable {
         self.versionName = versionName.utf8.count <= Self.maximumStoryName ? versionName : ""
         // With a language, only text in that language gets this far.
         effectiveLanguage = language == nil ? text.language : nil
-        isUrgent = properties[.urgency].map { MessageUrgency(word: $0) } == .critical
+        isUrgent = properties.isUrgent
         dated = properties[.published].flatMap(ISODateTime.parse).map { Timestamp($0) }
     }
 
@@ -128,14 +128,8 @@ package struct StoryVersion: Sendable, Equatable {
     /// All categories of the version, its own first.
     var categories: [String] { [text.category].compactMap(\.self) + alsoIn }
 
-    /// True if the version has all words, in its texts or its category; case is ignored.
-    ///
-    /// `words` are in lower case.
-    func contains(_ words: [String]) -> Bool {
-        guard !words.isEmpty else { return true }
-        let texts = ([text.title, text.text, text.author].compactMap(\.self) + categories).map { $0.lowercased() }
-        return words.allSatisfy { word in texts.contains { $0.contains(word) } }
-    }
+    /// The texts in which a search looks.
+    var searched: [String?] { [text.title, text.text, text.author] + categories }
 
     /// True if another category has the same version of the story.
     private func isRepeated(by other: StoryVersion) -> Bool {

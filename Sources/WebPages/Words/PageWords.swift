@@ -10,7 +10,8 @@ package struct PageWords: Sendable {
     /// The longest header that is read, in characters; browsers send less than 100.
     private static let maximumHeader = 500
 
-    private let texts: [String: String]
+    /// All texts by name, as they are in the catalogue.
+    let texts: [String: String]
 
     /// English, to which a browser without a language of the catalogue is directed.
     package static let english = PageWords(language: "en")
@@ -64,12 +65,6 @@ package struct PageWords: Sendable {
     private static func inserting(_ values: [String: String], into text: String) -> String {
         text.replacing(/\{(\w+)\}/) { values[String($0.1)] ?? String($0.0) }
     }
-
-    /// The names of all texts.
-    var names: Set<String> { Set(texts.keys) }
-
-    /// The text with this name, as it is in the catalogue.
-    func source(_ name: String) -> String? { texts[name] }
 
     /// The file of a script with the texts that it names, and without the lines that are comments.
     func script(_ name: String) -> [UInt8] {
